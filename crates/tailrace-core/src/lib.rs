@@ -1,0 +1,26 @@
+//! The vocabulary of Tailrace: units, packets, flows, records, random streams and the traits a scheme
+//! is made of. No I/O, no clock, no thread: **policy is a value, mechanism is a driver** (ARCHITECTURE.md).
+
+mod flow;
+mod ledger;
+mod packet;
+pub mod policy;
+pub mod random;
+mod record;
+mod scheme;
+mod sizes;
+mod tags;
+pub mod transport;
+mod units;
+
+pub use flow::{FlowId, FlowInfo, FlowView, HostId};
+pub use ledger::{Count, Ledger, Reason};
+pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
+pub use policy::{
+    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
+};
+pub use record::{FlowRecord, SeriesRow, SeriesSink};
+pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic};
+pub use sizes::{SizeDistribution, SizeError};
+pub use tags::{MAX_PRIORITIES, TagTable};
+pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

@@ -1,0 +1,153 @@
+//! Packets: 32-byte `Copy` values that live in exactly one ring at a time.
+
+use std::fmt::Debug;
+
+/// Bytes of TCP/IP header on every packet (schemes.md §1.1: MSS 1460, wire packet 1500).
+pub const HEADER_BYTES: u16 = 40;
+/// Bytes of a pure acknowledgement on the wire.
+pub const ACK_BYTES: u16 = 40;
+/// Bytes of a full packet on the wire; thresholds "in packets" mean packets of this size.
+pub const MTU_BYTES: u16 = 1500;
+
+/// What a scheme writes into packets beyond the common fields, and how it looks on a wire.
+///
+/// Most schemes need none: `()`.
+pub trait Header: Copy + Default + Debug + 'static {
+    /// Bytes that the header adds to each data packet.
+    const WIRE_BYTES: u16;
+    /// Writes the header into `out`, which is [`Self::WIRE_BYTES`] long.
+    fn encode(&self, out: &mut [u8]);
+    /// Reads a header; `None` if `raw` is too short or holds no valid one.
+    fn decode(raw: &[u8]) -> Option<Self>;
+}
+
+impl Header for () {
+    const WIRE_BYTES: u16 = 0;
+    fn encode(&self, _: &mut [u8]) {}
+    fn decode(_: &[u8]) -> Option<Self> {
+        Some(())
+    }
+}
+
+/// The ECN field (RFC 3168), without the unused ECT(1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable: never marked.
+    #[default]
+    NotCapable,
+    /// ECN-capable, not marked.
+    Capable,
+    /// Congestion experienced.
+    Marked,
+}
+
+/// What the transport put into a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// A segment of a flow.
+    #[default]
+    Data,
+    /// The last segment of a flow: the end-of-flow notice.
+    LastData,
+    /// An acknowledgement of segments without congestion mark.
+    Ack,
+    /// An acknowledgement of segments that carried a congestion mark (ECN echo).
+    AckMarked,
+}
+
+/// One packet. Ports read the first line of fields only; the second belongs to the transport.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet<H = ()> {
+    /// The flow, counted from the start of the run.
+    pub flow: u32,
+    /// Destination host.
+    pub dst: u16,
+    /// Path label chosen by the sender, for source-routed load balancing.
+    pub path: u16,
+    /// Bytes on the wire.
+    pub bytes: u16,
+    /// Priority tag, 0 most urgent.
+    pub priority: u8,
+    kind_ecn: u8,
+
+    /// Data: segment number. Acknowledgement: all segments below this one have arrived.
+    pub seq: u32,
+    /// Acknowledgement: the contiguous block around the newest segment starts here (as SACK's first block).
+    pub block_start: u32,
+    /// … and ends before this segment.
+    pub block_end: u32,
+    /// When the data packet left its sender, in picoseconds; echoed.
+    pub sent_ps: u64,
+
+    /// What the scheme adds.
+    pub header: H,
+}
+
+impl<H> Packet<H> {
+    /// What the transport put into it.
+    #[inline]
+    pub fn kind(&self) -> PacketKind {
+        match self.kind_ecn & 3 {
+            0 => PacketKind::Data,
+            1 => PacketKind::LastData,
+            2 => PacketKind::Ack,
+            _ => PacketKind::AckMarked,
+        }
+    }
+
+    /// Whether it is an acknowledgement.
+    #[inline]
+    pub fn is_ack(&self) -> bool {
+        self.kind_ecn & 2 != 0
+    }
+
+    /// Its ECN field.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        match self.kind_ecn >> 2 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Capable,
+            _ => Ecn::Marked,
+        }
+    }
+
+    /// Sets kind and ECN field.
+    #[inline]
+    pub fn set(&mut self, kind: PacketKind, ecn: Ecn) {
+        self.kind_ecn = kind as u8 | (ecn as u8) << 2;
+    }
+
+    /// Marks "congestion experienced" if the packet is ECN-capable.
+    #[inline]
+    pub fn mark(&mut self) {
+        if self.kind_ecn & 0b0100 != 0 {
+            self.kind_ecn = (self.kind_ecn & 3) | (Ecn::Marked as u8) << 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_half_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+
+    #[test]
+    fn kind_and_ecn_do_not_disturb_each_other() {
+        let kinds = [PacketKind::Data, PacketKind::LastData, PacketKind::Ack, PacketKind::AckMarked];
+        for kind in kinds {
+            for ecn in [Ecn::NotCapable, Ecn::Capable, Ecn::Marked] {
+                let mut packet = Packet::<()>::default();
+                packet.set(kind, ecn);
+                assert_eq!((packet.kind(), packet.ecn()), (kind, ecn));
+                packet.mark();
+                let marked = if ecn == Ecn::NotCapable { Ecn::NotCapable } else { Ecn::Marked };
+                assert_eq!((packet.kind(), packet.ecn()), (kind, marked));
+            }
+        }
+    }
+}

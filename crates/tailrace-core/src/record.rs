@@ -1,0 +1,73 @@
+//! What a run leaves behind: one record per flow, and long-format series for everything else.
+
+use crate::{Bytes, FlowId, HostId, Time};
+
+/// One flow's outcome. Small, because a run keeps one for every flow it ever started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Payload bytes.
+    pub size: Bytes,
+    /// When it started.
+    pub start: Time,
+    /// When it completed; [`Time::MAX`] if it did not.
+    pub end: Time,
+    /// Absolute deadline; [`Time::MAX`] if there is none.
+    pub deadline: Time,
+    /// The flow's number.
+    pub id: FlowId,
+    /// Task it belongs to, 0 if none.
+    pub task: u32,
+    /// Payload bytes sent again.
+    pub retransmitted: u32,
+    /// Source host.
+    pub src: HostId,
+    /// Destination host.
+    pub dst: HostId,
+    /// Retransmission timeouts it saw.
+    pub timeouts: u16,
+    /// Slice it belongs to, 0 if none.
+    pub slice: u16,
+    /// Traffic class: the number of the workload's rule that made it, or the flow list's `class`.
+    pub class: u8,
+}
+
+impl FlowRecord {
+    /// Flow completion time; `None` if the flow did not complete.
+    pub fn fct(&self) -> Option<Time> {
+        (self.end != Time::MAX).then(|| self.end - self.start)
+    }
+}
+
+/// One value of a scheme-specific or sampled series, in long format.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeriesRow {
+    /// When.
+    pub at: Time,
+    /// What, for example "threshold" or "queue_bytes".
+    pub metric: &'static str,
+    /// Which of several, for example the queue's or threshold's number.
+    pub index: u16,
+    /// How much, in the unit that the metric's name ends with (bytes if it names none).
+    pub value: f64,
+}
+
+/// Where policies put series rows; the driver adds which port or host they came from.
+pub trait SeriesSink {
+    /// Takes one row.
+    fn push(&mut self, row: SeriesRow);
+}
+
+impl SeriesSink for Vec<SeriesRow> {
+    fn push(&mut self, row: SeriesRow) {
+        Vec::push(self, row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_finished_flow_costs_less_than_a_cache_line() {
+        // With the four bytes of the slot look-up this stays within the promised 64.
+        assert!(size_of::<super::FlowRecord>() <= 60);
+    }
+}

@@ -1,0 +1,133 @@
+//! A scheme: the parts that belong together, and what they are told about where they run.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::transport::TransportParams;
+use crate::{
+    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, SizeDistribution, Time,
+};
+
+/// What a scheme may know of a flow when it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Knowledge {
+    /// Flow sizes.
+    pub sizes: bool,
+    /// Deadlines.
+    pub deadlines: bool,
+}
+
+impl Knowledge {
+    /// Nothing: an information-agnostic scheme.
+    pub const NOTHING: Knowledge = Knowledge { sizes: false, deadlines: false };
+
+    /// Blanks what may not be known.
+    pub fn filter(self, flow: FlowInfo) -> FlowInfo {
+        FlowInfo {
+            id: flow.id,
+            size: flow.size.filter(|_| self.sizes),
+            deadline: flow.deadline.filter(|_| self.deadlines),
+        }
+    }
+}
+
+/// The traffic that a scenario plans, for schemes that derive thresholds from it.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// Flow sizes.
+    pub sizes: SizeDistribution,
+    /// Name of the published workload, if it is one.
+    pub workload: Option<String>,
+    /// Offered load of a host link, as a share of its rate.
+    pub load: f64,
+}
+
+/// What a scheme is told about where it runs.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Rate of a host's link.
+    pub host_rate: Rate,
+    /// Round trip of one full packet and its ACK between the farthest hosts, unloaded.
+    pub base_rtt: Time,
+    /// The transport's parameters.
+    pub transport: TransportParams,
+    /// The traffic that is planned, if it is known in advance.
+    pub traffic: Option<Traffic>,
+}
+
+/// Where a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortPlace {
+    /// A host's network card.
+    Nic,
+    /// A switch port towards a host.
+    SwitchToHost,
+    /// A switch port towards another switch.
+    SwitchToSwitch,
+}
+
+/// What a scheme is told about a port.
+#[derive(Clone, Copy, Debug)]
+pub struct PortFacts {
+    /// Where it is.
+    pub place: PortPlace,
+    /// Its link's rate.
+    pub rate: Rate,
+    /// Bytes that it may hold at most.
+    pub buffer: Bytes,
+}
+
+/// A parameter that cannot be used: which field, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct ParamError {
+    /// The field, relative to the scheme's parameters.
+    pub field: String,
+    /// What was wrong and what would be right.
+    pub message: String,
+}
+
+impl ParamError {
+    /// An error about `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        ParamError { field: field.into(), message: message.into() }
+    }
+}
+
+/// A scheme. Its parts are plain values; see the traits in [`crate::policy`].
+pub trait Scheme: Sized + 'static {
+    /// The name in files and on the command line.
+    const NAME: &'static str;
+    /// One line: what it does.
+    const SUMMARY: &'static str;
+    /// Where it was published.
+    const SOURCE: &'static str;
+    /// What it may know of flows.
+    const KNOWS: Knowledge;
+
+    /// Its parameters; doc comments become help, schema and web page.
+    type Params: DeserializeOwned + Serialize + JsonSchema + Default + Clone;
+    /// What it writes into packets.
+    type Header: Header;
+    /// Its congestion law.
+    type Law: CongestionLaw<Self::Header>;
+    /// Its part at hosts.
+    type Host: HostPolicy;
+    /// Its part at ports.
+    type Port: PortPolicy<Self::Header>;
+
+    /// Checks the parameters against where the scheme will run.
+    fn new(params: Self::Params, facts: &Facts) -> Result<Self, ParamError>;
+    /// Whether data packets are ECN-capable.
+    fn ecn(&self) -> bool;
+    /// The law of one flow.
+    fn law(&self, flow: &FlowInfo) -> Self::Law;
+    /// The policy of one host.
+    fn host(&self) -> Self::Host;
+    /// The policy of one port.
+    fn port(&self, port: &PortFacts) -> Self::Port;
+}

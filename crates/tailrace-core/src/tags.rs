@@ -1,0 +1,47 @@
+//! The tag table: bytes sent so far → priority. The policy *is* the table; simulator and Linux agent
+//! differ only in who looks it up.
+
+use crate::Bytes;
+
+/// Commodity switches have eight queues a port.
+pub const MAX_PRIORITIES: usize = 8;
+
+/// Maps the number of bytes a flow has sent before a packet to that packet's priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagTable {
+    limits: [u64; MAX_PRIORITIES - 1],
+}
+
+impl TagTable {
+    /// Everything in the highest priority.
+    pub const FLAT: TagTable = TagTable { limits: [u64::MAX; MAX_PRIORITIES - 1] };
+
+    /// A packet has priority `i` if at least `limits[i-1]` and fewer than `limits[i]` bytes precede it.
+    /// `limits` must ascend; at most seven are used.
+    pub fn with_limits(limits: &[Bytes]) -> Self {
+        let mut table = Self::FLAT;
+        for (slot, limit) in table.limits.iter_mut().zip(limits) {
+            *slot = limit.get();
+        }
+        table
+    }
+
+    /// The priority of a packet that `before` bytes of its flow precede.
+    #[inline]
+    pub fn priority(&self, before: u64) -> u8 {
+        self.limits.iter().map(|&limit| u8::from(before >= limit)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_exclusive() {
+        let table = TagTable::with_limits(&[Bytes::new(10), Bytes::new(20)]);
+        let tags: Vec<u8> = [0, 9, 10, 19, 20, u64::MAX - 1].map(|b| table.priority(b)).to_vec();
+        assert_eq!(tags, [0, 0, 1, 1, 2, 2]);
+        assert_eq!(TagTable::FLAT.priority(u64::MAX - 1), 0);
+    }
+}

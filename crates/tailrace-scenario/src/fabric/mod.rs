@@ -1,0 +1,119 @@
+//! Fabrics: hosts, switches, their ports, and the routes between them.
+
+mod leaf_spine;
+
+pub use leaf_spine::LeafSpine;
+
+use tailrace_core::{Bytes, PortPlace, Rate, Time};
+
+/// A switch's number within its fabric.
+pub type SwitchId = u16;
+/// A port's number within its fabric. Port `h < hosts` is the network card of host `h`.
+pub type PortId = u32;
+
+/// What a port's link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A host.
+    Host(u16),
+    /// A switch.
+    Switch(SwitchId),
+}
+
+/// One direction of a link, with the egress port at its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// Where the port is.
+    pub from: Node,
+    /// Where its link leads.
+    pub to: Node,
+    /// The link's rate.
+    pub rate: Rate,
+    /// The link's propagation delay.
+    pub delay: Time,
+}
+
+impl PortSpec {
+    /// The kind of place that this port is at.
+    pub fn place(&self) -> PortPlace {
+        match (self.from, self.to) {
+            (Node::Host(_), _) => PortPlace::Nic,
+            (_, Node::Host(_)) => PortPlace::SwitchToHost,
+            _ => PortPlace::SwitchToSwitch,
+        }
+    }
+}
+
+/// The equal-cost ports of a switch towards a destination: consecutive port numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NextHops {
+    /// The first port.
+    pub first: PortId,
+    /// How many; 0 if the destination cannot be reached.
+    pub count: u32,
+}
+
+/// How a switch chooses among equal-cost ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadBalancing {
+    /// By a hash of flow and switch: all packets of a flow take one path.
+    #[default]
+    Ecmp,
+    /// Each packet takes the next port in turn, one counter per switch and group of equal-cost ports.
+    SprayRoundRobin,
+    /// Each packet takes a random port.
+    SprayRandom,
+    /// Each burst of a flow takes a random port; a pause longer than `gap` ends a burst (LetFlow).
+    Flowlet {
+        /// The pause.
+        gap: Time,
+    },
+}
+
+/// The memory of a switch (or network card).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// Each port has its own.
+    PerPort(Bytes),
+    /// The switch's ports share `total`; a port may hold at most `alpha_percent` % of what is free
+    /// (dynamic thresholds, Choudhury and Hahne 1998). Network cards hold `total` each.
+    Shared {
+        /// Bytes of the whole switch.
+        total: Bytes,
+        /// α in per cent.
+        alpha_percent: u32,
+    },
+}
+
+/// A fabric ready to run.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Number of switches.
+    pub switches: usize,
+    /// All ports; those of a switch are consecutive, equal-cost ones side by side.
+    pub ports: Vec<PortSpec>,
+    /// The switch that each host hangs on.
+    pub edge_of: Vec<SwitchId>,
+    /// The switch port towards each host.
+    pub port_to: Vec<PortId>,
+    /// Next hops, `[switch * switches + edge switch of the destination]`.
+    pub routes: Vec<NextHops>,
+    /// How switches choose among equal-cost ports.
+    pub load_balancing: LoadBalancing,
+    /// Switch and network card memory.
+    pub buffer: Buffer,
+}
+
+impl Fabric {
+    /// The next hops at `switch` towards host `dst`.
+    pub fn next_hops(&self, switch: SwitchId, dst: u16) -> NextHops {
+        let edge = self.edge_of[usize::from(dst)];
+        if edge == switch {
+            NextHops { first: self.port_to[usize::from(dst)], count: 1 }
+        } else {
+            self.routes[usize::from(switch) * self.switches + usize::from(edge)]
+        }
+    }
+}
