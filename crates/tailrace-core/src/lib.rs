@@ -17,7 +17,7 @@ pub use flow::{FlowId, FlowInfo, FlowView, HostId};
 pub use ledger::{Count, Ledger, Reason};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
-    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
+    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Untagged,
 };
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic};

@@ -12,7 +12,9 @@ pub const MTU_BYTES: u16 = 1500;
 /// What a scheme writes into packets beyond the common fields, and how it looks on a wire.
 ///
 /// Most schemes need none: `()`.
-pub trait Header: Copy + Default + Debug + 'static {
+pub trait Header: Copy + Debug + 'static {
+    /// A header that says nothing.
+    const NONE: Self;
     /// Bytes that the header adds to each data packet.
     const WIRE_BYTES: u16;
     /// Writes the header into `out`, which is [`Self::WIRE_BYTES`] long.
@@ -22,6 +24,7 @@ pub trait Header: Copy + Default + Debug + 'static {
 }
 
 impl Header for () {
+    const NONE: Self = ();
     const WIRE_BYTES: u16 = 0;
     fn encode(&self, _: &mut [u8]) {}
     fn decode(_: &[u8]) -> Option<Self> {
@@ -57,7 +60,7 @@ pub enum PacketKind {
 }
 
 /// One packet. Ports read the first line of fields only; the second belongs to the transport.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Packet<H = ()> {
     /// The flow, counted from the start of the run.
     pub flow: u32,
@@ -69,7 +72,8 @@ pub struct Packet<H = ()> {
     pub bytes: u16,
     /// Priority tag, 0 most urgent.
     pub priority: u8,
-    kind_ecn: u8,
+    /// [`PacketKind`] and [`Ecn`]; see [`Packet::set`].
+    pub kind_ecn: u8,
 
     /// Data: segment number. Acknowledgement: all segments below this one have arrived.
     pub seq: u32,
@@ -84,7 +88,22 @@ pub struct Packet<H = ()> {
     pub header: H,
 }
 
-impl<H> Packet<H> {
+impl<H: Header> Packet<H> {
+    /// A packet of nothing, to be filled in.
+    pub const EMPTY: Packet<H> = Packet {
+        flow: 0,
+        dst: 0,
+        path: 0,
+        bytes: 0,
+        priority: 0,
+        kind_ecn: 0,
+        seq: 0,
+        block_start: 0,
+        block_end: 0,
+        sent_ps: 0,
+        header: H::NONE,
+    };
+
     /// What the transport put into it.
     #[inline]
     pub fn kind(&self) -> PacketKind {
@@ -118,12 +137,14 @@ impl<H> Packet<H> {
         self.kind_ecn = kind as u8 | (ecn as u8) << 2;
     }
 
-    /// Marks "congestion experienced" if the packet is ECN-capable.
+    /// Marks "congestion experienced" if the packet is ECN-capable; tells whether the mark is new.
     #[inline]
-    pub fn mark(&mut self) {
-        if self.kind_ecn & 0b0100 != 0 {
+    pub fn mark(&mut self) -> bool {
+        let capable = self.kind_ecn & 0b0100 != 0;
+        if capable {
             self.kind_ecn = (self.kind_ecn & 3) | (Ecn::Marked as u8) << 2;
         }
+        capable
     }
 }
 
@@ -141,7 +162,7 @@ mod tests {
         let kinds = [PacketKind::Data, PacketKind::LastData, PacketKind::Ack, PacketKind::AckMarked];
         for kind in kinds {
             for ecn in [Ecn::NotCapable, Ecn::Capable, Ecn::Marked] {
-                let mut packet = Packet::<()>::default();
+                let mut packet = Packet::<()>::EMPTY;
                 packet.set(kind, ecn);
                 assert_eq!((packet.kind(), packet.ecn()), (kind, ecn));
                 packet.mark();

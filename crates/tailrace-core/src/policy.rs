@@ -14,8 +14,9 @@ pub struct AckSample<H = ()> {
     pub marked: Bytes,
     /// Payload bytes still unacknowledged and not known to be lost.
     pub in_flight: Bytes,
-    /// Round-trip time of the newest acknowledged packet, unless it was a retransmission's.
-    pub rtt: Option<Time>,
+    /// Round-trip time of the packet that caused the acknowledgement. It carries its own send time, so
+    /// retransmissions measure as well as first transmissions.
+    pub rtt: Time,
     /// Whether the flow had less to send than its window allowed.
     pub app_limited: bool,
     /// The scheme's header, as the receiver returned it.
@@ -56,7 +57,7 @@ pub trait CongestionLaw<H: Header = ()> {
     /// The header of a data packet about to leave.
     #[inline]
     fn stamp(&mut self, _now: Time, _segment: &Segment) -> H {
-        H::default()
+        H::NONE
     }
     /// New data was acknowledged. `flow` is the state after it.
     fn on_ack(&mut self, ack: &AckSample<H>, flow: &FlowView);
@@ -98,6 +99,16 @@ pub trait HostPolicy {
     }
 }
 
+/// A host policy that leaves every packet in the highest priority.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untagged;
+
+impl HostPolicy for Untagged {
+    fn directive(&self, _: &FlowInfo) -> Directive {
+        Directive { tags: TagTable::FLAT }
+    }
+}
+
 /// The policy of one egress port: which packet is next, which is marked, which is dropped.
 pub trait PortPolicy<H: Header = ()> {
     /// Takes in a packet. The port may hold `room` bytes in all, this packet included; what does not fit
@@ -130,6 +141,8 @@ pub trait PortPolicy<H: Header = ()> {
     fn backlog_packets(&self) -> usize;
     /// Bytes held in one priority queue, for samples.
     fn backlog_of(&self, priority: u8) -> Bytes;
+    /// Packets marked "congestion experienced" so far.
+    fn marked(&self) -> u64;
     /// When this policy wants to be woken next.
     fn next_wake(&self) -> Option<Time> {
         None

@@ -96,6 +96,12 @@ impl ParamError {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         ParamError { field: field.into(), message: message.into() }
     }
+
+    /// The same error, seen from outside the table `parent`.
+    pub fn within(mut self, parent: &str) -> Self {
+        self.field = format!("{parent}.{}", self.field);
+        self
+    }
 }
 
 /// A scheme. Its parts are plain values; see the traits in [`crate::policy`].
@@ -124,6 +130,10 @@ pub trait Scheme: Sized + 'static {
     fn new(params: Self::Params, facts: &Facts) -> Result<Self, ParamError>;
     /// Whether data packets are ECN-capable.
     fn ecn(&self) -> bool;
+    /// Bytes on the wire that the scheme's header adds to each data packet.
+    fn data_overhead(&self) -> u16 {
+        Self::Header::WIRE_BYTES
+    }
     /// The law of one flow.
     fn law(&self, flow: &FlowInfo) -> Self::Law;
     /// The policy of one host.

@@ -60,6 +60,8 @@ pub struct TransportParams {
     pub ack_every: u32,
     /// A delayed acknowledgement leaves at the latest after this time.
     pub delayed_ack_timeout: Time,
+    /// Pure acknowledgements are ECN-capable too. RFC 8257 says no; ns-3 does it.
+    pub ecn_capable_acks: bool,
     /// When a flow counts as complete.
     pub fct_end: FctEnd,
 }
@@ -75,6 +77,7 @@ impl Default for TransportParams {
             loss_detection: LossDetection::DuplicateAcks,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),
+            ecn_capable_acks: false,
             fct_end: FctEnd::Receiver,
         }
     }

@@ -1,1 +1,10 @@
-//! stub
+//! Queue disciplines as parts: schedulers over up to eight FIFO queues, ECN marking, and the port that
+//! joins them. Schemes build their port policies from these.
+
+mod marking;
+mod multi_queue;
+mod scheduler;
+
+pub use marking::{Marking, MarkingScope, QueueLength};
+pub use multi_queue::{MultiQueue, PortParams};
+pub use scheduler::{Scheduler, SchedulerKind};

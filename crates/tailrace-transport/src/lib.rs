@@ -1,1 +1,22 @@
-//! stub
+//! A reliable byte stream as two state machines without I/O: a [`Sender`] that hosts a congestion law, and
+//! a [`Receiver`]. Both are told the time and answer with packets; the simulator and the user-space
+//! endpoint drive the same code.
+//!
+//! A flow is cut into numbered segments of one MSS (the last may be short), and a segment is always sent
+//! whole. Acknowledgements are cumulative and carry the block of segments around the newest one, as the
+//! first SACK block of RFC 2018 does.
+
+mod receiver;
+mod rtt;
+mod sender;
+mod seq_set;
+mod window;
+
+pub use receiver::Receiver;
+pub use rtt::RttEstimate;
+pub use sender::{Sender, SenderStats, Wire};
+pub use seq_set::SeqSet;
+pub use window::Window;
+
+#[cfg(test)]
+mod pair;

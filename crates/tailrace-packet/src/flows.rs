@@ -1,0 +1,80 @@
+//! The flows of a run: a compact record for each that ever started, and a slot for each in progress.
+
+use tailrace_core::{FlowId, FlowRecord};
+
+/// Records a chunk; a table grows by chunks, so that it never holds twice what it needs.
+const CHUNK: usize = 1 << 12;
+
+/// Slot of a flow that has finished, and flow of a slot that is free.
+const NONE: u32 = u32::MAX;
+
+/// All flows by number.
+#[derive(Default)]
+pub(crate) struct FlowTable {
+    records: Vec<Vec<FlowRecord>>,
+    slots: Vec<u32>,
+    /// Which flow is in each slot.
+    occupants: Vec<FlowId>,
+    free: Vec<u32>,
+}
+
+impl FlowTable {
+    /// How many flows have started.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Adds a flow in progress; returns its slot, a number that a finished flow may have had before.
+    pub(crate) fn start(&mut self, record: FlowRecord) -> u32 {
+        if self.slots.len().is_multiple_of(CHUNK) {
+            self.records.push(Vec::with_capacity(CHUNK));
+        }
+        if let Some(chunk) = self.records.last_mut() {
+            chunk.push(record);
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.occupants.push(NONE);
+            self.occupants.len() as u32 - 1
+        });
+        self.occupants[slot as usize] = self.slots.len() as FlowId;
+        self.slots.push(slot);
+        slot
+    }
+
+    /// The slot of a flow in progress.
+    #[inline]
+    pub(crate) fn slot(&self, flow: FlowId) -> Option<usize> {
+        self.slots.get(flow as usize).filter(|&&slot| slot != NONE).map(|&slot| slot as usize)
+    }
+
+    /// Frees the slot of a flow.
+    pub(crate) fn finish(&mut self, flow: FlowId) {
+        let slot = std::mem::replace(&mut self.slots[flow as usize], NONE);
+        self.occupants[slot as usize] = NONE;
+        self.free.push(slot);
+    }
+
+    /// The flows in progress with their slots.
+    pub(crate) fn in_progress(&self) -> impl Iterator<Item = (FlowId, usize)> {
+        let occupied = self.occupants.iter().enumerate().filter(|(_, flow)| **flow != NONE);
+        occupied.map(|(slot, &flow)| (flow, slot))
+    }
+
+    /// How many flows are in progress.
+    pub(crate) fn active(&self) -> usize {
+        self.occupants.len() - self.free.len()
+    }
+
+    pub(crate) fn record(&self, flow: FlowId) -> &FlowRecord {
+        &self.records[flow as usize / CHUNK][flow as usize % CHUNK]
+    }
+
+    pub(crate) fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
+        &mut self.records[flow as usize / CHUNK][flow as usize % CHUNK]
+    }
+
+    /// All records in order of number.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &FlowRecord> {
+        self.records.iter().flatten()
+    }
+}

@@ -1,0 +1,77 @@
+//! Packet memory: how many bytes a port may hold.
+
+use tailrace_core::{Bytes, Header, PortPolicy, Time};
+use tailrace_scenario::fabric::{Buffer, Fabric, Node, PortId};
+
+use crate::port::Port;
+
+/// The packet memory of all switches and network cards.
+pub(crate) enum Memory {
+    /// Each port may hold so much.
+    PerPort(Bytes),
+    /// The ports of a switch share its memory.
+    Shared(Shared),
+}
+
+/// Shared memory with dynamic thresholds (Choudhury and Hahne 1998): a port may hold α times what is free.
+pub(crate) struct Shared {
+    total: u64,
+    alpha_percent: u64,
+    /// The ports that share with each port: a range of port numbers.
+    sharers: Vec<std::ops::Range<PortId>>,
+}
+
+impl Memory {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
+        match fabric.buffer {
+            Buffer::PerPort(bytes) => Memory::PerPort(bytes),
+            Buffer::Shared { total, alpha_percent } => Memory::Shared(Shared {
+                total: total.get(),
+                alpha_percent: u64::from(alpha_percent),
+                sharers: sharers(fabric),
+            }),
+        }
+    }
+}
+
+impl Shared {
+    /// What `port` may hold at `now`. All ports that share its memory catch up first, so that what they
+    /// have sent by now counts as free. That walk makes shared memory slower than private memory.
+    pub(crate) fn room<P: PortPolicy<H>, H: Header>(
+        &self,
+        now: Time,
+        port: PortId,
+        ports: &mut [Port<P, H>],
+    ) -> Bytes {
+        let range = self.sharers[port as usize].clone();
+        let mut used = 0;
+        for other in &mut ports[range.start as usize..range.end as usize] {
+            if other.is_backlogged() {
+                other.catch_up(now);
+                used += other.policy.backlog().get();
+            }
+        }
+        let free = self.total.saturating_sub(used);
+        // The policy compares room with what the port holds in all, and memory must suffice as well.
+        let held = ports[port as usize].policy.backlog().get();
+        Bytes::new((free * self.alpha_percent / 100).min(held + free))
+    }
+}
+
+/// The ports of a switch are numbered consecutively; a network card shares with nobody.
+fn sharers(fabric: &Fabric) -> Vec<std::ops::Range<PortId>> {
+    let mut ranges = Vec::with_capacity(fabric.ports.len());
+    for (number, spec) in fabric.ports.iter().enumerate() {
+        let number = number as PortId;
+        let range = match spec.from {
+            Node::Host(_) => number..number + 1,
+            Node::Switch(_) => {
+                let first = fabric.ports.iter().position(|other| other.from == spec.from).unwrap_or(0);
+                let count = fabric.ports.iter().filter(|other| other.from == spec.from).count();
+                first as PortId..(first + count) as PortId
+            }
+        };
+        ranges.push(range);
+    }
+    ranges
+}

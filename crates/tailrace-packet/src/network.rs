@@ -1,0 +1,226 @@
+//! The network: ports, links and switches. It moves packets; what hosts do is the edge's business.
+
+use tailrace_core::{
+    Bytes, Count, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortFacts, PortPolicy,
+    SeriesSink, Time,
+};
+use tailrace_engine::{Agenda, Digest, Entity};
+use tailrace_scenario::fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
+
+use crate::balance::Balancer;
+use crate::memory::Memory;
+use crate::port::Port;
+
+/// What happened next.
+pub enum Step<H> {
+    /// A packet reached its host.
+    Arrival(HostId, Packet<H>),
+    /// An entity of the edge was woken; its number counts from 0.
+    Wake(Entity),
+}
+
+/// What one port has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounts {
+    /// Sent over its link.
+    pub sent: Count,
+    /// Dropped at the port.
+    pub dropped: Count,
+    /// Packets marked "congestion experienced" by it.
+    pub marked: u64,
+}
+
+/// Where a host hangs.
+#[derive(Clone, Copy)]
+struct Attachment {
+    edge: SwitchId,
+    port: PortId,
+}
+
+/// A running network.
+pub struct Network<P, H> {
+    now: Time,
+    agenda: Agenda,
+    digest: Digest,
+    events: u64,
+    ports: Vec<Port<P, H>>,
+    hosts: Vec<Attachment>,
+    routes: Vec<NextHops>,
+    switches: usize,
+    balancer: Balancer,
+    memory: Memory,
+    injected: Count,
+    delivered: Count,
+    ledger: Ledger,
+}
+
+impl<P: PortPolicy<H>, H: Header> Network<P, H> {
+    /// A network whose edge has `edge_entities` entities of its own.
+    pub fn new(
+        fabric: &Fabric,
+        seed: u64,
+        edge_entities: usize,
+        mut policy: impl FnMut(&PortFacts) -> P,
+    ) -> Self {
+        let room = match fabric.buffer {
+            Buffer::PerPort(bytes) => bytes,
+            Buffer::Shared { total, .. } => total,
+        };
+        let ports: Vec<_> = fabric
+            .ports
+            .iter()
+            .map(|spec| {
+                let facts = PortFacts { place: spec.place(), rate: spec.rate, buffer: room };
+                let to = match spec.to {
+                    Node::Host(host) => u32::from(host),
+                    Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,
+                };
+                Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
+            })
+            .collect();
+        let hosts = std::iter::zip(&fabric.edge_of, &fabric.port_to)
+            .map(|(&edge, &port)| Attachment { edge, port })
+            .collect();
+        let farthest = fabric.ports.iter().map(|p| p.delay + p.rate.time_for(Bytes::new(1500))).max();
+        Network {
+            now: Time::ZERO,
+            agenda: Agenda::new(ports.len() + edge_entities, farthest.unwrap_or_default().as_ps()),
+            digest: Digest::default(),
+            events: 0,
+            ports,
+            hosts,
+            routes: fabric.routes.clone(),
+            switches: fabric.switches,
+            balancer: Balancer::new(fabric, seed),
+            memory: Memory::new(fabric),
+            injected: Count::default(),
+            delivered: Count::default(),
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// The time of the last event.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Wakes the edge's `entity` at `at` or earlier.
+    #[inline]
+    pub fn wake(&mut self, entity: Entity, at: Time) {
+        self.agenda.wake(self.ports.len() as Entity + entity, at.as_ps());
+    }
+
+    /// Hands a packet to the network card of `host`.
+    #[inline]
+    pub fn inject(&mut self, host: HostId, packet: Packet<H>) {
+        self.injected.count(packet.bytes);
+        self.forward(PortId::from(host), packet);
+    }
+
+    /// Runs until something concerns the edge; `None` when nothing is pending.
+    #[inline]
+    pub fn next(&mut self) -> Option<Step<H>> {
+        loop {
+            let (at, entity) = self.agenda.next()?;
+            self.now = Time::from_ps(at);
+            self.digest.add(at, entity);
+            self.events += 1;
+            let Some(port) = self.ports.get_mut(entity as usize) else {
+                return Some(Step::Wake(entity - self.ports.len() as Entity));
+            };
+            let (packet, next) = port.arrive(self.now);
+            let to = port.to;
+            if let Some(next) = next {
+                self.agenda.wake(entity, next.as_ps());
+            }
+            if to & Port::<P, H>::SWITCH == 0 {
+                self.delivered.count(packet.bytes);
+                return Some(Step::Arrival(to as HostId, packet));
+            }
+            let out = self.route((to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
+            self.forward(out, packet);
+        }
+    }
+
+    #[inline]
+    fn route(&mut self, switch: SwitchId, packet: &Packet<H>) -> PortId {
+        let host = self.hosts[usize::from(packet.dst)];
+        if host.edge == switch {
+            return host.port;
+        }
+        let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
+        self.balancer.choose(self.now, switch, hops, packet)
+    }
+
+    #[inline]
+    fn forward(&mut self, port: PortId, packet: Packet<H>) {
+        let room = match &mut self.memory {
+            Memory::PerPort(room) => *room,
+            Memory::Shared(shared) => shared.room(self.now, port, &mut self.ports),
+        };
+        let ledger = &mut self.ledger;
+        let head = self.ports[port as usize].accept(self.now, packet, room, &mut |lost, reason| {
+            ledger.drop(lost.bytes, reason);
+        });
+        if let Some(at) = head {
+            self.agenda.wake(port, at.as_ps());
+        }
+    }
+
+    /// Bytes and packets that wait at a port now, and the bytes in each of its queues.
+    pub fn sample(&mut self, port: PortId) -> (u64, usize, [u64; MAX_PRIORITIES]) {
+        let now = self.now;
+        let port = &mut self.ports[port as usize];
+        port.catch_up(now);
+        let by_queue = std::array::from_fn(|queue| port.policy.backlog_of(queue as u8).get());
+        (port.policy.backlog().get(), port.policy.backlog_packets(), by_queue)
+    }
+
+    /// When a port's policy wants to be woken.
+    pub fn policy_wake(&self, port: PortId) -> Option<Time> {
+        self.ports[port as usize].policy.next_wake()
+    }
+
+    /// Wakes a port's policy.
+    pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
+        let now = self.now;
+        let port = &mut self.ports[port as usize];
+        port.catch_up(now);
+        port.policy.on_wake(now, series);
+    }
+
+    /// What each port sent, dropped and marked, in order of port number.
+    pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> {
+        self.ports.iter().map(|port| PortCounts {
+            sent: port.sent,
+            dropped: port.dropped,
+            marked: port.policy.marked(),
+        })
+    }
+
+    /// Packets sent over a link so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.ports.iter().map(|port| port.sent.packets).sum()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Digest of all events so far.
+    pub fn digest(&self) -> u64 {
+        self.digest.value()
+    }
+
+    /// Where every packet is.
+    pub fn ledger(&self) -> Ledger {
+        let mut ledger = Ledger { injected: self.injected, delivered: self.delivered, ..self.ledger };
+        for port in &self.ports {
+            ledger.queued += port.queued();
+            ledger.in_flight += port.in_flight();
+        }
+        ledger
+    }
+}

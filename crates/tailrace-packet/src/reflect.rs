@@ -1,0 +1,60 @@
+//! The protocol-free kernel: fixed-window packets, turned round at the receiver over the same fabric,
+//! ports and agenda as every run, and nothing else. `tailrace bench` measures the full stack against it.
+
+use tailrace_core::{ACK_BYTES, Ecn, HostId, MTU_BYTES, Packet, PacketKind, PortPolicy};
+use tailrace_scenario::fabric::Fabric;
+
+use crate::{Network, Step};
+
+/// The load of a kernel run.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Flows that each host sends.
+    pub flows_per_host: usize,
+    /// Packets that each flow keeps in flight.
+    pub window: u32,
+    /// Packets after which no new ones are sent.
+    pub packets: u64,
+}
+
+/// Runs the kernel; returns packet-hops and events.
+pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn() -> P) -> (u64, u64) {
+    let mut network: Network<P, ()> = Network::new(fabric, 1, 0, |_| policy());
+    let hosts = fabric.hosts;
+    let mut next_seq = vec![0u32; hosts * load.flows_per_host];
+    let send = |network: &mut Network<P, ()>, src: usize, dst: usize, flow: usize, seq: &mut u32| {
+        let mut packet = Packet::<()>::EMPTY;
+        (packet.flow, packet.dst, packet.path) = (flow as u32, dst as u16, src as u16);
+        packet.bytes = MTU_BYTES;
+        packet.priority = (*seq >> 6).min(7) as u8;
+        packet.seq = *seq;
+        packet.set(PacketKind::Data, Ecn::Capable);
+        *seq += 1;
+        network.inject(src as HostId, packet);
+    };
+    for round in 0..load.flows_per_host {
+        for src in 0..hosts {
+            let flow = round * hosts + src;
+            let dst = (src + 17 + 31 * round) % hosts;
+            for _ in 0..load.window {
+                send(&mut network, src, dst, flow, &mut next_seq[flow]);
+            }
+        }
+    }
+    let mut turned = 0;
+    while let Some(Step::Arrival(host, packet)) = network.next() {
+        if packet.is_ack() {
+            turned += 1;
+            if turned < load.packets {
+                let flow = packet.flow as usize;
+                send(&mut network, usize::from(host), usize::from(packet.path), flow, &mut next_seq[flow]);
+            }
+        } else {
+            let mut ack = packet;
+            (ack.dst, ack.path, ack.bytes, ack.priority) = (packet.path, host, ACK_BYTES, 0);
+            ack.set(PacketKind::Ack, Ecn::NotCapable);
+            network.inject(host, ack);
+        }
+    }
+    (network.packet_hops(), network.events())
+}

@@ -1,0 +1,447 @@
+//! A whole run: a network, the scheme's parts at its hosts and ports, and the flows that come and go.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::transport::{FctEnd, TransportParams};
+use tailrace_core::{
+    FlowInfo, FlowRecord, HostId, HostPolicy, Ledger, PortFacts, Refresh, Scheme, SeriesRow, SeriesSink, Time,
+};
+use tailrace_engine::Entity;
+use tailrace_scenario::fabric::{Fabric, PortId};
+use tailrace_scenario::workload::FlowSpec;
+use tailrace_transport::{Receiver, Sender, Wire};
+
+use crate::flows::FlowTable;
+use crate::sample::{Place, Series};
+use crate::timers::{Timer, Timers};
+use crate::{Network, Step};
+
+/// What is observed besides flows.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    /// Ports whose queues are sampled and whose policies' series are kept.
+    pub ports: Vec<PortId>,
+    /// How often queues are sampled; never if `None`.
+    pub every: Option<Time>,
+    /// Hosts whose policies' series are kept.
+    pub hosts: Vec<HostId>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Time,
+    /// Flows that have started.
+    pub started: usize,
+    /// Flows that have finished.
+    pub finished: usize,
+    /// Packets sent over a link.
+    pub packet_hops: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All flows have finished.
+    Finished,
+    /// The horizon was reached with flows in progress.
+    Horizon,
+    /// The caller asked for it.
+    Interrupted,
+}
+
+/// Events between two looks at the caller.
+const EVENTS_PER_REPORT: u32 = 1 << 17;
+
+/// What a host is made of.
+struct Host<P> {
+    policy: P,
+    timers: Timers,
+}
+
+/// When the timers of a slot's two ends are armed for.
+#[derive(Clone, Copy)]
+struct Armed {
+    sender: Time,
+    receiver: Time,
+}
+
+const UNARMED: Armed = Armed { sender: Time::MAX, receiver: Time::MAX };
+
+/// A run of scheme `S`.
+pub struct World<S: Scheme, F: Iterator> {
+    scheme: S,
+    network: Network<S::Port, S::Header>,
+    hosts: Vec<Host<S::Host>>,
+    source: std::iter::Peekable<F>,
+    transport: TransportParams,
+    flows: FlowTable,
+    senders: Vec<Sender<S::Law, S::Header>>,
+    receivers: Vec<Receiver<S::Header>>,
+    armed: Vec<Armed>,
+    horizon: Time,
+    watch: Watch,
+    watched_port: Vec<bool>,
+    watched_host: Vec<bool>,
+    series: Series,
+}
+
+impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+    /// A world at time zero. `flows` must come in order of start.
+    pub fn new(
+        scheme: S,
+        fabric: &Fabric,
+        transport: TransportParams,
+        flows: F,
+        horizon: Option<Time>,
+        watch: Watch,
+        seed: u64,
+    ) -> Self {
+        let entities = fabric.hosts + SPECIAL + fabric.ports.len();
+        let network = Network::new(fabric, seed, entities, |port: &PortFacts| scheme.port(port));
+        let hosts =
+            (0..fabric.hosts).map(|_| Host { policy: scheme.host(), timers: Timers::default() }).collect();
+        let mut watched_port = vec![false; fabric.ports.len()];
+        watch.ports.iter().for_each(|&port| watched_port[port as usize] = true);
+        let mut watched_host = vec![false; fabric.hosts];
+        watch.hosts.iter().for_each(|&host| watched_host[usize::from(host)] = true);
+        let mut world = World {
+            scheme,
+            network,
+            hosts,
+            source: flows.peekable(),
+            transport,
+            flows: FlowTable::default(),
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            armed: Vec::new(),
+            horizon: horizon.unwrap_or(Time::MAX),
+            watch,
+            watched_port,
+            watched_host,
+            series: Series::default(),
+        };
+        world.arm_at_start();
+        world
+    }
+
+    fn arm_at_start(&mut self) {
+        self.arm_source();
+        if self.horizon < Time::MAX {
+            self.network.wake(self.special(HORIZON), self.horizon);
+        }
+        if let Some(every) = self.watch.every {
+            self.network.wake(self.special(SAMPLER), every);
+        }
+        for port in 0..self.watched_port.len() as PortId {
+            self.arm_port(port);
+        }
+        for host in 0..self.hosts.len() as HostId {
+            self.arm_host(host);
+        }
+    }
+
+    /// Runs to the end. `report` is called now and then and may end the run.
+    pub fn run(&mut self, mut report: impl FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+        let mut until_report = EVENTS_PER_REPORT;
+        while let Some(step) = self.network.next() {
+            match step {
+                Step::Arrival(host, packet) if packet.is_ack() => self.on_ack(host, &packet),
+                Step::Arrival(host, packet) => self.on_data(host, &packet),
+                Step::Wake(entity) => {
+                    if entity == self.special(HORIZON) {
+                        return Ending::Horizon;
+                    }
+                    self.on_wake(entity);
+                }
+            }
+            until_report -= 1;
+            if until_report == 0 {
+                until_report = EVENTS_PER_REPORT;
+                if report(&self.progress()).is_break() {
+                    return Ending::Interrupted;
+                }
+            }
+            if self.flows.active() == 0 && self.source.peek().is_none() {
+                return Ending::Finished;
+            }
+        }
+        Ending::Finished
+    }
+
+    #[inline]
+    fn on_ack(&mut self, host: HostId, packet: &tailrace_core::Packet<S::Header>) {
+        let Some(slot) = self.flows.slot(packet.flow) else { return };
+        let now = self.network.now();
+        self.senders[slot].on_ack(now, packet);
+        if self.senders[slot].is_done() {
+            self.finish(host, slot);
+        } else {
+            self.pump(host, slot);
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, host: HostId, packet: &tailrace_core::Packet<S::Header>) {
+        let Some(slot) = self.flows.slot(packet.flow) else { return };
+        let now = self.network.now();
+        let receiver = &mut self.receivers[slot];
+        let was_complete = receiver.is_complete();
+        let network = &mut self.network;
+        receiver.on_data(now, packet, |ack| network.inject(host, ack));
+        if receiver.is_complete() && !was_complete && self.transport.fct_end == FctEnd::Receiver {
+            self.flows.record_mut(packet.flow).end = now;
+        }
+        let due = self.receivers[slot].next_wake();
+        if due < self.armed[slot].receiver {
+            let timers = &mut self.hosts[usize::from(host)].timers;
+            timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
+            self.network.wake(Entity::from(host), due);
+        }
+    }
+
+    /// Sends what the flow in `slot` may send, and sees to its timer.
+    #[inline]
+    fn pump(&mut self, host: HostId, slot: usize) {
+        let now = self.network.now();
+        let sender = &mut self.senders[slot];
+        while let Some(packet) = sender.poll_send(now) {
+            self.network.inject(host, packet);
+        }
+        let due = sender.next_wake();
+        if due < self.armed[slot].sender {
+            let timers = &mut self.hosts[usize::from(host)].timers;
+            timers.arm(Timer::Sender(slot as u32), due, &mut self.armed[slot].sender);
+            self.network.wake(Entity::from(host), due);
+        }
+    }
+
+    fn on_wake(&mut self, entity: Entity) {
+        let hosts = self.hosts.len() as Entity;
+        if entity < hosts {
+            self.wake_host(entity as HostId);
+        } else if entity == self.special(SOURCE) {
+            self.start_flows();
+        } else if entity == self.special(SAMPLER) {
+            self.sample();
+        } else {
+            self.wake_port(entity - hosts - SPECIAL as Entity);
+        }
+    }
+
+    fn wake_host(&mut self, host: HostId) {
+        let now = self.network.now();
+        while let Some((at, timer)) = self.hosts[usize::from(host)].timers.pop_due(now) {
+            match timer {
+                Timer::Sender(slot) => self.wake_sender(host, slot as usize, at),
+                Timer::Receiver(slot) => self.wake_receiver(host, slot as usize, at),
+            }
+        }
+        if self.hosts[usize::from(host)].policy.next_wake().is_some_and(|at| at <= now) {
+            let watched = self.watched_host[usize::from(host)];
+            let mut sink = self.series.at(Place::Host(host), watched);
+            if self.hosts[usize::from(host)].policy.on_wake(now, &mut sink) == Refresh::All {
+                self.redirect(host);
+            }
+        }
+        self.arm_host(host);
+    }
+
+    /// A timer armed for `at` is due; it is stale if it was armed anew since.
+    fn wake_sender(&mut self, host: HostId, slot: usize, at: Time) {
+        if self.armed[slot].sender != at {
+            return;
+        }
+        self.armed[slot].sender = Time::MAX;
+        let now = self.network.now();
+        if self.senders[slot].next_wake() <= now {
+            self.senders[slot].on_wake(now);
+        }
+        self.pump(host, slot);
+    }
+
+    fn wake_receiver(&mut self, host: HostId, slot: usize, at: Time) {
+        if self.armed[slot].receiver != at {
+            return;
+        }
+        self.armed[slot].receiver = Time::MAX;
+        if let Some(ack) = self.receivers[slot].on_wake(self.network.now()) {
+            self.network.inject(host, ack);
+        }
+        let due = self.receivers[slot].next_wake();
+        let timers = &mut self.hosts[usize::from(host)].timers;
+        timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
+    }
+
+    /// Gives all flows of a host the directives that its policy now has for them.
+    fn redirect(&mut self, host: HostId) {
+        let policy = &self.hosts[usize::from(host)].policy;
+        for (flow, slot) in self.flows.in_progress() {
+            if self.flows.record(flow).src == host {
+                let sender = &mut self.senders[slot];
+                let directive = policy.directive(sender.info());
+                sender.direct(&directive);
+            }
+        }
+    }
+
+    fn start_flows(&mut self) {
+        let now = self.network.now();
+        while let Some(spec) = self.source.next_if(|spec| spec.start <= now) {
+            self.start(&spec);
+        }
+        self.arm_source();
+    }
+
+    fn start(&mut self, spec: &FlowSpec) {
+        let id = self.flows.len() as u32;
+        let known = FlowInfo { id, size: Some(spec.size), deadline: spec.deadline };
+        let info = S::KNOWS.filter(known);
+        let slot = self.flows.start(FlowRecord {
+            size: spec.size,
+            start: spec.start,
+            end: Time::MAX,
+            deadline: spec.deadline.unwrap_or(Time::MAX),
+            id,
+            task: spec.task,
+            retransmitted: 0,
+            src: spec.src,
+            dst: spec.dst,
+            timeouts: 0,
+            slice: spec.slice,
+            class: spec.class,
+        }) as usize;
+        let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
+        let law = self.scheme.law(&info);
+        let wire = Wire { ecn: self.scheme.ecn(), scheme_bytes: self.scheme.data_overhead() };
+        let sender = Sender::new(law, info, spec.size, spec.dst, wire, directive, &self.transport);
+        let receiver = Receiver::new(spec.src, &self.transport);
+        if slot == self.senders.len() {
+            self.senders.push(sender);
+            self.receivers.push(receiver);
+            self.armed.push(UNARMED);
+        } else {
+            let finished = std::mem::replace(&mut self.senders[slot], sender);
+            self.senders[slot].reuse(finished);
+            let finished = std::mem::replace(&mut self.receivers[slot], receiver);
+            self.receivers[slot].reuse(finished);
+            self.armed[slot] = UNARMED;
+        }
+        self.pump(spec.src, slot);
+    }
+
+    fn finish(&mut self, host: HostId, slot: usize) {
+        let now = self.network.now();
+        let id = self.senders[slot].info().id;
+        self.note(id, slot);
+        let record = self.flows.record_mut(id);
+        if self.transport.fct_end == FctEnd::Acked {
+            record.end = now;
+        }
+        let size = record.size;
+        self.hosts[usize::from(host)].policy.on_flow_end(now, size);
+        self.armed[slot] = UNARMED;
+        self.flows.finish(id);
+    }
+
+    /// Copies what a sender counted into the flow's record.
+    fn note(&mut self, id: u32, slot: usize) {
+        let stats = self.senders[slot].stats();
+        let record = self.flows.record_mut(id);
+        record.retransmitted = u32::try_from(stats.retransmitted).unwrap_or(u32::MAX);
+        record.timeouts = u16::try_from(stats.timeouts).unwrap_or(u16::MAX);
+    }
+
+    fn wake_port(&mut self, port: PortId) {
+        let mut sink = self.series.at(Place::Port(port), self.watched_port[port as usize]);
+        self.network.wake_policy(port, &mut sink);
+        self.arm_port(port);
+    }
+
+    fn sample(&mut self) {
+        let at = self.network.now();
+        for &port in &self.watch.ports {
+            let mut sink = self.series.at(Place::Port(port), true);
+            let (bytes, packets, by_queue) = self.network.sample(port);
+            let mut row = |metric, index, value| sink.push(SeriesRow { at, metric, index, value });
+            row("port_bytes", 0, bytes as f64);
+            row("port_packets", 0, packets as f64);
+            for (queue, &bytes) in by_queue.iter().enumerate() {
+                row("queue_bytes", queue as u16, bytes as f64);
+            }
+        }
+        if let Some(every) = self.watch.every {
+            self.network.wake(self.special(SAMPLER), at + every);
+        }
+    }
+
+    fn arm_source(&mut self) {
+        if let Some(start) = self.source.peek().map(|spec| spec.start) {
+            self.network.wake(self.special(SOURCE), start);
+        }
+    }
+
+    fn arm_host(&mut self, host: HostId) {
+        let this = &self.hosts[usize::from(host)];
+        if let Some(at) = [this.timers.next(), this.policy.next_wake()].into_iter().flatten().min() {
+            self.network.wake(Entity::from(host), at);
+        }
+    }
+
+    fn arm_port(&mut self, port: PortId) {
+        if let Some(at) = self.network.policy_wake(port) {
+            self.network.wake((self.hosts.len() + SPECIAL) as Entity + port, at);
+        }
+    }
+
+    fn special(&self, which: usize) -> Entity {
+        (self.hosts.len() + which) as Entity
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: self.network.now(),
+            started: self.flows.len(),
+            finished: self.flows.len() - self.flows.active(),
+            packet_hops: self.network.packet_hops(),
+        }
+    }
+
+    /// Ends the run: what is still in progress is written into its record.
+    pub fn into_outcome(mut self) -> Outcome<S> {
+        let unfinished: Vec<_> = self.flows.in_progress().collect();
+        unfinished.into_iter().for_each(|(id, slot)| self.note(id, slot));
+        Outcome { flows: self.flows, network: self.network, series: self.series }
+    }
+}
+
+/// What a run leaves behind.
+pub struct Outcome<S: Scheme> {
+    flows: FlowTable,
+    network: Network<S::Port, S::Header>,
+    /// Sampled and reported series.
+    pub series: Series,
+}
+
+impl<S: Scheme> Outcome<S> {
+    /// One record per flow that started, in order of number.
+    pub fn records(&self) -> impl Iterator<Item = &FlowRecord> {
+        self.flows.records()
+    }
+    /// Where every packet went.
+    pub fn ledger(&self) -> Ledger {
+        self.network.ledger()
+    }
+    /// The network as it stands.
+    pub fn network(&self) -> &Network<S::Port, S::Header> {
+        &self.network
+    }
+}
+
+/// Entities beside hosts and ports.
+const SPECIAL: usize = 3;
+const SOURCE: usize = 0;
+const SAMPLER: usize = 1;
+const HORIZON: usize = 2;

@@ -1,0 +1,182 @@
+//! A port with one to eight FIFO queues: the common shape of a commodity switch port.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{Bytes, Header, MAX_PRIORITIES, Packet, ParamError, PortPolicy, Reason, Time};
+
+use crate::{Marking, MarkingScope, QueueLength, Scheduler, SchedulerKind};
+
+/// How the ports of a fabric queue and mark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PortParams {
+    /// Number of queues, 1 to 8; a packet's priority tag chooses its queue, the last one takes all above.
+    pub queues: u8,
+    /// Which queue sends next.
+    pub scheduler: SchedulerKind,
+    /// Weights of the queues for `drr` and `wfq`; 1 where missing.
+    pub weights: Vec<f64>,
+    /// Packets are marked when the queue is longer than this, themselves included.
+    pub marking_threshold: QueueLength,
+    /// Which queue is compared with the threshold.
+    pub marking: MarkingScope,
+}
+
+impl Default for PortParams {
+    fn default() -> Self {
+        PortParams {
+            queues: 8,
+            scheduler: SchedulerKind::Strict,
+            weights: Vec::new(),
+            marking_threshold: QueueLength::Packets(65),
+            marking: MarkingScope::Port,
+        }
+    }
+}
+
+impl PortParams {
+    /// Checks the fields against one another.
+    pub fn check(&self) -> Result<(), ParamError> {
+        if !(1..=MAX_PRIORITIES as u8).contains(&self.queues) {
+            let message = format!("{} queues: a port has 1 to {MAX_PRIORITIES}", self.queues);
+            return Err(ParamError::new("queues", message));
+        }
+        if self.weights.iter().any(|w| !(w.is_finite() && *w > 0.0)) {
+            return Err(ParamError::new("weights", "every weight must be a number above 0"));
+        }
+        if self.weights.len() > usize::from(self.queues) {
+            let message = format!("{} weights for {} queues", self.weights.len(), self.queues);
+            return Err(ParamError::new("weights", message));
+        }
+        Ok(())
+    }
+}
+
+/// One to eight FIFO queues, a scheduler, and step marking. Tail drop on the port's whole buffer: what
+/// does not fit is dropped whatever its priority, as commodity switches do.
+#[derive(Clone, Debug)]
+pub struct MultiQueue<H = ()> {
+    occupied: u8,
+    last: u8,
+    packets: u32,
+    bytes: u64,
+    marked: u64,
+    marking: Marking,
+    scheduler: Scheduler,
+    queue_bytes: [u64; MAX_PRIORITIES],
+    queues: [VecDeque<Packet<H>>; MAX_PRIORITIES],
+}
+
+impl<H> MultiQueue<H> {
+    /// A port; `params` must have passed [`PortParams::check`].
+    pub fn new(params: &PortParams) -> Self {
+        MultiQueue {
+            occupied: 0,
+            last: params.queues - 1,
+            packets: 0,
+            bytes: 0,
+            marked: 0,
+            marking: Marking::new(params.marking_threshold, params.marking),
+            scheduler: Scheduler::new(params.scheduler, &params.weights),
+            queue_bytes: [0; MAX_PRIORITIES],
+            queues: std::array::from_fn(|_| VecDeque::new()),
+        }
+    }
+}
+
+impl<H: Header> PortPolicy<H> for MultiQueue<H> {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        mut packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) {
+        let bytes = u64::from(packet.bytes);
+        let port_bytes = self.bytes + bytes;
+        if port_bytes > room.get() {
+            return drop(packet, Reason::Buffer);
+        }
+        let queue = usize::from(packet.priority.min(self.last));
+        let queue_bytes = self.queue_bytes[queue] + bytes;
+        if self.marking.applies(port_bytes, queue_bytes) {
+            self.marked += u64::from(packet.mark());
+        }
+        if self.occupied & (1 << queue) == 0 {
+            self.occupied |= 1 << queue;
+            self.scheduler.head_changed(queue, packet.bytes);
+        }
+        self.bytes = port_bytes;
+        self.packets += 1;
+        self.queue_bytes[queue] = queue_bytes;
+        self.queues[queue].push_back(packet);
+    }
+
+    #[inline]
+    fn pass(
+        &mut self,
+        _now: Time,
+        mut packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) -> Option<Packet<H>> {
+        debug_assert_eq!(self.packets, 0, "only an empty port can be passed");
+        let bytes = u64::from(packet.bytes);
+        if bytes > room.get() {
+            drop(packet, Reason::Buffer);
+            return None;
+        }
+        if self.marking.applies(bytes, bytes) {
+            self.marked += u64::from(packet.mark());
+        }
+        if !matches!(self.scheduler, Scheduler::Strict) {
+            let queue = usize::from(packet.priority.min(self.last));
+            self.scheduler.head_changed(queue, packet.bytes);
+            self.scheduler.choose(1 << queue, |_| packet.bytes);
+            self.scheduler.emptied(queue);
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Option<Packet<H>> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let queues = &self.queues;
+        let queue = self.scheduler.choose(self.occupied, |q| queues[q].front().map_or(0, |p| p.bytes));
+        let packet = self.queues[queue].pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        self.packets -= 1;
+        self.queue_bytes[queue] -= u64::from(packet.bytes);
+        match self.queues[queue].front() {
+            Some(next) => self.scheduler.head_changed(queue, next.bytes),
+            None => {
+                self.occupied &= !(1 << queue);
+                self.scheduler.emptied(queue);
+            }
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+
+    #[inline]
+    fn backlog_packets(&self) -> usize {
+        self.packets as usize
+    }
+
+    fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    fn backlog_of(&self, priority: u8) -> Bytes {
+        Bytes::new(self.queue_bytes.get(usize::from(priority)).copied().unwrap_or(0))
+    }
+}

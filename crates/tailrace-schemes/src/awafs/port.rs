@@ -1,0 +1,102 @@
+//! AWAFS in a port: the packet says how much its flow has sent, the port picks the queue.
+
+use tailrace_core::{Bytes, FlowId, Packet, PortPolicy, Reason, SeriesSink, Time};
+use tailrace_queues::MultiQueue;
+
+use super::{Estimator, Shim};
+
+/// Completed flows remembered so that a last packet sent twice counts once.
+const REMEMBERED: usize = 16;
+
+/// A strict-priority port with its own thresholds.
+pub struct AwafsPort {
+    queues: MultiQueue<Shim>,
+    estimator: Option<Estimator>,
+    deduplicate: bool,
+    /// The flows that completed last, as a ring.
+    recent: [FlowId; REMEMBERED],
+    oldest: usize,
+}
+
+impl AwafsPort {
+    pub(super) fn new(queues: MultiQueue<Shim>, estimator: Option<Estimator>, deduplicate: bool) -> Self {
+        AwafsPort { queues, estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
+    }
+
+    /// Reads the packet's shim and sets its priority here. The notice counts on arrival, even if the
+    /// packet is then dropped; ports behind a drop never hear of it (§4.2.2.2).
+    #[inline]
+    fn classify(&mut self, now: Time, packet: &mut Packet<Shim>) {
+        if packet.is_ack() {
+            return;
+        }
+        if let Some(estimator) = &self.estimator {
+            packet.priority = estimator.table().priority(packet.header.before);
+            if packet.header.last {
+                self.complete(now, packet);
+            }
+        }
+    }
+
+    fn complete(&mut self, now: Time, packet: &Packet<Shim>) {
+        if self.deduplicate && self.recent.contains(&packet.flow) {
+            return;
+        }
+        self.recent[self.oldest] = packet.flow;
+        self.oldest = (self.oldest + 1) % REMEMBERED;
+        let payload = u64::from(packet.bytes - tailrace_core::HEADER_BYTES);
+        if let Some(estimator) = &mut self.estimator {
+            estimator.record(now, Bytes::new(packet.header.before + payload));
+        }
+    }
+}
+
+impl PortPolicy<Shim> for AwafsPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet<Shim>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<Shim>, Reason),
+    ) {
+        self.classify(now, &mut packet);
+        self.queues.enqueue(now, packet, room, drop);
+    }
+    #[inline]
+    fn pass(
+        &mut self,
+        now: Time,
+        mut packet: Packet<Shim>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<Shim>, Reason),
+    ) -> Option<Packet<Shim>> {
+        self.classify(now, &mut packet);
+        self.queues.pass(now, packet, room, drop)
+    }
+    #[inline]
+    fn dequeue(&mut self, now: Time) -> Option<Packet<Shim>> {
+        self.queues.dequeue(now)
+    }
+    #[inline]
+    fn backlog(&self) -> Bytes {
+        self.queues.backlog()
+    }
+    fn backlog_packets(&self) -> usize {
+        self.queues.backlog_packets()
+    }
+    fn backlog_of(&self, priority: u8) -> Bytes {
+        self.queues.backlog_of(priority)
+    }
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+    fn next_wake(&self) -> Option<Time> {
+        self.estimator.as_ref().map(Estimator::next_adjustment)
+    }
+    fn on_wake(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        if let Some(estimator) = &mut self.estimator {
+            estimator.adjust(now, series);
+        }
+    }
+}

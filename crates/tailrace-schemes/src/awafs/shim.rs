@@ -1,0 +1,58 @@
+//! What AWAFS adds to data packets (§4.3.1 "Custom headers" leaves the encoding open).
+
+use tailrace_core::Header;
+
+/// Bytes sent before this packet, and whether it ends its flow. The size of a completed flow is `before`
+/// plus the last packet's payload, so it needs no field of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shim {
+    /// Payload bytes of the flow that precede this packet.
+    pub before: u64,
+    /// Whether this is the flow's last packet: the end-of-flow notice.
+    pub last: bool,
+}
+
+impl Header for Shim {
+    const NONE: Shim = Shim { before: 0, last: false };
+    /// 8 bytes of offset, 1 of flags, 3 reserved.
+    const WIRE_BYTES: u16 = 12;
+
+    fn encode(&self, out: &mut [u8]) {
+        out.fill(0);
+        out[..8].copy_from_slice(&self.before.to_be_bytes());
+        out[8] = u8::from(self.last);
+    }
+
+    fn decode(raw: &[u8]) -> Option<Self> {
+        let (before, rest) = raw.split_first_chunk::<8>()?;
+        match rest {
+            [flags @ (0 | 1), 0, 0, 0, ..] => Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1 }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(before in any::<u64>(), last in any::<bool>()) {
+            let mut raw = [0xAA; 12];
+            let shim = Shim { before, last };
+            shim.encode(&mut raw);
+            prop_assert_eq!(Shim::decode(&raw), Some(shim));
+        }
+
+        #[test]
+        fn whatever_decodes_encodes_to_the_same_bytes(raw in prop::collection::vec(any::<u8>(), 0..20)) {
+            if let Some(shim) = Shim::decode(&raw) {
+                let mut again = [0; 12];
+                shim.encode(&mut again);
+                prop_assert_eq!(&again[..], &raw[..12]);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! DCTCP flows that sink through strict-priority queues at fixed thresholds of bytes sent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{
+    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Scheme, TagTable,
+};
+use tailrace_queues::{MultiQueue, PortParams};
+
+use crate::dctcp::{DctcpLaw, LawParams};
+
+/// Parameters of `mlfq`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// A packet is in queue i while fewer than the i-th threshold's bytes of its flow precede it; ascending,
+    /// one fewer than queues.
+    pub thresholds: Vec<Bytes>,
+    /// The congestion law.
+    pub law: LawParams,
+    /// How ports queue and mark.
+    pub port: PortParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // AWAFS §5.4: 7 KB apart.
+        let thresholds = (1..8).map(|i| Bytes::new(7_000 * i)).collect();
+        Params { thresholds, law: LawParams::ns2(), port: PortParams::default() }
+    }
+}
+
+/// The scheme.
+pub struct Mlfq {
+    transport: TransportParams,
+    tags: TagTable,
+    law: LawParams,
+    port: PortParams,
+}
+
+/// Checks that thresholds ascend and fit the number of queues.
+pub fn check_thresholds(thresholds: &[Bytes], queues: u8) -> Result<(), ParamError> {
+    if thresholds.len() + 1 != usize::from(queues) {
+        let message = format!(
+            "{} thresholds for {queues} queues: one fewer than queues is needed",
+            thresholds.len()
+        );
+        return Err(ParamError::new("thresholds", message));
+    }
+    match thresholds.windows(2).find(|pair| pair[0] > pair[1]) {
+        Some(pair) => {
+            let message = format!("{} comes before {}: thresholds must ascend", pair[0], pair[1]);
+            Err(ParamError::new("thresholds", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Tags every flow by one table.
+pub struct Tagged(pub TagTable);
+
+impl HostPolicy for Tagged {
+    fn directive(&self, _: &FlowInfo) -> Directive {
+        Directive { tags: self.0 }
+    }
+}
+
+impl Scheme for Mlfq {
+    const NAME: &'static str = "mlfq";
+    const SUMMARY: &'static str = "flows sink through priority queues at fixed thresholds; DCTCP";
+    const SOURCE: &'static str = "the static side of Gutiérrez, AWAFS, 2019, §5.3 and §5.4";
+    const KNOWS: Knowledge = Knowledge::NOTHING;
+    type Params = Params;
+    type Header = ();
+    type Law = DctcpLaw;
+    type Host = Tagged;
+    type Port = MultiQueue;
+
+    fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        params.law.check().map_err(|e| e.within("law"))?;
+        params.port.check().map_err(|e| e.within("port"))?;
+        check_thresholds(&params.thresholds, params.port.queues)?;
+        let tags = TagTable::with_limits(&params.thresholds);
+        Ok(Mlfq { transport: facts.transport, tags, law: params.law, port: params.port })
+    }
+    fn ecn(&self) -> bool {
+        true
+    }
+    fn law(&self, _: &FlowInfo) -> DctcpLaw {
+        DctcpLaw::new(&self.law, &self.transport)
+    }
+    fn host(&self) -> Tagged {
+        Tagged(self.tags)
+    }
+    fn port(&self, _: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.port)
+    }
+}

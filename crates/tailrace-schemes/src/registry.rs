@@ -1,0 +1,37 @@
+//! The registry: the one place where a scheme's name becomes its type.
+
+use tailrace_core::Scheme;
+
+/// Something to do with a scheme whose type is known only by name.
+pub trait SchemeVisitor {
+    /// What comes of it.
+    type Output;
+    /// Does it for scheme `S`.
+    fn visit<S: Scheme>(self) -> Self::Output;
+}
+
+/// No scheme has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown;
+
+macro_rules! schemes {
+    ($($scheme:ty),* $(,)?) => {
+        /// The names of all schemes.
+        pub const NAMES: &[&str] = &[$(<$scheme>::NAME),*];
+
+        /// Lets `visitor` work with the scheme called `name`.
+        pub fn with_scheme<V: SchemeVisitor>(name: &str, visitor: V) -> Result<V::Output, Unknown> {
+            $(if name == <$scheme>::NAME { return Ok(visitor.visit::<$scheme>()); })*
+            Err(Unknown)
+        }
+    };
+}
+
+schemes! {
+    crate::fifo::Fifo,
+    crate::tcp::Tcp,
+    crate::dctcp::Dctcp,
+    crate::mlfq::Mlfq,
+    crate::pias::Pias,
+    crate::awafs::Awafs,
+}

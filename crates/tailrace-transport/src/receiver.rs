@@ -1,0 +1,148 @@
+//! The receiving end of a flow: reassembly, acknowledgements, ECN echo.
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{ACK_BYTES, Ecn, Header, HostId, Packet, PacketKind, Time};
+
+use crate::SeqSet;
+
+/// The receiving end of a flow.
+///
+/// With an acknowledgement for each packet it echoes each packet's mark. With delayed ones it runs the
+/// two-state machine of RFC 8257 §3.2: a change of the mark first acknowledges what came before it.
+pub struct Receiver<H> {
+    /// All segments below have arrived.
+    next: u32,
+    /// Number of segments, once the last one has told.
+    segments: u32,
+    /// Segments that arrived beyond a hole.
+    beyond: SeqSet,
+    peer: HostId,
+    /// Segments accepted beyond `next`.
+    window: u32,
+    ack_every: u32,
+    delay: Time,
+    ack_ecn: Ecn,
+    /// Segments in order that no acknowledgement has covered yet, the newest of them, and its mark.
+    pending: u32,
+    newest: Packet<H>,
+    ack_at: Time,
+}
+
+impl<H: Header> Receiver<H> {
+    /// A receiver that acknowledges to host `peer`.
+    pub fn new(peer: HostId, params: &TransportParams) -> Self {
+        Receiver {
+            next: 0,
+            segments: u32::MAX,
+            beyond: SeqSet::default(),
+            peer,
+            window: params.max_window,
+            ack_every: params.ack_every,
+            delay: params.delayed_ack_timeout,
+            ack_ecn: if params.ecn_capable_acks { Ecn::Capable } else { Ecn::NotCapable },
+            pending: 0,
+            newest: Packet::EMPTY,
+            ack_at: Time::MAX,
+        }
+    }
+
+    /// Whether every byte has arrived.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.next == self.segments
+    }
+
+    /// Segments that have arrived without a gap.
+    pub fn in_order(&self) -> u32 {
+        self.next
+    }
+
+    /// Takes over the memory of a finished receiver's segment set.
+    pub fn reuse(&mut self, finished: Self) {
+        self.beyond = finished.beyond;
+        self.beyond.clear();
+    }
+
+    /// When [`Self::on_wake`] is due; [`Time::MAX`] if no acknowledgement is being delayed.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.ack_at
+    }
+
+    /// A data packet has arrived; acknowledgements go to `emit`.
+    #[inline]
+    pub fn on_data(&mut self, now: Time, packet: &Packet<H>, mut emit: impl FnMut(Packet<H>)) {
+        let seq = packet.seq;
+        if seq >= self.next.saturating_add(self.window) {
+            return; // No sender of ours goes that far: the segment set must not grow at a stranger's will.
+        }
+        if self.pending > 0 && packet.ecn() != self.newest.ecn() {
+            let before = self.newest;
+            emit(self.acknowledge(&before));
+        }
+        if packet.kind() == PacketKind::LastData {
+            self.segments = seq + 1;
+        }
+        let in_order = seq == self.next;
+        if in_order {
+            self.next += 1;
+            if !self.beyond.is_empty() {
+                self.close_gap();
+            }
+        } else if seq > self.next {
+            self.beyond.insert_range(self.next, seq, seq + 1);
+        }
+        let may_wait = in_order && self.beyond.is_empty() && !self.is_complete();
+        if may_wait && self.pending + 1 < self.ack_every {
+            self.pending += 1;
+            self.newest = *packet;
+            if self.pending == 1 {
+                self.ack_at = now + self.delay;
+            }
+        } else {
+            emit(self.acknowledge(packet));
+        }
+    }
+
+    /// The time of [`Self::next_wake`] has come: a delayed acknowledgement leaves.
+    pub fn on_wake(&mut self, now: Time) -> Option<Packet<H>> {
+        (self.ack_at <= now).then(|| {
+            let newest = self.newest;
+            self.acknowledge(&newest)
+        })
+    }
+
+    /// The segment at `next - 1` has joined `beyond`'s first run to what came before.
+    fn close_gap(&mut self) {
+        let base = self.next - 1;
+        let end = self.beyond.first_missing(base, self.next);
+        self.beyond.remove_front(base, end);
+        self.next = end;
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, packet: &Packet<H>) -> Packet<H> {
+        let seq = packet.seq;
+        let (start, end) = if seq < self.next {
+            (0, 0)
+        } else {
+            (self.beyond.run_start(self.next, seq), self.beyond.first_missing(self.next, seq))
+        };
+        let mut ack = Packet {
+            flow: packet.flow,
+            dst: self.peer,
+            bytes: ACK_BYTES,
+            seq: self.next,
+            block_start: start,
+            block_end: end,
+            sent_ps: packet.sent_ps,
+            header: packet.header,
+            ..Packet::EMPTY
+        };
+        let marked = packet.ecn() == Ecn::Marked;
+        ack.set(if marked { PacketKind::AckMarked } else { PacketKind::Ack }, self.ack_ecn);
+        self.pending = 0;
+        self.ack_at = Time::MAX;
+        ack
+    }
+}

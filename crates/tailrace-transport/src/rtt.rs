@@ -1,0 +1,111 @@
+//! Round-trip time and retransmission timeout (RFC 6298), in integer picoseconds.
+
+use tailrace_core::Time;
+use tailrace_core::transport::{RtoMode, TransportParams};
+
+/// The estimate and the timeout that follows from it.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimate {
+    /// Smoothed round-trip time in ps; 0 before the first sample.
+    srtt: u64,
+    rttvar: u64,
+    min_rto: u64,
+    backoff: u32,
+    fixed: bool,
+}
+
+/// The timeout never exceeds 60 s (RFC 6298, 2.5), nor a thousand times its minimum.
+const BACKOFF_MAX: u32 = 10;
+
+impl RttEstimate {
+    /// No samples yet.
+    pub fn new(params: &TransportParams) -> Self {
+        RttEstimate {
+            srtt: 0,
+            rttvar: 0,
+            min_rto: params.min_rto.as_ps(),
+            backoff: 0,
+            fixed: params.rto == RtoMode::Fixed,
+        }
+    }
+
+    /// Takes in a sample and ends any backoff.
+    #[inline]
+    pub fn sample(&mut self, rtt: Time) {
+        let rtt = rtt.as_ps();
+        self.backoff = 0;
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            let error = self.srtt.abs_diff(rtt);
+            self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
+            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
+        }
+    }
+
+    /// The timer has expired: the next timeout is twice as long, unless the mode is fixed.
+    pub fn back_off(&mut self) {
+        if !self.fixed {
+            self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
+        }
+    }
+
+    /// The retransmission timeout.
+    #[inline]
+    pub fn rto(&self) -> Time {
+        if self.fixed {
+            return Time::from_ps(self.min_rto);
+        }
+        Time::from_ps((self.srtt + 4 * self.rttvar).max(self.min_rto) << self.backoff)
+    }
+
+    /// The smoothed round-trip time, if there is a sample.
+    pub fn smoothed(&self) -> Option<Time> {
+        (self.srtt > 0).then(|| Time::from_ps(self.srtt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standard() -> TransportParams {
+        TransportParams { min_rto: Time::from_ms(2), ..TransportParams::default() }
+    }
+
+    #[test]
+    fn constant_samples_converge_to_the_minimum() {
+        let mut rtt = RttEstimate::new(&standard());
+        for _ in 0..100 {
+            rtt.sample(Time::from_us(100));
+        }
+        assert_eq!(rtt.smoothed(), Some(Time::from_us(100)));
+        assert_eq!(rtt.rto(), Time::from_ms(2));
+    }
+
+    #[test]
+    fn first_sample_sets_three_times_itself() {
+        let mut rtt = RttEstimate::new(&standard());
+        rtt.sample(Time::from_ms(10));
+        assert_eq!(rtt.rto(), Time::from_ms(30));
+    }
+
+    #[test]
+    fn timeouts_double_and_a_sample_resets() {
+        let mut rtt = RttEstimate::new(&standard());
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Time::from_ms(8));
+        rtt.sample(Time::from_us(80));
+        assert_eq!(rtt.rto(), Time::from_ms(2));
+    }
+
+    #[test]
+    fn fixed_mode_never_moves() {
+        let mut rtt = RttEstimate::new(&TransportParams { rto: RtoMode::Fixed, ..standard() });
+        rtt.sample(Time::from_ms(50));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Time::from_ms(2));
+    }
+}

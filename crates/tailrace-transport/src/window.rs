@@ -1,0 +1,85 @@
+//! The congestion window that TCP-like laws share: slow start and additive increase (RFC 5681).
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Allowance, Bytes};
+
+/// A congestion window in segments, with its slow-start threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    segments: f64,
+    threshold: f64,
+    max: f64,
+    mss: f64,
+}
+
+impl Window {
+    /// The window of a new flow.
+    pub fn new(params: &TransportParams) -> Self {
+        Window {
+            segments: f64::from(params.initial_window),
+            threshold: f64::INFINITY,
+            max: f64::from(params.max_window),
+            mss: f64::from(params.mss),
+        }
+    }
+
+    /// In segments.
+    pub fn segments(&self) -> f64 {
+        self.segments
+    }
+
+    /// Grows by what was acknowledged: a segment a segment in slow start, a segment a window afterwards.
+    #[inline]
+    pub fn grow(&mut self, acked: Bytes) {
+        let acked = acked.as_f64() / self.mss;
+        let gain = if self.segments < self.threshold { acked } else { acked / self.segments };
+        self.segments = (self.segments + gain).min(self.max);
+    }
+
+    /// Cuts to `share` of itself, one segment at least, and leaves slow start.
+    #[inline]
+    pub fn cut(&mut self, share: f64) {
+        self.segments = (self.segments * share).max(1.0);
+        self.threshold = self.segments.max(2.0);
+    }
+
+    /// A retransmission timeout: back to one segment, slow start to half of what was.
+    pub fn collapse(&mut self) {
+        self.threshold = (self.segments / 2.0).max(2.0);
+        self.segments = 1.0;
+    }
+
+    /// The allowance of a law that sends whenever this window is open.
+    #[inline]
+    pub fn allowance(&self) -> Allowance {
+        Allowance { window: Bytes::new((self.segments * self.mss) as u64), pacing: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_a_window_in_slow_start_then_adds_one() {
+        let mut window = Window::new(&TransportParams::default());
+        window.grow(Bytes::new(10 * 1460));
+        assert_eq!(window.segments(), 20.0);
+        window.cut(0.5);
+        for _ in 0..10 {
+            window.grow(Bytes::new(1460));
+        }
+        assert!((window.segments() - 11.0).abs() < 0.06);
+    }
+
+    #[test]
+    fn a_timeout_restarts_from_one_segment() {
+        let mut window = Window::new(&TransportParams { initial_window: 40, ..TransportParams::default() });
+        window.collapse();
+        assert_eq!(window.segments(), 1.0);
+        window.grow(Bytes::new(19 * 1460));
+        assert_eq!(window.segments(), 20.0);
+        window.grow(Bytes::new(20 * 1460));
+        assert_eq!(window.segments(), 21.0);
+    }
+}
