@@ -13,7 +13,8 @@ namespace {
 /// The options by name: how to set one from text, how to show it, and its help line.
 class OptionTable {
   public:
-    void AddCount(const std::string& name, uint32_t& target, uint32_t min, const std::string& help) {
+    void AddCount(const std::string& name, uint32_t& target, uint32_t min,
+                  const std::string& help) {
         const double max = std::numeric_limits<uint32_t>::max();
         auto set = [&target, min, max](const std::string& text) {
             target = static_cast<uint32_t>(ParseWhole(text, min, max));
@@ -191,6 +192,10 @@ void AddTransportOptions(OptionTable& table, TransportOptions& o) {
                   "longest wait of a delayed ACK");
     table.AddReal("dctcp-g", o.gain, 0, 1, "gain of the moving average alpha");
     table.AddReal("initial-alpha", o.initialAlpha, 0, 1, "alpha of a new connection");
+    table.AddCount("min-window", o.minWindow, 0,
+                   "smallest window that a cut leaves, segments; 0: none, as ns-3");
+    table.AddChoice<bool>("loss-cut", o.halveOnLoss, {{"half", true}, {"alpha", false}},
+                          "how a loss cuts the window: RFC 8257 halves it, ns-3 uses alpha");
     table.AddChoice<bool>("recovery", o.rateReduction, {{"classic", false}, {"prr", true}},
                           "window cut at once, or spread over a round trip");
     table.AddChoice<bool>("sack", o.sack, kOnOff, "selective acknowledgements");
@@ -242,10 +247,23 @@ void Resolve(Options& o) {
         throw UserError("more than 1048576 hosts");
     }
     PortOptions& ports = o.ports;
-    ports.coreMarkThreshold = ports.coreMarkThreshold ? ports.coreMarkThreshold : ports.markThreshold;
-    ports.hostBuffer = ports.hostBuffer ? ports.hostBuffer : ports.buffer;
+    if (ports.coreMarkThreshold == 0) {
+        ports.coreMarkThreshold = ports.markThreshold;
+    }
+    if (ports.hostBuffer == 0) {
+        ports.hostBuffer = ports.buffer;
+    }
+    if (ports.coreMarkThreshold < 3) {
+        throw UserError("--core-mark-threshold: expected 0 or at least 3");
+    }
+    if (ports.hostBuffer < 4) {
+        throw UserError("--host-buffer: expected 0 or at least 4");
+    }
     if (o.transport.mss > 65000) {
-        throw UserError("--mss=" + std::to_string(o.transport.mss) + ": expected at most 65000");
+        throw UserError("--mss: expected at most 65000");
+    }
+    if (o.transport.socketBuffer > 1u << 30) {
+        throw UserError("--socket-buffer: expected at most 1073741824, what windows can announce");
     }
 }
 
@@ -279,7 +297,7 @@ Options ParseOptions(int argc, char** argv) {
                                   {"calendar", "calendar"},
                                   {"priority-queue", "priority-queue"}},
                                  "event queue of the simulator; changes speed, not results");
-    if (mode == "--help" || mode == "-h") {
+    if (mode == "--help" || (argc > 2 && std::string(argv[2]) == "--help")) {
         std::cout << kUsage;
         table.PrintHelp();
         std::exit(0);

@@ -1,0 +1,46 @@
+//! What can go wrong besides bad input.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tailrace_scenario::ScenarioError;
+
+/// A run or an experiment that did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The user's files or options: nothing was run.
+    #[error(transparent)]
+    Input(#[from] ScenarioError),
+    /// A result could not be written or read.
+    #[error("{path}: {message}")]
+    Storage {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        message: String,
+    },
+    /// The user stopped the run.
+    #[error("interrupted; finished runs are kept, and the same command goes on where it stopped")]
+    Interrupted,
+}
+
+impl Error {
+    /// A failure to read or write `path`.
+    pub fn storage(path: &Path, error: impl Into<io::Error>) -> Self {
+        let error: io::Error = error.into();
+        let message = match error.kind() {
+            io::ErrorKind::StorageFull => "the disk is full; earlier results are whole".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission denied; choose another folder with --out".to_owned(),
+            _ => error.to_string(),
+        };
+        Error::Storage { path: path.to_owned(), message }
+    }
+
+    /// 2 for the user's mistakes, 1 for failures.
+    pub fn exit_status(&self) -> i32 {
+        match self {
+            Error::Input(_) => 2,
+            Error::Storage { .. } | Error::Interrupted => 1,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! An experiment file: a scenario, the schemes to compare, what is swept, and what is claimed and expected.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tailrace_scenario::{Scenario, ScenarioError, unknown};
+use toml::{Table, Value};
+
+use crate::judge::{Claim, Expectation};
+use crate::path;
+use crate::scale::{self, GaveWay};
+use crate::sweep::{self, Point};
+
+/// Tables and fields that belong to the experiment; all others belong to the scenario.
+const OWN_FIELDS: [&str; 9] = ["title", "source", "about", "scheme", "sweep", "scale", "plot", "claim", "expect"];
+
+/// An experiment as read, with overrides and scale applied.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Where it was read from.
+    pub file: PathBuf,
+    /// What it is called: the file's name without its ending.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// The paper's section and figures.
+    pub source: String,
+    /// What it shows, in prose.
+    pub about: String,
+    /// The scale that it was read at.
+    pub scale: f64,
+    /// What gave way.
+    pub gave_way: Vec<GaveWay>,
+    /// All runs, in order.
+    pub runs: Vec<Planned>,
+    /// The paper's figures.
+    pub claims: Vec<Claim>,
+    /// What must hold.
+    pub expectations: Vec<Expectation>,
+    /// The whole table after overrides and scale, with what gave way under `scaled`.
+    pub resolved: Table,
+}
+
+/// One run to be made: a scheme at a point of the sweep.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The scheme's label.
+    pub scheme: String,
+    /// Where in the sweep.
+    pub point: Point,
+    /// All that the run needs.
+    pub scenario: Scenario,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Own {
+    title: String,
+    source: String,
+    about: String,
+    claim: Vec<Claim>,
+    expect: Vec<Expectation>,
+}
+
+/// An override from the command line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Override {
+    /// Dotted path.
+    pub field: String,
+    /// Its new value.
+    pub value: String,
+}
+
+impl Experiment {
+    /// Reads a file.
+    pub fn read(file: &Path, overrides: &[Override], scale: f64) -> Result<Self, ScenarioError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(file))?;
+        Self::from_text(&text, file, overrides, scale).map_err(|e| e.locate(&text).in_file(file))
+    }
+
+    /// Reads a text as if it came from `file`.
+    pub fn from_text(text: &str, file: &Path, overrides: &[Override], scale: f64) -> Result<Self, ScenarioError> {
+        let mut table = tailrace_scenario::parse_table(text)?;
+        for change in overrides {
+            apply_override(&mut table, change)?;
+        }
+        let gave_way = scale::apply(&mut table, scale)?;
+        let own = own_fields(&table)?;
+        let base = file.parent().unwrap_or(Path::new("."));
+        let runs = plan(&table, base)?;
+        check_labels(&runs)?;
+        let name = file.file_stem().map_or_else(|| "experiment".into(), |s| s.to_string_lossy().into_owned());
+        Ok(Experiment {
+            file: file.to_owned(),
+            name,
+            title: own.title,
+            source: own.source,
+            about: own.about,
+            scale,
+            resolved: with_scale(table, scale, &gave_way),
+            gave_way,
+            runs,
+            claims: own.claim,
+            expectations: own.expect,
+        })
+    }
+
+    /// Names of the sweep's axes.
+    pub fn axes(&self) -> Vec<String> {
+        self.runs.first().map(|run| run.point.names()).unwrap_or_default()
+    }
+}
+
+/// The value of `--set field=value` is TOML where it reads as TOML, else text: `10Gbps` needs no quotes.
+fn apply_override(table: &mut Table, change: &Override) -> Result<(), ScenarioError> {
+    let here = |message: String| ScenarioError::new(format!("--set {}", change.field), message);
+    let path = path::Path::parse(&change.field).map_err(here)?;
+    let value = format!("v = {}", change.value)
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut t| t.remove("v"))
+        .unwrap_or_else(|| Value::String(change.value.clone()));
+    path::set(table, &path, &value).map_err(here)
+}
+
+fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
+    let mut own = Table::new();
+    for key in ["title", "source", "about", "claim", "expect"] {
+        if let Some(value) = table.get(key) {
+            own.insert(key.into(), value.clone());
+        }
+    }
+    own.try_into::<Own>().map_err(|e| ScenarioError::of_shape(&e))
+}
+
+/// All schemes at all points of the sweep.
+fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
+    let schemes = match table.get("scheme") {
+        Some(Value::Array(schemes)) if !schemes.is_empty() => schemes.len(),
+        _ => return Err(ScenarioError::new("scheme", "at least one [[scheme]] with a name is needed")),
+    };
+    let mut runs = Vec::new();
+    for (point, varied) in sweep::expand(table)? {
+        for index in 0..schemes {
+            let mut scenario: Table = varied
+                .iter()
+                .filter(|(key, _)| !OWN_FIELDS.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            let scheme = varied["scheme"][index].clone();
+            scenario.insert("scheme".into(), scheme);
+            let scenario = Scenario::from_table(scenario, base).map_err(|e| place(e, index))?;
+            check_scheme(&scenario).map_err(|e| place(e, index))?;
+            runs.push(Planned { scheme: scenario.scheme.label().to_owned(), point: point.clone(), scenario });
+        }
+    }
+    Ok(runs)
+}
+
+/// An error in a scenario's `scheme` table is in the file's `index`-th `[[scheme]]`.
+fn place(mut error: ScenarioError, index: usize) -> ScenarioError {
+    if let Some(rest) = error.field.strip_prefix("scheme")
+        && (rest.is_empty() || rest.starts_with('.'))
+    {
+        error.field = format!("scheme[{index}]{rest}");
+    }
+    error
+}
+
+/// Finds out now, before anything runs, whether the scheme exists and takes its parameters.
+fn check_scheme(scenario: &Scenario) -> Result<(), ScenarioError> {
+    struct Check<'a>(&'a Scenario);
+    impl tailrace_schemes::SchemeVisitor for Check<'_> {
+        type Output = Result<(), ScenarioError>;
+        fn visit<S: tailrace_core::Scheme>(self) -> Self::Output {
+            let fabric = self.0.fabric()?;
+            crate::run::scheme::<S>(self.0, &fabric).map(drop)
+        }
+    }
+    let name = &scenario.scheme.name;
+    tailrace_schemes::with_scheme(name, Check(scenario)).unwrap_or_else(|_| {
+        Err(ScenarioError::new("scheme.name", unknown("scheme", name, tailrace_schemes::NAMES.iter().copied())))
+    })
+}
+
+fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {
+    for (index, run) in runs.iter().enumerate() {
+        let same = |other: &&Planned| other.scheme == run.scheme && other.point == run.point;
+        if runs[..index].iter().any(|other| same(&other)) {
+            let message = format!("two schemes are called \"{}\": give each its own label", run.scheme);
+            return Err(ScenarioError::new("scheme", message));
+        }
+    }
+    Ok(())
+}
+
+fn with_scale(mut table: Table, scale: f64, gave_way: &[GaveWay]) -> Table {
+    let mut scaled = Table::new();
+    scaled.insert("scale".into(), Value::Float(scale));
+    for change in gave_way {
+        scaled.insert(change.field.clone(), Value::String(format!("{} → {}", change.from, change.to)));
+    }
+    table.insert("scaled".into(), Value::Table(scaled));
+    table
+}

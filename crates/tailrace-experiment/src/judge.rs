@@ -1,0 +1,263 @@
+//! Claims and expectations: numbers of a finished experiment, compared with the paper's or with bounds.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::results::{Results, SeriesQuery};
+
+/// A number to be taken from an experiment's results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quantity {
+    /// A column of the summary table, or `series:NAME` for a value of a series.
+    pub metric: String,
+    /// Size class, for columns of the summary.
+    pub class: String,
+    /// The scheme (label) whose number it is.
+    pub of: String,
+    /// With this, the number is the relative change from this scheme's: −0.2 is 20 % less.
+    pub against: Option<String>,
+    /// Which points of the sweep count: axis = value. Several points (seeds, say) are averaged.
+    pub at: Table,
+    /// For the scheme after `against`, other points than `at`.
+    pub against_at: Option<Table>,
+    /// For series: which index (queue or threshold number).
+    pub index: u16,
+    /// For series: mean, median, min, max, std or last. Median if missing.
+    pub stat: Option<String>,
+    /// For series: from this time on.
+    pub from: Option<String>,
+    /// For series: up to this time.
+    pub to: Option<String>,
+    /// For series: only from places whose name contains this.
+    pub place: Option<String>,
+}
+
+/// A figure of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Which figure or sentence.
+    pub id: String,
+    /// In words.
+    #[serde(default)]
+    pub text: String,
+    /// The paper's number, or the two ends of its range. Changes are fractions: −0.2 is 20 % less.
+    pub paper: Numbers,
+    /// The same number here.
+    pub number: Quantity,
+    /// Why it is known not to hold here, if it is.
+    pub deviation: Option<String>,
+}
+
+/// Something that must hold for Tailrace to be right.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// In words.
+    pub text: String,
+    /// The number.
+    pub number: Quantity,
+    /// It is at least this.
+    pub min: Option<f64>,
+    /// It is at most this.
+    pub max: Option<f64>,
+}
+
+/// One number or a range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// One number.
+    One(f64),
+    /// The two ends of a range.
+    Range([f64; 2]),
+}
+
+impl Numbers {
+    /// Both ends, the lower first.
+    pub fn ends(&self) -> (f64, f64) {
+        match *self {
+            Numbers::One(n) => (n, n),
+            Numbers::Range([a, b]) => (a.min(b), a.max(b)),
+        }
+    }
+}
+
+/// How a claim compares with what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The measured number; `None` if the results do not contain it.
+    pub measured: Option<f64>,
+    /// Whether sign (for changes) and rough size agree.
+    pub holds: bool,
+    /// In a few words: sign, order, factor.
+    pub words: String,
+}
+
+/// Changes smaller than this count as none.
+const ABOUT_EQUAL: f64 = 0.03;
+/// Within this factor two numbers agree roughly.
+const ROUGH_FACTOR: f64 = 3.0;
+
+impl Claim {
+    /// Compares the claim with the results.
+    pub fn judge(&self, results: &Results) -> Verdict {
+        let Some(measured) = self.number.value(results) else {
+            return Verdict { measured: None, holds: false, words: "not measured at this scale".into() };
+        };
+        let (low, high) = self.paper.ends();
+        let (holds, words) = if self.number.against.is_some() {
+            judge_change(measured, low, high)
+        } else {
+            judge_value(measured, low, high)
+        };
+        Verdict { measured: Some(measured), holds, words }
+    }
+}
+
+/// A relative change: same direction, and of a like size.
+fn judge_change(measured: f64, low: f64, high: f64) -> (bool, String) {
+    if (low..=high).contains(&measured) && low < high {
+        return (true, "within the paper's range".into());
+    }
+    let nearest = measured.clamp(low, high);
+    if nearest.abs() <= ABOUT_EQUAL {
+        let same = measured.abs() <= 2.0 * ABOUT_EQUAL;
+        return (same, if same { "equal in both".into() } else { "differs where the paper sees none".into() });
+    }
+    if measured.abs() <= ABOUT_EQUAL {
+        return (false, "no change here".into());
+    }
+    if measured.signum() != nearest.signum() {
+        return (false, "opposite sign".into());
+    }
+    let factor = measured / nearest;
+    let rough = (1.0 / ROUGH_FACTOR..=ROUGH_FACTOR).contains(&factor);
+    (rough, format!("same sign, {factor:.1} times the paper's"))
+}
+
+/// A plain number: of a like size.
+fn judge_value(measured: f64, low: f64, high: f64) -> (bool, String) {
+    if (low..=high).contains(&measured) && low < high {
+        return (true, "within the paper's range".into());
+    }
+    let nearest = measured.clamp(low, high);
+    if nearest == 0.0 {
+        return (measured == 0.0, format!("{measured} where the paper has 0"));
+    }
+    let factor = measured / nearest;
+    ((1.0 / ROUGH_FACTOR..=ROUGH_FACTOR).contains(&factor), format!("{factor:.2} times the paper's"))
+}
+
+impl Expectation {
+    /// The number, and whether it lies within the bounds. A number that is not there does not.
+    pub fn judge(&self, results: &Results) -> (Option<f64>, bool) {
+        let value = self.number.value(results);
+        let holds =
+            value.is_some_and(|v| self.min.is_none_or(|min| v >= min) && self.max.is_none_or(|max| v <= max));
+        (value, holds)
+    }
+
+    /// The bounds in words.
+    pub fn bounds(&self) -> String {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => format!("{min} to {max}"),
+            (Some(min), None) => format!("at least {min}"),
+            (None, Some(max)) => format!("at most {max}"),
+            (None, None) => "to be there".into(),
+        }
+    }
+}
+
+impl Quantity {
+    /// The number, averaged over the points that match.
+    pub fn value(&self, results: &Results) -> Option<f64> {
+        let own = self.of_scheme(results, &self.of, &self.at)?;
+        match &self.against {
+            None => Some(own),
+            Some(other) => {
+                let base = self.of_scheme(results, other, self.against_at.as_ref().unwrap_or(&self.at))?;
+                // Two counts of zero (timeouts, say) are equal.
+                if base == own { Some(0.0) } else { Some(own / base - 1.0) }
+            }
+        }
+        .filter(|value| value.is_finite())
+    }
+
+    fn of_scheme(&self, results: &Results, scheme: &str, at: &Table) -> Option<f64> {
+        let runs = results.matching(scheme, at);
+        let values: Vec<f64> = match self.metric.strip_prefix("series:") {
+            Some(metric) => {
+                let query = self.series_query(metric)?;
+                runs.iter().filter_map(|run| run.series_stat(&query)).collect()
+            }
+            None => {
+                let class = if self.class.is_empty() { "all" } else { &self.class };
+                runs.iter().filter_map(|run| run.class(class)?.metric(&self.metric)).collect()
+            }
+        };
+        crate::stats::mean(&values)
+    }
+
+    fn series_query(&self, metric: &str) -> Option<SeriesQuery> {
+        let time_ns = |text: &Option<String>, default: f64| match text {
+            None => Some(default),
+            Some(text) => text.parse::<tailrace_core::Time>().ok().map(|t| t.as_ps() as f64 / 1e3),
+        };
+        Some(SeriesQuery {
+            metric: metric.to_owned(),
+            index: self.index,
+            stat: self.stat.clone().unwrap_or_else(|| "median".into()),
+            from_ns: time_ns(&self.from, 0.0)?,
+            to_ns: time_ns(&self.to, f64::INFINITY)?,
+            place: self.place.clone().unwrap_or_default(),
+        })
+    }
+}
+
+/// Whether a point's axes have the values that `at` asks for; numbers compare as numbers.
+pub(crate) fn point_matches(axes: &[(String, Value)], at: &Table) -> bool {
+    at.iter().all(|(name, wanted)| axes.iter().any(|(axis, value)| axis == name && same(value, wanted)))
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_judged_by_sign_and_size() {
+        assert!(judge_change(-0.2, -0.335, -0.049).0);
+        assert!(judge_change(-0.6, -0.3, -0.3).0);
+        assert!(!judge_change(-0.95, -0.3, -0.3).0);
+        assert_eq!(judge_change(0.2, -0.3, -0.3), (false, "opposite sign".into()));
+        assert_eq!(judge_change(-0.01, -0.3, -0.3), (false, "no change here".into()));
+        assert_eq!(judge_change(0.02, 0.0, 0.0), (true, "equal in both".into()));
+        assert!(!judge_change(0.2, 0.0, 0.0).0);
+    }
+
+    #[test]
+    fn values_are_judged_by_size() {
+        assert!(judge_value(25.0, 23.0, 28.0).0);
+        assert!(judge_value(60.0, 23.0, 28.0).0);
+        assert!(!judge_value(100.0, 23.0, 28.0).0);
+    }
+
+    #[test]
+    fn points_match_by_number() {
+        let axes = vec![("workload.load".to_owned(), Value::Float(0.9)), ("seed".into(), Value::Integer(1))];
+        let at = |text: &str| text.parse::<Table>().unwrap();
+        assert!(point_matches(&axes, &at("\"workload.load\" = 0.9")));
+        assert!(point_matches(&axes, &at("seed = 1.0")));
+        assert!(point_matches(&axes, &Table::new()));
+        assert!(!point_matches(&axes, &at("queues = 2")));
+    }
+}

@@ -1,0 +1,39 @@
+//! Experiments: what a file asks for is run, kept, measured, and compared with what was claimed.
+
+mod check;
+mod error;
+mod file;
+mod judge;
+mod path;
+mod results;
+mod run;
+mod runner;
+mod scale;
+mod stats;
+mod store;
+mod summary;
+mod sweep;
+mod tables;
+
+pub use check::{Line, check};
+pub use error::Error;
+pub use file::{Experiment, Override, Planned};
+pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
+pub use results::{Finished, Results, STATISTICS, SeriesQuery};
+pub use run::{Control, PacketCounts, RunResult, Summary, run};
+pub use runner::{Observer, run_all};
+pub use scale::GaveWay;
+pub use stats::{ClassSummary, METRICS, Measured};
+pub use store::{Store, key, read_parquet, write_parquet, write_run};
+pub use summary::axis_text;
+pub use sweep::Point;
+
+use std::path::Path;
+
+use tailrace_scenario::Scenario;
+
+/// Runs one scenario given as TOML text; files that it names are relative to `base`.
+pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
+    let scenario = Scenario::from_text(text, base)?;
+    run(&scenario, control)
+}

@@ -1,0 +1,196 @@
+//! One run: a scenario in, tables and a summary out.
+
+use std::ops::ControlFlow;
+
+use arrow_array::RecordBatch;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{FlowRecord, Ledger, Scheme};
+use tailrace_packet::{Ending, Progress, Watch, World};
+use tailrace_scenario::fabric::Fabric;
+use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_schemes::{SchemeVisitor, with_scheme};
+
+use crate::error::Error;
+use crate::stats::{ClassSummary, Measured};
+use crate::tables;
+
+/// Who follows a run and may stop it.
+pub trait Control: Sync {
+    /// How far the run is; called now and then.
+    fn progress(&self, progress: &Progress);
+    /// Whether the run should stop.
+    fn interrupted(&self) -> bool;
+}
+
+/// What a run says in short. It holds nothing that depends on the machine, so equal scenarios give equal
+/// bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The scheme's label.
+    pub scheme: String,
+    /// The version that made it.
+    pub version: String,
+    /// Digest of the event stream.
+    pub digest: String,
+    /// Virtual time at the end, in seconds.
+    pub virtual_seconds: f64,
+    /// Why it ended: "finished" or "horizon".
+    pub ended: String,
+    /// Packets sent over a link.
+    pub packet_hops: u64,
+    /// Where every packet went, in packets.
+    pub packets: PacketCounts,
+    /// Statistics by size class (and traffic class where there are several).
+    pub classes: Vec<ClassSummary>,
+}
+
+/// The ledger in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCounts {
+    /// Sent by hosts.
+    pub injected: u64,
+    /// Arrived at hosts.
+    pub delivered: u64,
+    /// Dropped at full buffers.
+    pub dropped_buffer: u64,
+    /// Evicted for more urgent packets.
+    pub dropped_evicted: u64,
+    /// In queues at the end.
+    pub queued: u64,
+    /// On links at the end.
+    pub in_flight: u64,
+}
+
+impl From<Ledger> for PacketCounts {
+    fn from(ledger: Ledger) -> Self {
+        PacketCounts {
+            injected: ledger.injected.packets,
+            delivered: ledger.delivered.packets,
+            dropped_buffer: ledger.dropped_buffer.packets,
+            dropped_evicted: ledger.dropped_evicted.packets,
+            queued: ledger.queued.packets,
+            in_flight: ledger.in_flight.packets,
+        }
+    }
+}
+
+/// What a run leaves.
+pub struct RunResult {
+    /// In short.
+    pub summary: Summary,
+    /// One row a flow.
+    pub flows: RecordBatch,
+    /// One row a port.
+    pub ports: RecordBatch,
+    /// Sampled and reported series in long format.
+    pub series: RecordBatch,
+    /// The scenario with all defaults written out.
+    pub scenario: String,
+}
+
+/// Runs a scenario.
+pub fn run(scenario: &Scenario, control: &dyn Control) -> Result<RunResult, Error> {
+    let name = scenario.scheme.name.clone();
+    with_scheme(&name, Runner { scenario, control })
+        .unwrap_or_else(|_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into()))
+}
+
+/// Builds scheme `S` for a scenario.
+pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
+    let params = S::Params::deserialize(toml::Value::Table(scenario.scheme.params.clone()))
+        .map_err(|e| ScenarioError::of_shape(&e).within("scheme.params"))?;
+    S::new(params, &scenario.facts(fabric))
+        .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
+}
+
+struct Runner<'a> {
+    scenario: &'a Scenario,
+    control: &'a dyn Control,
+}
+
+impl SchemeVisitor for Runner<'_> {
+    type Output = Result<RunResult, Error>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let scenario = self.scenario;
+        let fabric = scenario.fabric()?;
+        let scheme = scheme::<S>(scenario, &fabric)?;
+        let flows = scenario.flows(&fabric)?;
+        let measure = &scenario.measure;
+        let watched = scenario.watched_ports(&fabric)?;
+        let watch = Watch { ports: watched.ports, hosts: watched.hosts, every: measure.sample_every };
+        let mut world =
+            World::new(scheme, &fabric, scenario.transport, flows, measure.horizon, watch, scenario.seed);
+        let ending = world.run(|progress| {
+            self.control.progress(progress);
+            if self.control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if ending == Ending::Interrupted {
+            return Err(Error::Interrupted);
+        }
+        let end = world.progress().now;
+        let outcome = world.into_outcome();
+        let ledger = outcome.ledger();
+        assert!(ledger.balances(), "packets were lost or made up: {ledger}");
+        let ideal = |r: &FlowRecord| scenario.ideal_fct(&fabric, r);
+        Ok(RunResult {
+            summary: Summary {
+                scheme: scenario.scheme.label().to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                digest: format!("{:016x}", outcome.network().digest()),
+                virtual_seconds: end.as_secs_f64(),
+                ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
+                packet_hops: outcome.network().packet_hops(),
+                packets: ledger.into(),
+                classes: summarise(scenario, outcome.records(), ideal),
+            },
+            flows: tables::flows(outcome.records(), ideal),
+            ports: tables::ports(&fabric, outcome.network().port_counts(), end),
+            series: tables::series(&fabric, &outcome.series),
+            scenario: scenario.resolved(),
+        })
+    }
+}
+
+/// Statistics of the measured flows by size class, over all traffic and for each traffic class.
+fn summarise<'a>(
+    scenario: &Scenario,
+    records: impl Iterator<Item = &'a FlowRecord>,
+    ideal: impl Fn(&FlowRecord) -> tailrace_core::Time,
+) -> Vec<ClassSummary> {
+    let measure = &scenario.measure;
+    let flows: Vec<Measured> = records
+        .filter(|r| r.start >= measure.warmup)
+        .map(|r| Measured {
+            size: r.size.get(),
+            class: r.class,
+            start: r.start.as_secs_f64(),
+            fct: r.fct().map(|t| t.as_secs_f64()),
+            ideal: ideal(r).as_secs_f64(),
+            timeouts: u32::from(r.timeouts),
+            retransmitted: u64::from(r.retransmitted),
+        })
+        .collect();
+    let size_class = |flow: &Measured| match flow.size {
+        size if size <= measure.short.get() => "short",
+        size if size <= measure.long.get() => "medium",
+        _ => "long",
+    };
+    let mut traffic: Vec<Option<u8>> = vec![None];
+    let mut classes: Vec<u8> = flows.iter().map(|f| f.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    if classes.len() > 1 {
+        traffic.extend(classes.into_iter().map(Some));
+    }
+    let mut summaries = Vec::new();
+    for class in traffic {
+        for size in ["all", "short", "medium", "long"] {
+            let of_class = |f: &&Measured| class.is_none_or(|c| f.class == c) && (size == "all" || size_class(f) == size);
+            let group: Vec<Measured> = flows.iter().filter(of_class).copied().collect();
+            let name = class.map_or(size.to_owned(), |c| format!("{size}@{c}"));
+            summaries.push(ClassSummary::of(name, &group));
+        }
+    }
+    summaries
+}

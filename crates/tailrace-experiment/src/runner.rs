@@ -1,0 +1,144 @@
+//! Runs an experiment: several runs at a time, finished ones kept, results in the experiment's order.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use tailrace_packet::Progress;
+
+use crate::error::Error;
+use crate::file::{Experiment, Planned};
+use crate::results::{Finished, Results};
+use crate::run::{self, Control};
+use crate::store::{Store, key};
+use crate::summary;
+
+/// Who watches an experiment. Called from one thread only.
+pub trait Observer {
+    /// A run was found finished, or has finished.
+    fn finished(&mut self, index: usize, resumed: bool);
+    /// A run is so far.
+    fn progress(&mut self, index: usize, progress: &Progress);
+    /// Whether all runs should stop. Asked several times a second.
+    fn interrupted(&mut self) -> bool;
+}
+
+/// What a worker tells the main thread.
+enum Message {
+    Progress(usize, Progress),
+    Done(usize, Result<Finished, Error>),
+}
+
+/// How often the observer is asked whether to stop.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Runs all of `experiment` into `dir` with up to `jobs` runs at a time. With `resume`, runs whose results
+/// are there already are not made again.
+pub fn run_all(
+    experiment: &Experiment,
+    dir: &Path,
+    jobs: usize,
+    resume: bool,
+    observer: &mut dyn Observer,
+) -> Result<Results, Error> {
+    let store = Store::open(dir, experiment)?;
+    store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let (sender, receiver) = channel();
+    let worker = |sender: Sender<Message>| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(planned) = experiment.runs.get(index) else { return };
+            let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
+            let done = one(planned, &store, resume, &link);
+            let failed = done.is_err();
+            if sender.send(Message::Done(index, done)).is_err() || failed {
+                return;
+            }
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
+    let mut finished = std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, experiment.runs.len()) {
+            let sender = sender.clone();
+            scope.spawn(|| worker(sender));
+        }
+        drop(sender);
+        collect(&receiver, &stop, observer)
+    })?;
+    finished.sort_by_key(|(index, _)| *index);
+    let results = Results { runs: finished.into_iter().map(|(_, run)| run).collect() };
+    summary::write(&store, experiment, &results)?;
+    Ok(results)
+}
+
+fn one(planned: &Planned, store: &Store, resume: bool, link: &Link<'_>) -> Result<Finished, Error> {
+    let key = key(&planned.scenario.resolved());
+    let finished = |summary, resumed| Finished {
+        scheme: planned.scheme.clone(),
+        point: planned.point.clone(),
+        dir: store.run_dir(&key),
+        key: key.clone(),
+        summary,
+        resumed,
+    };
+    if let Some(summary) = store.finished(&key).filter(|_| resume) {
+        return Ok(finished(summary, true));
+    }
+    let result = run::run(&planned.scenario, link)?;
+    store.save(&key, &result)?;
+    Ok(finished(result.summary, false))
+}
+
+/// Takes in what the workers say until all are gone; the first failure stops the others.
+fn collect(
+    receiver: &Receiver<Message>,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Vec<(usize, Finished)>, Error> {
+    let mut finished = Vec::new();
+    let mut failure: Option<Error> = None;
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok(Message::Progress(index, progress)) => observer.progress(index, &progress),
+            Ok(Message::Done(index, Ok(run))) => {
+                observer.finished(index, run.resumed);
+                finished.push((index, run));
+            }
+            Ok(Message::Done(_, Err(error))) => {
+                stop.store(true, Ordering::Relaxed);
+                if failure.is_none() || matches!(failure, Some(Error::Interrupted)) {
+                    failure = Some(error);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if observer.interrupted() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+    failure.map_or(Ok(finished), Err)
+}
+
+/// A run's line to the main thread.
+struct Link<'a> {
+    index: usize,
+    sender: Mutex<Sender<Message>>,
+    stop: &'a AtomicBool,
+}
+
+impl Control for Link<'_> {
+    fn progress(&self, progress: &Progress) {
+        if let Ok(sender) = self.sender.lock() {
+            // The receiver lives until all workers are gone; if it failed, `stop` says so.
+            let _ = sender.send(Message::Progress(self.index, *progress));
+        }
+    }
+    fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

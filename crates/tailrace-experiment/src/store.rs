@@ -1,0 +1,160 @@
+//! The result folder: one folder a run, named by the hash of its resolved scenario, written aside and
+//! renamed into place, so that a folder that exists is whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use sha2::{Digest, Sha256};
+use tailrace_scenario::ScenarioError;
+
+use crate::error::Error;
+use crate::file::Experiment;
+use crate::run::{RunResult, Summary};
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+/// The key of a run: a hash of its resolved scenario and of the version that runs it.
+pub fn key(resolved: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(env!("CARGO_PKG_VERSION"));
+    hash.update(resolved);
+    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Store {
+    /// Opens or makes the folder for an experiment. A folder that holds another experiment is refused.
+    pub fn open(dir: &Path, experiment: &Experiment) -> Result<Self, Error> {
+        let identity = format!("{}\n{}\n", experiment.name, experiment.title);
+        let marker = dir.join(".tailrace");
+        match fs::read_to_string(&marker) {
+            Ok(found) if found == identity => {}
+            Ok(found) => {
+                let title = found.lines().next().unwrap_or_default();
+                let message = format!(
+                    "{} already holds results of another experiment ({title}); choose another folder or remove it",
+                    dir.display()
+                );
+                return Err(ScenarioError::new("--out", message).into());
+            }
+            Err(_) if dir.is_dir() && fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) => {
+                let message =
+                    format!("{} exists and is no result folder; choose another one", dir.display());
+                return Err(ScenarioError::new("--out", message).into());
+            }
+            Err(_) => {
+                let runs = dir.join("runs");
+                fs::create_dir_all(&runs).map_err(|e| unwritable(dir, &e))?;
+                fs::write(&marker, identity).map_err(|e| Error::storage(&marker, e))?;
+            }
+        }
+        let store = Store { dir: dir.to_owned() };
+        store.remove_leftovers();
+        Ok(store)
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What a killed run may have left behind.
+    fn remove_leftovers(&self) {
+        for entry in fs::read_dir(self.dir.join("runs")).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(".tmp-") {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// The folder of a run.
+    pub fn run_dir(&self, key: &str) -> PathBuf {
+        self.dir.join("runs").join(key)
+    }
+
+    /// The summary of a finished run, if it is there.
+    pub fn finished(&self, key: &str) -> Option<Summary> {
+        let text = fs::read_to_string(self.run_dir(key).join("summary.json")).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Writes a run, all or nothing.
+    pub fn save(&self, key: &str, result: &RunResult) -> Result<(), Error> {
+        let aside = self.dir.join("runs").join(format!(".tmp-{key}"));
+        let saved = write_run(&aside, result).and_then(|()| {
+            let target = self.run_dir(key);
+            let _ = fs::remove_dir_all(&target);
+            fs::rename(&aside, &target).map_err(|e| Error::storage(&target, e))
+        });
+        if saved.is_err() {
+            let _ = fs::remove_dir_all(&aside);
+        }
+        saved
+    }
+
+    /// Writes a file of the folder, all or nothing.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
+        let (aside, target) = (self.dir.join(format!(".tmp-{name}")), self.dir.join(name));
+        fs::write(&aside, content)
+            .and_then(|()| fs::rename(&aside, &target))
+            .map_err(|e| {
+                let _ = fs::remove_file(&aside);
+                Error::storage(&target, e)
+            })
+    }
+
+    /// Writes a table of the folder, all or nothing.
+    pub fn write_table(&self, name: &str, table: &RecordBatch) -> Result<(), Error> {
+        let (aside, target) = (self.dir.join(format!(".tmp-{name}")), self.dir.join(name));
+        write_parquet(&aside, table)?;
+        fs::rename(&aside, &target).map_err(|e| Error::storage(&target, e))
+    }
+}
+
+fn unwritable(dir: &Path, error: &std::io::Error) -> Error {
+    let message = format!("{} cannot be made: {error}; choose another folder", dir.display());
+    Error::Input(ScenarioError::new("--out", message))
+}
+
+/// Writes a run's files into `dir`.
+pub fn write_run(dir: &Path, result: &RunResult) -> Result<(), Error> {
+    fs::create_dir_all(dir).map_err(|e| Error::storage(dir, e))?;
+    write_parquet(&dir.join("flows.parquet"), &result.flows)?;
+    write_parquet(&dir.join("ports.parquet"), &result.ports)?;
+    write_parquet(&dir.join("series.parquet"), &result.series)?;
+    let scenario = dir.join("scenario.toml");
+    fs::write(&scenario, &result.scenario).map_err(|e| Error::storage(&scenario, e))?;
+    let summary = dir.join("summary.json");
+    let text = serde_json::to_string_pretty(&result.summary).map_err(|e| Error::storage(&summary, e))?;
+    fs::write(&summary, text + "\n").map_err(|e| Error::storage(&summary, e))
+}
+
+/// Writes a table as a Parquet file.
+pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
+    let file = fs::File::create(path).map_err(|e| Error::storage(path, e))?;
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let write = || {
+        let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties))?;
+        writer.write(table)?;
+        writer.close()
+    };
+    write().map(drop).map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))
+}
+
+/// Reads a Parquet file.
+pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
+    let file = fs::File::open(path).map_err(|e| Error::storage(path, e))?;
+    let failed = |e: String| Error::storage(path, std::io::Error::other(e));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.build())
+        .map_err(|e| failed(e.to_string()))?;
+    reader.collect::<Result<_, _>>().map_err(|e| failed(e.to_string()))
+}

@@ -1,0 +1,92 @@
+//! The summary of an experiment: one row per run and class, as Parquet and CSV, and the verdicts as JSON.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use serde_json::json;
+use toml::Value;
+
+use crate::error::Error;
+use crate::file::Experiment;
+use crate::results::{Finished, Results};
+use crate::stats::{ClassSummary, METRICS};
+use crate::store::Store;
+
+/// Writes `summary.parquet`, `summary.csv` and `claims.json`.
+pub fn write(store: &Store, experiment: &Experiment, results: &Results) -> Result<(), Error> {
+    store.write_table("summary.parquet", &table(experiment, results))?;
+    store.write("summary.csv", csv(experiment, results).as_bytes())?;
+    let claims: Vec<_> = experiment
+        .claims
+        .iter()
+        .map(|claim| {
+            let verdict = claim.judge(results);
+            json!({
+                "id": claim.id, "text": claim.text, "paper": claim.paper, "measured": verdict.measured,
+                "holds": verdict.holds, "verdict": verdict.words, "deviation": claim.deviation,
+            })
+        })
+        .collect();
+    store.write("claims.json", format!("{:#}\n", json!(claims)).as_bytes())
+}
+
+fn rows(results: &Results) -> impl Iterator<Item = (&Finished, &ClassSummary)> {
+    results.runs.iter().flat_map(|run| run.summary.classes.iter().map(move |class| (run, class)))
+}
+
+fn table(experiment: &Experiment, results: &Results) -> RecordBatch {
+    let text = |of: &dyn Fn(&Finished, &ClassSummary) -> String| {
+        Arc::new(StringArray::from_iter_values(rows(results).map(|(run, class)| of(run, class)))) as ArrayRef
+    };
+    let mut columns: Vec<(String, ArrayRef)> = vec![("scheme".into(), text(&|run, _| run.scheme.clone()))];
+    for axis in experiment.axes() {
+        let values: Vec<Value> =
+            rows(results).map(|(run, _)| run.point.get(&axis).cloned().unwrap_or(Value::Boolean(false))).collect();
+        columns.push((axis, axis_column(&values)));
+    }
+    columns.push(("class".into(), text(&|_, class| class.class.clone())));
+    for metric in METRICS {
+        let values = Float64Array::from_iter(rows(results).map(|(_, class)| class.metric(metric)));
+        columns.push((metric.into(), Arc::new(values)));
+    }
+    columns.push(("run".into(), text(&|run, _| run.key.clone())));
+    match RecordBatch::try_from_iter(columns) {
+        Ok(batch) => batch,
+        Err(error) => panic!("columns of the summary differ in length: {error}"),
+    }
+}
+
+/// Numbers where all values are numbers, else text.
+fn axis_column(values: &[Value]) -> ArrayRef {
+    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
+    match values.iter().map(number).collect::<Option<Vec<f64>>>() {
+        Some(numbers) => Arc::new(Float64Array::from(numbers)),
+        None => Arc::new(StringArray::from_iter_values(values.iter().map(axis_text))),
+    }
+}
+
+/// A value of an axis as people write it.
+pub fn axis_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn csv(experiment: &Experiment, results: &Results) -> String {
+    let quote = |text: &str| {
+        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    };
+    let mut header = vec!["scheme".to_owned()];
+    header.extend(experiment.axes());
+    header.push("class".into());
+    header.extend(METRICS.map(str::to_owned));
+    header.push("run".into());
+    let mut lines = vec![header.iter().map(|h| quote(h)).collect::<Vec<_>>().join(",")];
+    for (run, class) in rows(results) {
+        let mut cells = vec![quote(&run.scheme)];
+        cells.extend(run.point.axes.iter().map(|(_, value)| quote(&axis_text(value))));
+        cells.push(quote(&class.class));
+        cells.extend(METRICS.map(|metric| class.metric(metric).map_or(String::new(), |v| v.to_string())));
+        cells.push(run.key.clone());
+        lines.push(cells.join(","));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,145 @@
+//! `[sweep]`: the points at which an experiment is run.
+//!
+//! ```toml
+//! [sweep]
+//! "workload.load" = [0.5, 0.7, 0.9]        # an axis: a dotted field
+//! seed = [1, 2, 3]                         # all combinations of the axes are run
+//! [[sweep.together]]                       # fields that vary together; the first names the axis
+//! queues = [2, 4]                          # (a name that is no field only labels the points)
+//! "scheme.mlfq.params.port.queues" = [2, 4]
+//! "scheme.mlfq.params.thresholds" = [["7KB"], ["7KB", "14KB", "21KB"]]
+//! ```
+
+use tailrace_scenario::ScenarioError;
+use toml::{Table, Value};
+
+use crate::path::{self, Path};
+
+/// A point of the sweep: the name and value of each axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Axes in the file's order.
+    pub axes: Vec<(String, Value)>,
+}
+
+impl Point {
+    /// Names of the axes.
+    pub fn names(&self) -> Vec<String> {
+        self.axes.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The value on an axis.
+    pub fn get(&self, axis: &str) -> Option<&Value> {
+        self.axes.iter().find(|(name, _)| name == axis).map(|(_, value)| value)
+    }
+}
+
+/// An axis: its name, and the fields that it sets at each of its points.
+struct Axis {
+    name: String,
+    fields: Vec<(String, Vec<Value>)>,
+}
+
+/// All points with the table that each runs.
+pub fn expand(table: &Table) -> Result<Vec<(Point, Table)>, ScenarioError> {
+    let mut points = vec![(Point::default(), table.clone())];
+    for axis in axes(table)? {
+        let steps = axis.fields[0].1.len();
+        let mut next = Vec::with_capacity(points.len() * steps);
+        for (point, table) in &points {
+            for step in 0..steps {
+                let (mut point, mut table) = (point.clone(), table.clone());
+                point.axes.push((axis.name.clone(), axis.fields[0].1[step].clone()));
+                for (field, values) in &axis.fields {
+                    vary(&mut table, field, &values[step])?;
+                }
+                next.push((point, table));
+            }
+        }
+        points = next;
+    }
+    Ok(points)
+}
+
+fn vary(table: &mut Table, field: &str, value: &Value) -> Result<(), ScenarioError> {
+    let here = |message| ScenarioError::new(format!("sweep.\"{field}\""), message);
+    let path = Path::parse(field).map_err(here)?;
+    // A plain word labels the points of fields that vary together; `seed` is the scenario's.
+    if path.root() == field && field != "seed" {
+        return Ok(());
+    }
+    path::set(table, &path, value).map_err(here)
+}
+
+fn axes(table: &Table) -> Result<Vec<Axis>, ScenarioError> {
+    let Some(sweep) = table.get("sweep") else { return Ok(Vec::new()) };
+    let Some(sweep) = sweep.as_table() else {
+        return Err(ScenarioError::new("sweep", "must be a table of fields and lists"));
+    };
+    let mut axes = Vec::new();
+    for (name, values) in sweep {
+        if name == "together" {
+            for group in values.as_array().into_iter().flatten() {
+                axes.push(together(group)?);
+            }
+        } else {
+            axes.push(Axis { name: name.clone(), fields: vec![(name.clone(), list(name, values)?)] });
+        }
+    }
+    Ok(axes)
+}
+
+fn together(group: &Value) -> Result<Axis, ScenarioError> {
+    let fields = group.as_table().into_iter().flatten();
+    let fields: Vec<(String, Vec<Value>)> =
+        fields.map(|(name, values)| Ok((name.clone(), list(name, values)?))).collect::<Result<_, ScenarioError>>()?;
+    let Some((name, first)) = fields.first() else {
+        return Err(ScenarioError::new("sweep.together", "needs at least one field with a list"));
+    };
+    if let Some((other, values)) = fields.iter().find(|(_, values)| values.len() != first.len()) {
+        let message = format!("{other} has {} values, but {name} has {}: they vary together", values.len(), first.len());
+        return Err(ScenarioError::new("sweep.together", message));
+    }
+    Ok(Axis { name: name.clone(), fields })
+}
+
+fn list(name: &str, values: &Value) -> Result<Vec<Value>, ScenarioError> {
+    match values.as_array() {
+        Some(values) if !values.is_empty() => Ok(values.clone()),
+        _ => Err(ScenarioError::new(format!("sweep.\"{name}\""), "must be a list with at least one value")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(text: &str) -> Result<Vec<(Point, Table)>, ScenarioError> {
+        expand(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn axes_multiply_and_groups_move_together() {
+        let points = expanded(
+            "[[scheme]]\nname = \"mlfq\"\n[sweep]\nseed = [1, 2]\n\
+             [[sweep.together]]\nqueues = [2, 3, 4]\n\"scheme.mlfq.params.queues\" = [2, 3, 4]\n",
+        )
+        .unwrap();
+        assert_eq!(points.len(), 6);
+        let (point, table) = &points[4];
+        assert_eq!(point.get("seed").and_then(Value::as_integer), Some(2));
+        assert_eq!(point.get("queues").and_then(Value::as_integer), Some(3));
+        assert_eq!(table["scheme"][0]["params"]["queues"].as_integer(), Some(3));
+        assert_eq!(table["seed"].as_integer(), Some(2));
+        assert!(!table.contains_key("queues"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| expanded(text).unwrap_err().to_string();
+        assert!(error("[sweep]\n\"workload.load\" = 0.5").contains("workload.load"));
+        assert!(error("[sweep]\nseed = []").contains("at least one"));
+        assert!(error("[[sweep.together]]\na = [1, 2]\n\"b.c\" = [1]").contains("vary together"));
+        assert!(error("[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
+    }
+}

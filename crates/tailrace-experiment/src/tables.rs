@@ -1,0 +1,91 @@
+//! Results as Arrow tables. Column names end with their unit.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+};
+use tailrace_core::{FlowRecord, Time};
+use tailrace_packet::{Place, PortCounts, Series};
+use tailrace_scenario::fabric::Fabric;
+
+fn ns(time: Time) -> f64 {
+    time.as_ps() as f64 / 1e3
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    match RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| {
+        let nullable = array.is_nullable();
+        (name, array, nullable)
+    })) {
+        Ok(batch) => batch,
+        Err(error) => panic!("columns of one table differ in length: {error}"),
+    }
+}
+
+/// One row a flow: `flow, src, dst, size_bytes, start_ns, fct_ns` (null if unfinished)`, ideal_ns, slowdown,
+/// retransmitted_bytes, timeouts, class, slice, task, deadline_ns` (relative to the start, null if none).
+pub fn flows<'a>(
+    records: impl Iterator<Item = &'a FlowRecord>,
+    ideal: impl Fn(&FlowRecord) -> Time,
+) -> RecordBatch {
+    let records: Vec<&FlowRecord> = records.collect();
+    let ideal: Vec<f64> = records.iter().map(|r| ns(ideal(r))).collect();
+    let fct: Vec<Option<f64>> = records.iter().map(|r| r.fct().map(ns)).collect();
+    let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| fct.map(|fct| fct / ideal));
+    let deadline = |r: &&FlowRecord| (r.deadline != Time::MAX).then(|| ns(r.deadline.saturating_sub(r.start)));
+    batch(vec![
+        ("flow", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.id)))),
+        ("src", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.src)))),
+        ("dst", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.dst)))),
+        ("size_bytes", Arc::new(UInt64Array::from_iter_values(records.iter().map(|r| r.size.get())))),
+        ("start_ns", Arc::new(Float64Array::from_iter_values(records.iter().map(|r| ns(r.start))))),
+        ("fct_ns", Arc::new(Float64Array::from_iter(fct.iter().copied()))),
+        ("ideal_ns", Arc::new(Float64Array::from_iter_values(ideal.iter().copied()))),
+        ("slowdown", Arc::new(Float64Array::from_iter(slowdown))),
+        ("retransmitted_bytes", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.retransmitted)))),
+        ("timeouts", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.timeouts)))),
+        ("class", Arc::new(UInt8Array::from_iter_values(records.iter().map(|r| r.class)))),
+        ("slice", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.slice)))),
+        ("task", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.task)))),
+        ("deadline_ns", Arc::new(Float64Array::from_iter(records.iter().map(deadline)))),
+    ])
+}
+
+/// One row a port: `port, name, rate_bps, sent_packets, sent_bytes, dropped_packets, dropped_bytes,
+/// marked_packets, utilisation` (of the time from 0 to `end`).
+pub fn ports(fabric: &Fabric, counts: impl Iterator<Item = PortCounts>, end: Time) -> RecordBatch {
+    let counts: Vec<PortCounts> = counts.collect();
+    let rates: Vec<u64> = fabric.ports.iter().map(|p| p.rate.as_bps()).collect();
+    let u64s = |of: fn(&PortCounts) -> u64| Arc::new(UInt64Array::from_iter_values(counts.iter().map(of))) as ArrayRef;
+    let capacity = |rate: u64| rate as f64 / 8.0 * end.as_secs_f64();
+    let utilisation = counts.iter().zip(&rates).map(|(c, &rate)| c.sent.bytes as f64 / capacity(rate));
+    let names = (0..counts.len() as u32).map(|port| fabric.port_name(port));
+    batch(vec![
+        ("port", Arc::new(UInt32Array::from_iter_values(0..counts.len() as u32))),
+        ("name", Arc::new(StringArray::from_iter_values(names))),
+        ("rate_bps", Arc::new(UInt64Array::from_iter_values(rates.iter().copied()))),
+        ("sent_packets", u64s(|c| c.sent.packets)),
+        ("sent_bytes", u64s(|c| c.sent.bytes)),
+        ("dropped_packets", u64s(|c| c.dropped.packets)),
+        ("dropped_bytes", u64s(|c| c.dropped.bytes)),
+        ("marked_packets", u64s(|c| c.marked)),
+        ("utilisation", Arc::new(Float64Array::from_iter_values(utilisation))),
+    ])
+}
+
+/// Long format: `time_ns, place, metric, index, value`.
+pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
+    let rows = &series.rows;
+    let place = |place: &Place| match *place {
+        Place::Port(port) => fabric.port_name(port),
+        Place::Host(host) => format!("host{host}"),
+    };
+    batch(vec![
+        ("time_ns", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| ns(r.at))))),
+        ("place", Arc::new(StringArray::from_iter_values(rows.iter().map(|(p, _)| place(p))))),
+        ("metric", Arc::new(StringArray::from_iter_values(rows.iter().map(|(_, r)| r.metric)))),
+        ("index", Arc::new(UInt16Array::from_iter_values(rows.iter().map(|(_, r)| r.index)))),
+        ("value", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| r.value)))),
+    ])
+}
