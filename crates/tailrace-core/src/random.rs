@@ -87,7 +87,8 @@ mod tests {
         let drawn: Vec<u64> = (0..3).map(|_| stream.bits()).collect();
         assert_eq!(drawn, PINNED);
     }
-    const PINNED: [u64; 3] = [10_544_014_775_282_564_103, 6_586_929_181_994_462_743, 17_617_479_895_165_106_051];
+    const PINNED: [u64; 3] =
+        [10_544_014_775_282_564_103, 6_586_929_181_994_462_743, 17_617_479_895_165_106_051];
 
     #[test]
     fn xoshiro_matches_its_reference() {

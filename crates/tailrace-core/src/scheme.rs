@@ -5,9 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
-use crate::{
-    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, SizeDistribution, Time,
-};
+use crate::{Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, SizeDistribution, Time};
 
 /// What a scheme may know of a flow when it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

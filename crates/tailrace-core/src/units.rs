@@ -208,8 +208,14 @@ impl SubAssign for Bytes {
 /// What a text unit means: its name and its size in the base unit.
 type Units = &'static [(&'static str, u64)];
 
-const TIME_UNITS: Units =
-    &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("µs", 1_000_000), ("ns", 1_000), ("ps", 1)];
+const TIME_UNITS: Units = &[
+    ("s", 1_000_000_000_000),
+    ("ms", 1_000_000_000),
+    ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("ns", 1_000),
+    ("ps", 1),
+];
 const BYTE_UNITS: Units = &[
     ("GB", 1_000_000_000),
     ("MB", 1_000_000),

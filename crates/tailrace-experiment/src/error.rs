@@ -30,7 +30,9 @@ impl Error {
         let error: io::Error = error.into();
         let message = match error.kind() {
             io::ErrorKind::StorageFull => "the disk is full; earlier results are whole".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission denied; choose another folder with --out".to_owned(),
+            io::ErrorKind::PermissionDenied => {
+                "permission denied; choose another folder with --out".to_owned()
+            }
             _ => error.to_string(),
         };
         Error::Storage { path: path.to_owned(), message }

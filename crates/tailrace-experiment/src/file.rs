@@ -12,7 +12,8 @@ use crate::scale::{self, GaveWay};
 use crate::sweep::{self, Point};
 
 /// Tables and fields that belong to the experiment; all others belong to the scenario.
-const OWN_FIELDS: [&str; 9] = ["title", "source", "about", "scheme", "sweep", "scale", "plot", "claim", "expect"];
+const OWN_FIELDS: [&str; 9] =
+    ["title", "source", "about", "scheme", "sweep", "scale", "plot", "claim", "expect"];
 
 /// An experiment as read, with overrides and scale applied.
 #[derive(Clone, Debug)]
@@ -80,8 +81,13 @@ impl Experiment {
     }
 
     /// Reads a text as if it came from `file`.
-    pub fn from_text(text: &str, file: &Path, overrides: &[Override], scale: f64) -> Result<Self, ScenarioError> {
-        let mut table = tailrace_scenario::parse_table(text)?;
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        overrides: &[Override],
+        scale: f64,
+    ) -> Result<Self, ScenarioError> {
+        let mut table = text.parse::<Table>().map_err(|e| ScenarioError::syntax(&e, text))?;
         for change in overrides {
             apply_override(&mut table, change)?;
         }
@@ -131,7 +137,7 @@ fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
             own.insert(key.into(), value.clone());
         }
     }
-    own.try_into::<Own>().map_err(|e| ScenarioError::of_shape(&e))
+    own.try_into::<Own>().map_err(|e| ScenarioError::shape(&e))
 }
 
 /// All schemes at all points of the sweep.
@@ -150,12 +156,24 @@ fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
                 .collect();
             let scheme = varied["scheme"][index].clone();
             scenario.insert("scheme".into(), scheme);
-            let scenario = Scenario::from_table(scenario, base).map_err(|e| place(e, index))?;
+            let scenario = read_scenario(scenario, base).map_err(|e| place(e, index))?;
             check_scheme(&scenario).map_err(|e| place(e, index))?;
-            runs.push(Planned { scheme: scenario.scheme.label().to_owned(), point: point.clone(), scenario });
+            runs.push(Planned { scheme: label(&scenario).to_owned(), point: point.clone(), scenario });
         }
     }
     Ok(runs)
+}
+
+/// What results call a scenario's scheme.
+pub(crate) fn label(scenario: &Scenario) -> &str {
+    scenario.scheme.label.as_ref().unwrap_or(&scenario.scheme.name)
+}
+
+/// A scenario with the files that it names read in.
+pub(crate) fn read_scenario(table: Table, base: &Path) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Scenario::from_table(table)?;
+    scenario.read_files(base)?;
+    Ok(scenario)
 }
 
 /// An error in a scenario's `scheme` table is in the file's `index`-th `[[scheme]]`.
@@ -174,13 +192,15 @@ fn check_scheme(scenario: &Scenario) -> Result<(), ScenarioError> {
     impl tailrace_schemes::SchemeVisitor for Check<'_> {
         type Output = Result<(), ScenarioError>;
         fn visit<S: tailrace_core::Scheme>(self) -> Self::Output {
-            let fabric = self.0.fabric()?;
-            crate::run::scheme::<S>(self.0, &fabric).map(drop)
+            crate::run::scheme::<S>(self.0, &self.0.fabric.build()).map(drop)
         }
     }
     let name = &scenario.scheme.name;
     tailrace_schemes::with_scheme(name, Check(scenario)).unwrap_or_else(|_| {
-        Err(ScenarioError::new("scheme.name", unknown("scheme", name, tailrace_schemes::NAMES.iter().copied())))
+        Err(ScenarioError::new(
+            "scheme.name",
+            unknown("scheme", name, tailrace_schemes::NAMES.iter().copied()),
+        ))
     })
 }
 

@@ -124,7 +124,10 @@ fn judge_change(measured: f64, low: f64, high: f64) -> (bool, String) {
     let nearest = measured.clamp(low, high);
     if nearest.abs() <= ABOUT_EQUAL {
         let same = measured.abs() <= 2.0 * ABOUT_EQUAL;
-        return (same, if same { "equal in both".into() } else { "differs where the paper sees none".into() });
+        return (
+            same,
+            if same { "equal in both".into() } else { "differs where the paper sees none".into() },
+        );
     }
     if measured.abs() <= ABOUT_EQUAL {
         return (false, "no change here".into());

@@ -3,6 +3,7 @@
 mod check;
 mod error;
 mod file;
+mod flow_list;
 mod judge;
 mod path;
 mod results;
@@ -18,6 +19,7 @@ mod tables;
 pub use check::{Line, check};
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
+pub use flow_list::{flows, write_flows};
 pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
 pub use run::{Control, PacketCounts, RunResult, Summary, run};
@@ -30,10 +32,14 @@ pub use sweep::Point;
 
 use std::path::Path;
 
-use tailrace_scenario::Scenario;
+use tailrace_scenario::ScenarioError;
+
+/// The version that results name.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs one scenario given as TOML text; files that it names are relative to `base`.
 pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
-    let scenario = Scenario::from_text(text, base)?;
+    let table = text.parse().map_err(|e| ScenarioError::syntax(&e, text))?;
+    let scenario = file::read_scenario(table, base).map_err(|e| e.locate(text))?;
     run(&scenario, control)
 }

@@ -89,7 +89,9 @@ pub fn get_mut<'a>(table: &'a mut Table, path: &Path) -> Vec<&'a mut Value> {
                 .iter_mut()
                 .enumerate()
                 .filter(|(index, item)| {
-                    part == "*" || part.parse() == Ok(*index) || item.as_table().is_some_and(|t| is_called(t, part))
+                    part == "*"
+                        || part.parse() == Ok(*index)
+                        || item.as_table().is_some_and(|t| is_called(t, part))
                 })
                 .flat_map(|(_, item)| descend(item, rest))
                 .collect(),

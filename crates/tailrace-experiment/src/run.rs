@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{FlowRecord, Ledger, Scheme};
+use tailrace_core::transport::{FctEnd, TransportParams};
+use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
 use tailrace_packet::{Ending, Progress, Watch, World};
 use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::{Scenario, ScenarioError};
@@ -91,14 +92,15 @@ pub struct RunResult {
 /// Runs a scenario.
 pub fn run(scenario: &Scenario, control: &dyn Control) -> Result<RunResult, Error> {
     let name = scenario.scheme.name.clone();
-    with_scheme(&name, Runner { scenario, control })
-        .unwrap_or_else(|_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into()))
+    with_scheme(&name, Runner { scenario, control }).unwrap_or_else(|_| {
+        Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into())
+    })
 }
 
 /// Builds scheme `S` for a scenario.
 pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     let params = S::Params::deserialize(toml::Value::Table(scenario.scheme.params.clone()))
-        .map_err(|e| ScenarioError::of_shape(&e).within("scheme.params"))?;
+        .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
     S::new(params, &scenario.facts(fabric))
         .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
 }
@@ -113,12 +115,11 @@ impl SchemeVisitor for Runner<'_> {
 
     fn visit<S: Scheme>(self) -> Self::Output {
         let scenario = self.scenario;
-        let fabric = scenario.fabric()?;
+        let fabric = scenario.fabric.build();
         let scheme = scheme::<S>(scenario, &fabric)?;
-        let flows = scenario.flows(&fabric)?;
+        let flows = crate::flow_list::flows(scenario)?;
         let measure = &scenario.measure;
-        let watched = scenario.watched_ports(&fabric)?;
-        let watch = Watch { ports: watched.ports, hosts: watched.hosts, every: measure.sample_every };
+        let watch = watch(scenario, &fabric)?;
         let mut world =
             World::new(scheme, &fabric, scenario.transport, flows, measure.horizon, watch, scenario.seed);
         let ending = world.run(|progress| {
@@ -132,11 +133,11 @@ impl SchemeVisitor for Runner<'_> {
         let outcome = world.into_outcome();
         let ledger = outcome.ledger();
         assert!(ledger.balances(), "packets were lost or made up: {ledger}");
-        let ideal = |r: &FlowRecord| scenario.ideal_fct(&fabric, r);
+        let ideal = |r: &FlowRecord| ideal_fct(scenario, &fabric, r);
         Ok(RunResult {
             summary: Summary {
-                scheme: scenario.scheme.label().to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
+                scheme: crate::file::label(scenario).to_owned(),
+                version: crate::VERSION.to_owned(),
                 digest: format!("{:016x}", outcome.network().digest()),
                 virtual_seconds: end.as_secs_f64(),
                 ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
@@ -152,11 +153,30 @@ impl SchemeVisitor for Runner<'_> {
     }
 }
 
+/// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.
+fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
+    let measure = &scenario.measure;
+    let within = |e: ScenarioError| e.within("measure.sample_ports");
+    let ports = measure.sample_ports.of(fabric).map_err(within)?;
+    let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts).map(|port| port as u16);
+    Ok(Watch { hosts: hosts.collect(), every: measure.sample_every, ports })
+}
+
+/// The completion time that a flow would have alone.
+fn ideal_fct(scenario: &Scenario, fabric: &Fabric, record: &FlowRecord) -> Time {
+    let TransportParams { mss, fct_end, .. } = scenario.transport;
+    let ideal = match fct_end {
+        FctEnd::Receiver => Fabric::ideal_fct,
+        FctEnd::Acked => Fabric::ideal_fct_acked,
+    };
+    ideal(fabric, record.src, record.dst, record.size, mss, HEADER_BYTES)
+}
+
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class.
 fn summarise<'a>(
     scenario: &Scenario,
     records: impl Iterator<Item = &'a FlowRecord>,
-    ideal: impl Fn(&FlowRecord) -> tailrace_core::Time,
+    ideal: impl Fn(&FlowRecord) -> Time,
 ) -> Vec<ClassSummary> {
     let measure = &scenario.measure;
     let flows: Vec<Measured> = records
@@ -186,7 +206,9 @@ fn summarise<'a>(
     let mut summaries = Vec::new();
     for class in traffic {
         for size in ["all", "short", "medium", "long"] {
-            let of_class = |f: &&Measured| class.is_none_or(|c| f.class == c) && (size == "all" || size_class(f) == size);
+            let of_class = |f: &&Measured| {
+                class.is_none_or(|c| f.class == c) && (size == "all" || size_class(f) == size)
+            };
             let group: Vec<Measured> = flows.iter().filter(of_class).copied().collect();
             let name = class.map_or(size.to_owned(), |c| format!("{size}@{c}"));
             summaries.push(ClassSummary::of(name, &group));

@@ -76,7 +76,7 @@ pub fn run_all(
 }
 
 fn one(planned: &Planned, store: &Store, resume: bool, link: &Link<'_>) -> Result<Finished, Error> {
-    let key = key(&planned.scenario.resolved());
+    let key = key(&planned.scenario);
     let finished = |summary, resumed| Finished {
         scheme: planned.scheme.clone(),
         point: planned.point.clone(),

@@ -14,7 +14,7 @@ use tailrace_core::{Bytes, Time};
 use tailrace_scenario::ScenarioError;
 use toml::{Table, Value};
 
-use crate::path::{get_mut, Path};
+use crate::path::{Path, get_mut};
 
 /// How one field follows the scale.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,7 +50,10 @@ pub fn apply(experiment: &mut Table, x: f64) -> Result<Vec<GaveWay>, ScenarioErr
         Some(_) => return Err(ScenarioError::new("scale", "must be a table of dotted fields")),
     };
     if rules.is_empty() && x < 1.0 {
-        return Err(ScenarioError::new("scale", format!("the file has no [scale] table, so it cannot run at {x}")));
+        return Err(ScenarioError::new(
+            "scale",
+            format!("the file has no [scale] table, so it cannot run at {x}"),
+        ));
     }
     let mut gave_way = Vec::new();
     for (field, rule) in rules {
@@ -92,7 +95,9 @@ impl Rule {
                 Ok(Value::Float((f * factor).max(least.min(*f))))
             }
             Value::String(text) => self.scale_text(text, factor),
-            Value::Array(items) => items.iter().map(|item| self.scale(item, x)).collect::<Result<_, _>>().map(Value::Array),
+            Value::Array(items) => {
+                items.iter().map(|item| self.scale(item, x)).collect::<Result<_, _>>().map(Value::Array)
+            }
             _ => Err("only numbers, times, sizes and lists of them can be scaled".into()),
         }
     }

@@ -140,7 +140,15 @@ mod tests {
 
     #[test]
     fn every_metric_has_a_value() {
-        let flow = Measured { size: 1, class: 0, start: 0.0, fct: Some(1.0), ideal: 0.5, timeouts: 1, retransmitted: 3 };
+        let flow = Measured {
+            size: 1,
+            class: 0,
+            start: 0.0,
+            fct: Some(1.0),
+            ideal: 0.5,
+            timeouts: 1,
+            retransmitted: 3,
+        };
         let summary = ClassSummary::of("all".into(), &[flow]);
         for name in METRICS {
             assert!(summary.metric(name).is_some(), "{name}");

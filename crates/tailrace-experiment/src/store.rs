@@ -9,8 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use sha2::{Digest, Sha256};
-use tailrace_scenario::ScenarioError;
+use tailrace_scenario::{Scenario, ScenarioError, fingerprint};
 
 use crate::error::Error;
 use crate::file::Experiment;
@@ -22,12 +21,9 @@ pub struct Store {
     dir: PathBuf,
 }
 
-/// The key of a run: a hash of its resolved scenario and of the version that runs it.
-pub fn key(resolved: &str) -> String {
-    let mut hash = Sha256::new();
-    hash.update(env!("CARGO_PKG_VERSION"));
-    hash.update(resolved);
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+/// The key of a run: the beginning of its resolved scenario's fingerprint.
+pub fn key(scenario: &Scenario) -> String {
+    fingerprint(scenario.resolved().as_bytes())[..16].to_owned()
 }
 
 impl Store {
@@ -46,8 +42,7 @@ impl Store {
                 return Err(ScenarioError::new("--out", message).into());
             }
             Err(_) if dir.is_dir() && fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) => {
-                let message =
-                    format!("{} exists and is no result folder; choose another one", dir.display());
+                let message = format!("{} exists and is no result folder; choose another one", dir.display());
                 return Err(ScenarioError::new("--out", message).into());
             }
             Err(_) => {
@@ -80,10 +75,10 @@ impl Store {
         self.dir.join("runs").join(key)
     }
 
-    /// The summary of a finished run, if it is there.
+    /// The summary of a finished run, if it is there and of this version.
     pub fn finished(&self, key: &str) -> Option<Summary> {
         let text = fs::read_to_string(self.run_dir(key).join("summary.json")).ok()?;
-        serde_json::from_str(&text).ok()
+        serde_json::from_str(&text).ok().filter(|summary: &Summary| summary.version == crate::VERSION)
     }
 
     /// Writes a run, all or nothing.
@@ -103,12 +98,10 @@ impl Store {
     /// Writes a file of the folder, all or nothing.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
         let (aside, target) = (self.dir.join(format!(".tmp-{name}")), self.dir.join(name));
-        fs::write(&aside, content)
-            .and_then(|()| fs::rename(&aside, &target))
-            .map_err(|e| {
-                let _ = fs::remove_file(&aside);
-                Error::storage(&target, e)
-            })
+        fs::write(&aside, content).and_then(|()| fs::rename(&aside, &target)).map_err(|e| {
+            let _ = fs::remove_file(&aside);
+            Error::storage(&target, e)
+        })
     }
 
     /// Writes a table of the folder, all or nothing.

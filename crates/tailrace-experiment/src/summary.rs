@@ -40,8 +40,9 @@ fn table(experiment: &Experiment, results: &Results) -> RecordBatch {
     };
     let mut columns: Vec<(String, ArrayRef)> = vec![("scheme".into(), text(&|run, _| run.scheme.clone()))];
     for axis in experiment.axes() {
-        let values: Vec<Value> =
-            rows(results).map(|(run, _)| run.point.get(&axis).cloned().unwrap_or(Value::Boolean(false))).collect();
+        let values: Vec<Value> = rows(results)
+            .map(|(run, _)| run.point.get(&axis).cloned().unwrap_or(Value::Boolean(false)))
+            .collect();
         columns.push((axis, axis_column(&values)));
     }
     columns.push(("class".into(), text(&|_, class| class.class.clone())));
@@ -72,7 +73,11 @@ pub fn axis_text(value: &Value) -> String {
 
 fn csv(experiment: &Experiment, results: &Results) -> String {
     let quote = |text: &str| {
-        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let mut header = vec!["scheme".to_owned()];
     header.extend(experiment.axes());

@@ -91,13 +91,18 @@ fn axes(table: &Table) -> Result<Vec<Axis>, ScenarioError> {
 
 fn together(group: &Value) -> Result<Axis, ScenarioError> {
     let fields = group.as_table().into_iter().flatten();
-    let fields: Vec<(String, Vec<Value>)> =
-        fields.map(|(name, values)| Ok((name.clone(), list(name, values)?))).collect::<Result<_, ScenarioError>>()?;
+    let fields: Vec<(String, Vec<Value>)> = fields
+        .map(|(name, values)| Ok((name.clone(), list(name, values)?)))
+        .collect::<Result<_, ScenarioError>>()?;
     let Some((name, first)) = fields.first() else {
         return Err(ScenarioError::new("sweep.together", "needs at least one field with a list"));
     };
     if let Some((other, values)) = fields.iter().find(|(_, values)| values.len() != first.len()) {
-        let message = format!("{other} has {} values, but {name} has {}: they vary together", values.len(), first.len());
+        let message = format!(
+            "{other} has {} values, but {name} has {}: they vary together",
+            values.len(),
+            first.len()
+        );
         return Err(ScenarioError::new("sweep.together", message));
     }
     Ok(Axis { name: name.clone(), fields })

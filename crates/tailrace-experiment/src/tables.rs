@@ -33,7 +33,8 @@ pub fn flows<'a>(
     let ideal: Vec<f64> = records.iter().map(|r| ns(ideal(r))).collect();
     let fct: Vec<Option<f64>> = records.iter().map(|r| r.fct().map(ns)).collect();
     let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| fct.map(|fct| fct / ideal));
-    let deadline = |r: &&FlowRecord| (r.deadline != Time::MAX).then(|| ns(r.deadline.saturating_sub(r.start)));
+    let deadline =
+        |r: &&FlowRecord| (r.deadline != Time::MAX).then(|| ns(r.deadline.saturating_sub(r.start)));
     batch(vec![
         ("flow", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.id)))),
         ("src", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.src)))),
@@ -43,7 +44,10 @@ pub fn flows<'a>(
         ("fct_ns", Arc::new(Float64Array::from_iter(fct.iter().copied()))),
         ("ideal_ns", Arc::new(Float64Array::from_iter_values(ideal.iter().copied()))),
         ("slowdown", Arc::new(Float64Array::from_iter(slowdown))),
-        ("retransmitted_bytes", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.retransmitted)))),
+        (
+            "retransmitted_bytes",
+            Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.retransmitted))),
+        ),
         ("timeouts", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.timeouts)))),
         ("class", Arc::new(UInt8Array::from_iter_values(records.iter().map(|r| r.class)))),
         ("slice", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.slice)))),
@@ -57,7 +61,9 @@ pub fn flows<'a>(
 pub fn ports(fabric: &Fabric, counts: impl Iterator<Item = PortCounts>, end: Time) -> RecordBatch {
     let counts: Vec<PortCounts> = counts.collect();
     let rates: Vec<u64> = fabric.ports.iter().map(|p| p.rate.as_bps()).collect();
-    let u64s = |of: fn(&PortCounts) -> u64| Arc::new(UInt64Array::from_iter_values(counts.iter().map(of))) as ArrayRef;
+    let u64s = |of: fn(&PortCounts) -> u64| {
+        Arc::new(UInt64Array::from_iter_values(counts.iter().map(of))) as ArrayRef
+    };
     let capacity = |rate: u64| rate as f64 / 8.0 * end.as_secs_f64();
     let utilisation = counts.iter().zip(&rates).map(|(c, &rate)| c.sent.bytes as f64 / capacity(rate));
     let names = (0..counts.len() as u32).map(|port| fabric.port_name(port));

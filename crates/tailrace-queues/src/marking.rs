@@ -34,7 +34,9 @@ impl FromStr for QueueLength {
             Some(number) => number.trim().parse().map(QueueLength::Packets).ok(),
             None => text.parse().map(QueueLength::Bytes).ok(),
         }
-        .ok_or_else(|| format!("cannot read \"{text}\" as a queue length: expected for example \"65pkt\" or \"30KB\""))
+        .ok_or_else(|| {
+            format!("cannot read \"{text}\" as a queue length: expected for example \"65pkt\" or \"30KB\"")
+        })
     }
 }
 

@@ -38,7 +38,11 @@ impl Scheduler {
                 // The smallest quantum is a full packet, so that each visit can send.
                 let least = (0..MAX_PRIORITIES).map(weight).fold(f64::INFINITY, f64::min);
                 let quantum = |queue| (f64::from(MTU_BYTES) * weight(queue) / least) as u32;
-                Scheduler::Drr(Drr { quantum: std::array::from_fn(quantum), deficit: [0; MAX_PRIORITIES], turn: 0 })
+                Scheduler::Drr(Drr {
+                    quantum: std::array::from_fn(quantum),
+                    deficit: [0; MAX_PRIORITIES],
+                    turn: 0,
+                })
             }
             SchedulerKind::Wfq => Scheduler::Wfq(Wfq {
                 weight: std::array::from_fn(weight),

@@ -228,7 +228,8 @@ fn pacing_spaces_packets() {
     let law = Recorder { window: 1 << 30, pacing: Some(Rate::from_gbps(1)), ..Recorder::default() };
     let info = *pair.sender.info();
     let directive = Directive { tags: TagTable::FLAT };
-    pair.sender = Sender::new(law, info, Bytes::new(100 * 1460), 1, WIRE, directive, &TransportParams::default());
+    pair.sender =
+        Sender::new(law, info, Bytes::new(100 * 1460), 1, WIRE, directive, &TransportParams::default());
     pair.drive();
     // 99 gaps of 12 µs between the first and the last packet, and one round trip.
     assert_eq!(pair.now, Time::from_us(99 * 12) + DELAY + DELAY);

@@ -143,7 +143,11 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     /// When [`Self::on_wake`] is due at the latest; [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        if self.allowance.pacing.is_some() && self.has_work() { self.rto_at.min(self.pace_at) } else { self.rto_at }
+        if self.allowance.pacing.is_some() && self.has_work() {
+            self.rto_at.min(self.pace_at)
+        } else {
+            self.rto_at
+        }
     }
 
     /// The next packet that may leave at `now`, if there is one.
@@ -240,7 +244,10 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
 
     fn view(&self) -> FlowView {
         let mss = u64::from(self.mss);
-        FlowView { sent: Bytes::new(u64::from(self.next) * mss), acked: Bytes::new(u64::from(self.una) * mss) }
+        FlowView {
+            sent: Bytes::new(u64::from(self.next) * mss),
+            acked: Bytes::new(u64::from(self.una) * mss),
+        }
     }
 
     #[inline]
@@ -250,7 +257,8 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
 
     /// Whether there is a segment that the window could let out.
     fn has_work(&self) -> bool {
-        self.repair_next < self.repair_end || self.next < self.segments.min(self.una.saturating_add(self.max_window))
+        self.repair_next < self.repair_end
+            || self.next < self.segments.min(self.una.saturating_add(self.max_window))
     }
 
     /// The segment to send next: lost ones first.

@@ -1,11 +1,15 @@
 //! Two tiers: every leaf switch has a link to every spine switch.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tailrace_core::{Rate, Time};
 
-use super::{Buffer, Fabric, LoadBalancing, NextHops, Node, PortId, PortSpec};
+use super::build::Builder;
+use super::{Buffer, Fabric, LoadBalancing, Node, SwitchId};
 
-/// A leaf-spine fabric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Two tiers: every leaf switch has a link to every spine switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LeafSpine {
     /// Number of leaf switches.
     pub leaves: u16,
@@ -24,39 +28,30 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
-    /// The fabric. Leaves are switches `0..leaves`, spines follow; host `h` hangs on leaf `h / hosts_per_leaf`.
+    /// The fabric. Leaves are switches `0..leaves`, spines follow; host `h` hangs on leaf
+    /// `h / hosts_per_leaf`.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let hosts = self.leaves * self.hosts_per_leaf;
-        let switches = usize::from(self.leaves + self.spines);
-        let leaf_of = |h: u16| h / self.hosts_per_leaf;
-        let host_link = |from, to| PortSpec { from, to, rate: self.host_rate, delay: self.host_delay };
-        let spine_link = |from, to| PortSpec { from, to, rate: self.spine_rate, delay: self.spine_delay };
-
-        let mut ports: Vec<PortSpec> =
-            (0..hosts).map(|h| host_link(Node::Host(h), Node::Switch(leaf_of(h)))).collect();
-        let mut port_to = vec![0; usize::from(hosts)];
-        let mut routes = vec![NextHops::default(); switches * switches];
-        for leaf in 0..self.leaves {
-            for h in leaf * self.hosts_per_leaf..(leaf + 1) * self.hosts_per_leaf {
-                port_to[usize::from(h)] = ports.len() as PortId;
-                ports.push(host_link(Node::Switch(leaf), Node::Host(h)));
+        let per_leaf = self.hosts_per_leaf;
+        let leaves: Vec<SwitchId> = (0..self.leaves).collect();
+        let spines: Vec<SwitchId> = (self.leaves..self.leaves + self.spines).collect();
+        let mut builder =
+            Builder::new(self.leaves * per_leaf, self.leaves + self.spines, |host| host / per_leaf);
+        builder.network_cards(self.host_rate, self.host_delay);
+        for &leaf in &leaves {
+            builder.switch(&format!("leaf{leaf}"));
+            for host in leaf * per_leaf..(leaf + 1) * per_leaf {
+                builder.port(Node::Host(host), self.host_rate, self.host_delay);
             }
-            let up = NextHops { first: ports.len() as PortId, count: u32::from(self.spines) };
-            for other in (0..self.leaves).filter(|&other| other != leaf) {
-                routes[usize::from(leaf) * switches + usize::from(other)] = up;
-            }
-            for spine in 0..self.spines {
-                ports.push(spine_link(Node::Switch(leaf), Node::Switch(self.leaves + spine)));
+            let up = builder.ports(&spines, self.spine_rate, self.spine_delay);
+            builder.route(&leaves, up);
+        }
+        for spine in 0..self.spines {
+            builder.switch(&format!("spine{spine}"));
+            for &leaf in &leaves {
+                let down = builder.ports(&[leaf], self.spine_rate, self.spine_delay);
+                builder.route(&[leaf], down);
             }
         }
-        for spine in self.leaves..self.leaves + self.spines {
-            for leaf in 0..self.leaves {
-                routes[usize::from(spine) * switches + usize::from(leaf)] =
-                    NextHops { first: ports.len() as PortId, count: 1 };
-                ports.push(spine_link(Node::Switch(spine), Node::Switch(leaf)));
-            }
-        }
-        let edge_of = (0..hosts).map(leaf_of).collect();
-        Fabric { hosts: usize::from(hosts), switches, ports, edge_of, port_to, routes, load_balancing, buffer }
+        builder.finish(load_balancing, buffer)
     }
 }

@@ -1,8 +1,26 @@
 //! Fabrics: hosts, switches, their ports, and the routes between them.
 
+mod build;
+mod check;
+mod common;
+mod dumbbell;
+mod ideal;
+#[cfg(test)]
+mod ideal_tests;
 mod leaf_spine;
+mod params;
+mod presets;
+mod star;
+mod tree;
 
+pub use dumbbell::Dumbbell;
 pub use leaf_spine::LeafSpine;
+pub use params::{FabricKind, FabricParams};
+pub use presets::{ListedFabric, list};
+pub use star::Star;
+pub use tree::Tree;
+
+use std::borrow::Cow;
 
 use tailrace_core::{Bytes, PortPlace, Rate, Time};
 
@@ -104,6 +122,8 @@ pub struct Fabric {
     pub load_balancing: LoadBalancing,
     /// Switch and network card memory.
     pub buffer: Buffer,
+    /// The switches' names, such as `leaf0`.
+    pub switch_names: Vec<String>,
 }
 
 impl Fabric {
@@ -114,6 +134,31 @@ impl Fabric {
             NextHops { first: self.port_to[usize::from(dst)], count: 1 }
         } else {
             self.routes[usize::from(switch) * self.switches + usize::from(edge)]
+        }
+    }
+
+    /// Rate of the hosts' links.
+    pub fn host_rate(&self) -> Rate {
+        self.ports[0].rate
+    }
+
+    /// The name of a port, such as `leaf0->host3`.
+    pub fn port_name(&self, port: PortId) -> String {
+        let spec = &self.ports[port as usize];
+        format!("{}->{}", self.node_name(spec.from), self.node_name(spec.to))
+    }
+
+    /// The port of that name.
+    pub fn port_named(&self, name: &str) -> Option<PortId> {
+        let (from, to) = name.split_once("->")?;
+        let found = |spec: &PortSpec| self.node_name(spec.from) == from && self.node_name(spec.to) == to;
+        self.ports.iter().position(found).map(|port| port as PortId)
+    }
+
+    fn node_name(&self, node: Node) -> Cow<'_, str> {
+        match node {
+            Node::Host(host) => Cow::Owned(format!("host{host}")),
+            Node::Switch(switch) => Cow::Borrowed(&self.switch_names[usize::from(switch)]),
         }
     }
 }

@@ -98,7 +98,8 @@ impl Params {
             return fail("period", "0 is no period; the thesis uses 200ms".into());
         }
         if self.window < self.period {
-            let message = format!("{} is shorter than the period {} (AWAFS §4.2.2.1)", self.window, self.period);
+            let message =
+                format!("{} is shorter than the period {} (AWAFS §4.2.2.1)", self.window, self.period);
             return fail("window", message);
         }
         if !self.initial_thresholds.is_empty() {
@@ -124,7 +125,8 @@ pub struct Awafs {
 impl Scheme for Awafs {
     const NAME: &'static str = "awafs";
     const SUMMARY: &'static str = "PIAS whose thresholds follow the sizes of completed flows, port by port";
-    const SOURCE: &'static str = "Gutiérrez, Agnostic workload-aware flow scheduling (AWAFS), thesis, UNAL Medellín";
+    const SOURCE: &'static str =
+        "Gutiérrez, Agnostic workload-aware flow scheduling (AWAFS), thesis, UNAL Medellín";
     const KNOWS: Knowledge = Knowledge::NOTHING;
     type Params = Params;
     type Header = Shim;

@@ -26,7 +26,9 @@ impl Header for Shim {
     fn decode(raw: &[u8]) -> Option<Self> {
         let (before, rest) = raw.split_first_chunk::<8>()?;
         match rest {
-            [flags @ (0 | 1), 0, 0, 0, ..] => Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1 }),
+            [flags @ (0 | 1), 0, 0, 0, ..] => {
+                Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1 })
+            }
             _ => None,
         }
     }

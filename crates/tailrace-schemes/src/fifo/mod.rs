@@ -1,5 +1,8 @@
 //! Fixed window over plain FIFO queues: the smallest scheme, and the template of `tailrace new-scheme`.
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{

@@ -42,10 +42,8 @@ pub struct Mlfq {
 /// Checks that thresholds ascend and fit the number of queues.
 pub fn check_thresholds(thresholds: &[Bytes], queues: u8) -> Result<(), ParamError> {
     if thresholds.len() + 1 != usize::from(queues) {
-        let message = format!(
-            "{} thresholds for {queues} queues: one fewer than queues is needed",
-            thresholds.len()
-        );
+        let message =
+            format!("{} thresholds for {queues} queues: one fewer than queues is needed", thresholds.len());
         return Err(ParamError::new("thresholds", message));
     }
     match thresholds.windows(2).find(|pair| pair[0] > pair[1]) {

@@ -17,7 +17,10 @@ use crate::mlfq::{Tagged, check_thresholds};
 
 /// Where PIAS' thresholds come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected \"optimal\", { published = \"web-search\" } or a list like [\"10KB\", \"100KB\"]")]
+#[serde(
+    untagged,
+    expecting = "expected \"optimal\", { published = \"web-search\" } or a list like [\"10KB\", \"100KB\"]"
+)]
 pub enum Thresholds {
     /// `"optimal"`: the minimum of the mean completion time under the multi-level model, for the scenario's
     /// own sizes and load.
@@ -74,7 +77,10 @@ pub struct Pias {
 impl Thresholds {
     fn resolve(&self, queues: u8, facts: &Facts) -> Result<Vec<Bytes>, ParamError> {
         let missing = |what| {
-            ParamError::new("thresholds", format!("{what} needs a workload with sizes and a load; give a list"))
+            ParamError::new(
+                "thresholds",
+                format!("{what} needs a workload with sizes and a load; give a list"),
+            )
         };
         match self {
             Thresholds::Given(list) => Ok(list.clone()),
@@ -87,7 +93,10 @@ impl Thresholds {
                 let load = load.or_else(planned).ok_or_else(|| missing("a published table"))?;
                 published(workload, load).ok_or_else(|| {
                     let known = published::WORKLOADS.join(", ");
-                    ParamError::new("thresholds.published", format!("no table for \"{workload}\"; there are {known}"))
+                    ParamError::new(
+                        "thresholds.published",
+                        format!("no table for \"{workload}\"; there are {known}"),
+                    )
                 })
             }
         }
@@ -96,7 +105,8 @@ impl Thresholds {
 
 impl Scheme for Pias {
     const NAME: &'static str = "pias";
-    const SUMMARY: &'static str = "flows sink through priority queues at thresholds fitted to their sizes; DCTCP";
+    const SUMMARY: &'static str =
+        "flows sink through priority queues at thresholds fitted to their sizes; DCTCP";
     const SOURCE: &'static str = "Bai et al., NSDI 2015 and ToN 2017";
     const KNOWS: Knowledge = Knowledge::NOTHING;
     type Params = Params;

@@ -1,0 +1,177 @@
+//! Arguments and help.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Measure, simulate and deploy datacenter flow scheduling.
+#[derive(Parser)]
+#[command(name = "tailrace", version, about, max_term_width = 100)]
+#[command(after_help = "Examples:
+  tailrace run experiments/demo.toml             first table and plot
+  tailrace run FILE --set workload.load=0.7      another load
+  tailrace schemes pias                          a scheme's parameters
+  tailrace thresholds --sizes my.cdf --load 0.8  thresholds for your own traffic")]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run an experiment: tables, Parquet files and plots
+    Run(Run),
+    /// Run experiments twice; compare digests, expectations and the paper's claims
+    Check(Check),
+    /// List the schemes, or show one with its parameters
+    Schemes(Catalogue),
+    /// List the published flow-size distributions, or show one
+    Workloads(Catalogue),
+    /// List the kinds of fabric and the presets, or show one
+    Fabrics(Catalogue),
+    /// Compute PIAS' demotion thresholds for a flow-size distribution
+    Thresholds(Thresholds),
+    /// Write the flows of a scenario as a list that other tools can replay
+    Flows(Flows),
+    /// Make the folder of a new scheme, ready to be filled in
+    NewScheme(NewScheme),
+    /// Measure the simulator's speed
+    Bench(Bench),
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace run experiments/demo.toml
+  tailrace run experiments/awafs/web-search.toml --scale 0.05 --jobs 2
+  tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
+  tailrace run FILE --json > summary.json
+A run that was stopped goes on where it stopped when the same command is given again.")]
+pub struct Run {
+    /// Experiment file
+    pub file: PathBuf,
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// Shrink the experiment as its [scale] table says; 1 is the paper's scale
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub scale: f64,
+    /// Runs at a time; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Result folder; out/<file's name> by default
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Make finished runs again
+    #[arg(long)]
+    pub fresh: bool,
+    /// Print the whole summary as one JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Write what a port carried as a packet capture into each run's folder
+    #[arg(long, value_name = "PORT")]
+    pub pcap: Option<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace check experiments/awafs/*.toml --scale 0.01
+Exit status 0 only if every expectation holds and every run repeats to the last event.")]
+pub struct Check {
+    /// Experiment files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Shrink the experiments as their [scale] tables say
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub scale: f64,
+    /// Runs at a time; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Keep the results in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(ClapArgs)]
+pub struct Catalogue {
+    /// Show this one only, in full
+    pub name: Option<String>,
+    /// Print JSON (for schemes: with the schema of the parameters)
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace thresholds --sizes web-search --load 0.8 --queues 8
+  tailrace thresholds --sizes my-flows.cdf --load 0.6 --queues 4 --json
+The file has one point a line: size in bytes and cumulative probability, ending at 1.")]
+pub struct Thresholds {
+    /// Name of a published distribution, or a CDF file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub sizes: String,
+    /// Load of the link, between 0 and 1
+    #[arg(long, value_name = "LOAD")]
+    pub load: f64,
+    /// Number of strict-priority queues, 1 to 8
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub queues: u8,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace flows experiments/demo.toml --out flows.csv
+Columns: src,dst,size_bytes,start_ns,deadline_ns,class,slice,task. Read back with
+workload.flow_list = \"flows.csv\".")]
+pub struct Flows {
+    /// Experiment file; its first scheme and first point of the sweep count
+    pub file: PathBuf,
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// Shrink the experiment as its [scale] table says
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub scale: f64,
+    /// Where to write: a .csv or .parquet file
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace new-scheme las     (in a checkout of Tailrace)")]
+pub struct NewScheme {
+    /// Name of the scheme: lower-case letters, digits and hyphens
+    pub name: String,
+    /// Root of the checkout
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub root: PathBuf,
+}
+
+#[derive(ClapArgs)]
+pub struct Bench {
+    /// Print JSON: packet_hops_per_cpu_second, instructions_per_packet_hop, ratio_to_kernel, ratio_to_ns3
+    /// (null where not measured)
+    #[arg(long)]
+    pub json: bool,
+    /// Measure each scheme against DCTCP instead
+    #[arg(long)]
+    pub schemes: bool,
+    /// Measure how time and memory grow with hosts and flows instead
+    #[arg(long)]
+    pub growth: bool,
+    /// Flows of the full-stack run
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub flows: u32,
+    /// Alternating rounds of each part
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub rounds: u32,
+    /// Program of the ns-3 comparison, as built by `make -C benches/ns3`
+    #[arg(long, value_name = "PROGRAM", default_value = "benches/ns3/build/fabric")]
+    pub ns3: PathBuf,
+    /// Run one part once and print its counts (for profilers): kernel or full
+    #[arg(long, value_name = "PART")]
+    pub part: Option<String>,
+}

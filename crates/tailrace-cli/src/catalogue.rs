@@ -1,0 +1,188 @@
+//! `tailrace schemes`, `workloads` and `fabrics`: what there is, with parameters and source.
+
+use schemars::{Schema, schema_for};
+use serde_json::{Value, json};
+use tailrace_core::Scheme;
+use tailrace_experiment::Error;
+use tailrace_scenario::fabric::{ListedFabric, list as fabric_list};
+use tailrace_scenario::workload::published;
+use tailrace_scenario::{ScenarioError, unknown};
+use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
+
+use crate::args::Catalogue;
+
+/// What there is to say of a scheme.
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    knows: &'static str,
+    schema: Schema,
+    defaults: Value,
+}
+
+impl Entry {
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name, "summary": self.summary, "source": self.source, "knows": self.knows,
+            "params": self.schema, "defaults": self.defaults,
+        })
+    }
+}
+
+struct Describe;
+
+impl SchemeVisitor for Describe {
+    type Output = Entry;
+    fn visit<S: Scheme>(self) -> Entry {
+        Entry {
+            name: S::NAME,
+            summary: S::SUMMARY,
+            source: S::SOURCE,
+            knows: match (S::KNOWS.sizes, S::KNOWS.deadlines) {
+                (false, false) => "nothing of a flow's size or deadline",
+                (true, false) => "flow sizes",
+                (false, true) => "deadlines",
+                (true, true) => "flow sizes and deadlines",
+            },
+            schema: schema_for!(S::Params),
+            defaults: json!(S::Params::default()),
+        }
+    }
+}
+
+pub fn schemes(options: &Catalogue) -> Result<i32, Error> {
+    let describe = |name: &str| {
+        with_scheme(name, Describe).map_err(|_| not_there("scheme", name, NAMES.iter().copied()))
+    };
+    let entries: Vec<Entry> = match &options.name {
+        Some(name) => vec![describe(name)?],
+        None => NAMES.iter().map(|name| describe(name)).collect::<Result<_, _>>()?,
+    };
+    if options.json {
+        println!("{:#}", Value::Array(entries.iter().map(Entry::json).collect()));
+    } else if options.name.is_some() {
+        entries.iter().for_each(print_scheme);
+    } else {
+        print_list(entries.iter().map(|e| (e.name, e.summary.to_owned(), e.source.to_owned())));
+        println!("\n`tailrace schemes NAME` shows a scheme's parameters.");
+    }
+    Ok(0)
+}
+
+fn print_scheme(entry: &Entry) {
+    println!("{}: {}\nsource: {}\nknows: {}\n", entry.name, entry.summary, entry.source, entry.knows);
+    println!("parameters (scheme.params):");
+    print_fields(entry.schema.as_value(), entry.schema.as_value(), &entry.defaults, "  ");
+}
+
+/// Prints the fields of an object schema with their defaults and doc comments, tables within tables.
+fn print_fields(root: &Value, schema: &Value, defaults: &Value, indent: &str) {
+    let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, field) in fields {
+        let target = resolve(root, field);
+        let default = defaults.get(name).unwrap_or(&Value::Null);
+        let text = field.get("description").or_else(|| target.get("description")).and_then(Value::as_str);
+        let text = text.unwrap_or_default().replace('\n', " ");
+        if default.is_object() && target.get("properties").is_some() {
+            println!("{indent}{name}: {text}");
+            print_fields(root, target, default, &format!("{indent}  "));
+        } else {
+            println!("{indent}{name} = {default}\n{indent}    {text}");
+            for choice in choices(target) {
+                println!("{indent}    {choice}");
+            }
+        }
+    }
+}
+
+/// Follows a reference within the schema.
+fn resolve<'a>(root: &'a Value, field: &'a Value) -> &'a Value {
+    let reference = field.get("$ref").and_then(Value::as_str);
+    reference.and_then(|r| root.pointer(r.strip_prefix('#')?)).unwrap_or(field)
+}
+
+/// The named values of an enumeration, with what they mean.
+fn choices(schema: &Value) -> Vec<String> {
+    let variants = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    variants
+        .filter_map(|v| {
+            let text = v.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+            Some(format!("{}: {text}", v.get("const")?))
+        })
+        .collect()
+}
+
+pub fn workloads(options: &Catalogue) -> Result<i32, Error> {
+    let all = published::list();
+    let chosen: Vec<_> = all.iter().filter(|w| options.name.as_deref().is_none_or(|n| n == w.name)).collect();
+    if let (Some(name), true) = (&options.name, chosen.is_empty()) {
+        return Err(not_there("workload", name, all.iter().map(|w| w.name)));
+    }
+    if options.json {
+        let json = |w: &&published::Published| {
+            let sizes = w.distribution();
+            json!({
+                "name": w.name, "source": w.source, "mean_bytes": sizes.mean(),
+                "points": sizes.points().iter().map(|(size, p)| json!([size, p])).collect::<Vec<_>>(),
+            })
+        };
+        println!("{:#}", Value::Array(chosen.iter().map(json).collect()));
+    } else if options.name.is_some() {
+        for workload in chosen {
+            let sizes = workload.distribution();
+            println!("{}: mean {:.0} bytes\nsource: {}\n", workload.name, sizes.mean(), workload.source);
+            println!("{:>14}  cumulative probability", "bytes");
+            sizes.points().iter().for_each(|(size, p)| println!("{size:>14}  {p}"));
+        }
+    } else {
+        print_list(
+            chosen
+                .iter()
+                .map(|w| (w.name, format!("mean {:.0} bytes", w.distribution().mean()), w.source.to_owned())),
+        );
+    }
+    Ok(0)
+}
+
+pub fn fabrics(options: &Catalogue) -> Result<i32, Error> {
+    let all = fabric_list();
+    let chosen: Vec<_> = all.iter().filter(|f| options.name.as_deref().is_none_or(|n| n == f.name)).collect();
+    if let (Some(name), true) = (&options.name, chosen.is_empty()) {
+        return Err(not_there("fabric", name, all.iter().map(|f| f.name)));
+    }
+    if options.json {
+        let json = |f: &&ListedFabric| {
+            let fields: serde_json::Map<String, Value> =
+                f.fields.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
+            let what = if f.preset { "preset" } else { "kind" };
+            json!({ "name": f.name, "is": what, "summary": f.summary, "source": f.source, "fields": fields })
+        };
+        println!("{:#}", Value::Array(chosen.iter().map(json).collect()));
+        return Ok(0);
+    }
+    for fabric in chosen {
+        let what = if fabric.preset { "preset" } else { "kind" };
+        println!("{what} = \"{}\": {}", fabric.name, fabric.summary);
+        if !fabric.source.is_empty() {
+            println!("    source: {}", fabric.source);
+        }
+        if options.name.is_some() || !fabric.preset {
+            for (name, text) in &fabric.fields {
+                println!("    {name}: {text}");
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn not_there<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+    ScenarioError::new("", unknown(what, name, known)).into()
+}
+
+/// Name, summary and source, aligned.
+fn print_list<'a>(entries: impl Iterator<Item = (&'a str, String, String)>) {
+    for (name, summary, source) in entries {
+        println!("{name:<18} {summary}\n{:<18} source: {source}", "");
+    }
+}

@@ -1,0 +1,42 @@
+//! `tailrace check`.
+
+use tailrace_experiment::{Error, Experiment, Line};
+
+use crate::progress::Display;
+use crate::run::jobs;
+use crate::{Host, args, output};
+
+pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
+    // Read all files first: a mistake in the last one should not show after an hour.
+    let read = |file: &std::path::PathBuf| Experiment::read(file, &[], options.scale);
+    let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
+    let mut shortfalls = 0;
+    for experiment in &experiments {
+        shortfalls += check_one(experiment, options, host)?;
+    }
+    match shortfalls {
+        0 => println!("all {} experiments hold", experiments.len()),
+        n => println!("{n} shortfalls"),
+    }
+    Ok(i32::from(shortfalls > 0))
+}
+
+fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) -> Result<usize, Error> {
+    let (dir, temporary) = match &options.out {
+        Some(out) => (out.join(&experiment.name), false),
+        None => (std::env::temp_dir().join(format!("tailrace-check-{}", std::process::id())), true),
+    };
+    let mut display = Display::new(experiment, host, "check ");
+    let checked = tailrace_experiment::check(experiment, &dir, jobs(options.jobs), &mut display);
+    display.finish();
+    if temporary {
+        let _ = std::fs::remove_dir_all(&dir);
+    }
+    let (_, lines) = checked?;
+    println!("\n{} — {}", experiment.file.display(), experiment.title);
+    print!("{}", output::scale_note(experiment));
+    for Line { shortfall, text } in &lines {
+        println!("{} {text}", if *shortfall { "✗" } else { "✓" });
+    }
+    Ok(lines.iter().filter(|line| line.shortfall).count())
+}

@@ -1,0 +1,87 @@
+//! The command line. [`run`] is the whole program; the binary and the Python package call it.
+#![allow(clippy::print_stdout, reason = "a command line prints")]
+
+mod args;
+mod bench;
+mod catalogue;
+mod check;
+mod flows;
+mod new_scheme;
+mod output;
+mod progress;
+mod run;
+mod thresholds;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Parser;
+use tailrace_experiment::Error;
+
+/// What the command needs from whoever calls it.
+pub trait Host {
+    /// Whether the user asked to stop (Ctrl-C).
+    fn interrupted(&self) -> bool;
+    /// Draws the plots of a finished result folder and returns their paths; `None` if this caller cannot.
+    fn draw(&self, dir: &Path) -> Option<Result<Vec<PathBuf>, String>>;
+}
+
+/// Runs the command with `args` (the program's name first); returns its exit status: 0 for success, 1 for
+/// a failure or an unmet expectation, 2 for the user's mistakes.
+pub fn run(args: impl IntoIterator<Item = OsString>, host: &dyn Host) -> i32 {
+    let args = match args::Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // A closed pipe is no reason to fail.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    match dispatch(&args.command, host) {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("error: {error}");
+            error.exit_status()
+        }
+    }
+}
+
+fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
+    use args::Command;
+    match command {
+        Command::Run(options) => run::run(options, host),
+        Command::Check(options) => check::check(options, host),
+        Command::Schemes(options) => catalogue::schemes(options),
+        Command::Workloads(options) => catalogue::workloads(options),
+        Command::Fabrics(options) => catalogue::fabrics(options),
+        Command::Thresholds(options) => thresholds::thresholds(options),
+        Command::Flows(options) => flows::flows(options),
+        Command::NewScheme(options) => new_scheme::new_scheme(options),
+        Command::Bench(options) => bench::bench(options),
+    }
+}
+
+/// The program without Python: Ctrl-C by signal handler, no plots.
+pub fn main() -> i32 {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    struct Plain;
+    impl Host for Plain {
+        fn interrupted(&self) -> bool {
+            INTERRUPTED.load(Ordering::Relaxed)
+        }
+        fn draw(&self, _: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+            None
+        }
+    }
+    let handler = || {
+        // Asked twice, the user means it.
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    if let Err(error) = ctrlc::set_handler(handler) {
+        eprintln!("warning: Ctrl-C will not end runs cleanly: {error}");
+    }
+    run(std::env::args_os(), &Plain)
+}

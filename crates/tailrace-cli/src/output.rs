@@ -1,0 +1,113 @@
+//! What a finished experiment looks like on a terminal, and as JSON.
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+use serde_json::json;
+use tailrace_experiment::{ClassSummary, Experiment, Finished, Results, axis_text};
+
+/// The table of results: one row per run and size class.
+pub fn table(experiment: &Experiment, results: &Results) -> String {
+    let axes = experiment.axes();
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    let mut header: Vec<String> =
+        axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis).to_owned()).collect();
+    let columns = [
+        "class",
+        "scheme",
+        "flows",
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "slowdown",
+        "p99 slowdown",
+        "timeouts",
+        "goodput",
+    ];
+    header.extend(columns.map(str::to_owned));
+    table.set_header(header);
+    for (run, class) in rows(results) {
+        let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
+        cells.extend([class.class.clone(), run.scheme.clone(), flows(class)]);
+        let times = [class.fct_mean_us, class.fct_p50_us, class.fct_p95_us, class.fct_p99_us];
+        cells.extend(times.map(|t| t.map_or("–".into(), duration)));
+        cells.extend(
+            [class.slowdown_mean, class.slowdown_p99].map(|s| s.map_or("–".into(), |s| format!("{s:.2}"))),
+        );
+        cells.push(class.timeouts.to_string());
+        cells.push(class.goodput_gbps.map_or("–".into(), |g| format!("{g:.1} Gbps")));
+        table.add_row(cells);
+    }
+    for index in axes.len() + 2..axes.len() + columns.len() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+/// By point and class, so that schemes stand below one another; empty classes are left out.
+fn rows(results: &Results) -> Vec<(&Finished, &ClassSummary)> {
+    let mut rows = Vec::new();
+    let mut start = 0;
+    while start < results.runs.len() {
+        let point = &results.runs[start].point;
+        let group = results.runs[start..].iter().take_while(|run| run.point == *point);
+        let group: Vec<&Finished> = group.collect();
+        start += group.len();
+        for index in 0..group[0].summary.classes.len() {
+            let of_class = group.iter().filter_map(|run| Some((*run, run.summary.classes.get(index)?)));
+            rows.extend(of_class.filter(|(_, class)| class.flows > 0));
+        }
+    }
+    rows
+}
+
+fn flows(class: &ClassSummary) -> String {
+    match class.unfinished {
+        0 => class.flows.to_string(),
+        n => format!("{} ({n} unfinished)", class.flows),
+    }
+}
+
+/// Microseconds in a unit that people read.
+fn duration(us: f64) -> String {
+    match us {
+        us if us < 1e3 => format!("{us:.1} µs"),
+        us if us < 1e6 => format!("{:.2} ms", us / 1e3),
+        us => format!("{:.2} s", us / 1e6),
+    }
+}
+
+/// What gave way to the scale, one line each.
+pub fn scale_note(experiment: &Experiment) -> String {
+    if experiment.scale >= 1.0 {
+        return String::new();
+    }
+    let changes: Vec<String> =
+        experiment.gave_way.iter().map(|g| format!("  {}: {} → {}", g.field, g.from, g.to)).collect();
+    format!("scale {} of the paper's:\n{}\n", experiment.scale, changes.join("\n"))
+}
+
+/// The whole summary as one document.
+pub fn json(experiment: &Experiment, results: &Results, plots: &[std::path::PathBuf]) -> serde_json::Value {
+    let runs: Vec<_> = results
+        .runs
+        .iter()
+        .map(|run| {
+            let point: serde_json::Map<String, serde_json::Value> =
+                run.point.axes.iter().map(|(axis, value)| (axis.clone(), json!(value))).collect();
+            json!({ "run": run.key, "scheme": run.scheme, "point": point, "folder": run.dir, "summary": run.summary })
+        })
+        .collect();
+    let claims: Vec<_> = experiment
+        .claims
+        .iter()
+        .map(|claim| json!({ "claim": claim, "verdict": claim.judge(results) }))
+        .collect();
+    json!({
+        "experiment": experiment.name, "title": experiment.title, "source": experiment.source,
+        "scale": experiment.scale, "runs": runs, "claims": claims, "plots": plots,
+    })
+}

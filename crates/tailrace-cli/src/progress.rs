@@ -1,0 +1,120 @@
+//! Progress of an experiment: a bar on a terminal, a line now and then elsewhere; always on standard error.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tailrace_experiment::{Experiment, Observer};
+use tailrace_packet::Progress;
+
+use crate::Host;
+
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how far the runs of an experiment are.
+pub struct Display<'a> {
+    host: &'a dyn Host,
+    name: String,
+    /// Flows that each run will start, where known.
+    expected: Vec<Option<u64>>,
+    latest: Vec<Option<Progress>>,
+    done: Vec<bool>,
+    resumed: usize,
+    bar: Option<ProgressBar>,
+    started: Instant,
+    last_line: Instant,
+}
+
+impl<'a> Display<'a> {
+    #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
+    pub fn new(experiment: &Experiment, host: &'a dyn Host, prefix: &str) -> Self {
+        let runs = experiment.runs.len();
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let template = "{prefix} {bar:30} {percent:>3} %  {msg}";
+            let style =
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(1000).with_style(style).with_prefix(format!("{prefix}{}", experiment.name))
+        });
+        let now = Instant::now();
+        Display {
+            host,
+            name: format!("{prefix}{}", experiment.name),
+            expected: experiment.runs.iter().map(|run| run.scenario.workload.flows).collect(),
+            latest: vec![None; runs],
+            done: vec![false; runs],
+            resumed: 0,
+            bar,
+            started: now,
+            last_line: now,
+        }
+    }
+
+    /// Share of the work that is done, by flows.
+    fn share(&self) -> f64 {
+        let parts = self.done.iter().enumerate().map(|(index, &done)| match (done, &self.latest[index]) {
+            (true, _) => 1.0,
+            (false, Some(p)) => {
+                let expected = self.expected[index].unwrap_or(0).max(p.started as u64).max(1);
+                (p.finished as f64 / expected as f64).min(1.0)
+            }
+            (false, None) => 0.0,
+        });
+        parts.sum::<f64>() / self.done.len().max(1) as f64
+    }
+
+    fn text(&self) -> String {
+        let finished = self.done.iter().filter(|done| **done).count();
+        let running: Vec<&Progress> = std::iter::zip(&self.latest, &self.done)
+            .filter_map(|(latest, done)| latest.as_ref().filter(|_| !done))
+            .collect();
+        let hops: u64 = self.latest.iter().flatten().map(|p| p.packet_hops).sum();
+        let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
+        let share = self.share();
+        let left = if share > 0.0 { elapsed * (1.0 - share) / share } else { f64::INFINITY };
+        let virtual_ms = running.iter().map(|p| p.now.as_secs_f64() * 1e3).fold(0.0, f64::max);
+        let flows: usize = self.latest.iter().flatten().map(|p| p.finished).sum();
+        let left = if left.is_finite() { format!("{left:.0} s left") } else { "…".into() };
+        format!(
+            "run {finished}/{} · {virtual_ms:.0} ms virtual · {flows} flows · {:.1} M packet-hops/s · {left}",
+            self.done.len(),
+            hops as f64 / elapsed / 1e6,
+        )
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
+    fn show(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((self.share() * 1000.0) as u64);
+            bar.set_message(self.text());
+        } else if self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            eprintln!("{}: {:.0} % · {}", self.name, self.share() * 100.0, self.text());
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        if self.resumed > 0 {
+            eprintln!("{}: {} of {} runs were there already", self.name, self.resumed, self.done.len());
+        }
+    }
+}
+
+impl Observer for Display<'_> {
+    fn finished(&mut self, index: usize, resumed: bool) {
+        self.done[index] = true;
+        self.resumed += usize::from(resumed);
+        self.show();
+    }
+    fn progress(&mut self, index: usize, progress: &Progress) {
+        self.latest[index] = Some(*progress);
+        self.show();
+    }
+    fn interrupted(&mut self) -> bool {
+        self.host.interrupted()
+    }
+}

@@ -1,0 +1,66 @@
+//! `tailrace run`.
+
+use std::path::{Path, PathBuf};
+
+use tailrace_experiment::{Error, Experiment, Override, run_all};
+use tailrace_scenario::ScenarioError;
+
+use crate::progress::Display;
+use crate::{Host, args, output};
+
+pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
+    let overrides = overrides(&options.set)?;
+    let experiment = Experiment::read(&options.file, &overrides, options.scale)?;
+    let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
+    let mut display = Display::new(&experiment, host, "");
+    let results = run_all(&experiment, &dir, jobs(options.jobs), !options.fresh, &mut display);
+    display.finish();
+    let results = results?;
+    let plots = draw(&dir, host);
+    if options.json {
+        println!("{:#}", output::json(&experiment, &results, &plots));
+        return Ok(0);
+    }
+    println!("{}", experiment.title);
+    print!("{}", output::scale_note(&experiment));
+    println!("{}", output::table(&experiment, &results));
+    println!("tables: {}", dir.join("summary.csv").display());
+    for plot in &plots {
+        println!("plot: {}", plot.display());
+    }
+    Ok(0)
+}
+
+/// Draws the plots; a failure to draw is a warning, for the results are there.
+pub fn draw(dir: &Path, host: &dyn Host) -> Vec<PathBuf> {
+    match host.draw(dir) {
+        None => {
+            eprintln!("no plots: they need the Python package (`make demo` sets it up)");
+            Vec::new()
+        }
+        Some(Ok(plots)) => plots,
+        Some(Err(message)) => {
+            eprintln!("warning: plots were not drawn: {message}");
+            Vec::new()
+        }
+    }
+}
+
+/// Reads `FIELD=VALUE`.
+pub fn overrides(texts: &[String]) -> Result<Vec<Override>, ScenarioError> {
+    let read = |text: &String| match text.split_once('=') {
+        Some((field, value)) if !field.trim().is_empty() => {
+            Ok(Override { field: field.trim().to_owned(), value: value.trim().to_owned() })
+        }
+        _ => {
+            let message = format!("\"{text}\" is not FIELD=VALUE, for example workload.load=0.7");
+            Err(ScenarioError::new("--set", message))
+        }
+    };
+    texts.iter().map(read).collect()
+}
+
+/// How many runs at a time.
+pub fn jobs(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+}

@@ -1,0 +1,141 @@
+//! Flow lists as files: CSV and Parquet, read and written, so that the same flows can be run elsewhere.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
+use arrow_schema::DataType;
+use tailrace_core::{Bytes, Time};
+use tailrace_scenario::workload::flow_list::write_csv;
+use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
+
+use crate::error::Error;
+use crate::store::{read_parquet, write_parquet};
+
+/// The flows of a scenario, in order of start.
+pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
+    let Some(list) = &scenario.workload.flow_list else { return Ok(scenario.flows()?) };
+    if list.path.extension().is_none_or(|ending| ending != "parquet") {
+        return Ok(scenario.flows()?);
+    }
+    let path = scenario.base.join(&list.path);
+    let flows = read_flows(&path, scenario.setting().hosts).map_err(|e| e.in_file(&path))?;
+    let source = FlowSource::from_records(flows, scenario.setting().hosts).map_err(|e| e.in_file(&path))?;
+    Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
+}
+
+/// Writes a flow list; the file's ending chooses CSV or Parquet.
+pub fn write_flows(path: &Path, flows: FlowSource) -> Result<(), Error> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("csv") => {
+            let file = File::create(path).map_err(|e| Error::storage(path, e))?;
+            write_csv(flows, std::io::BufWriter::new(file)).map_err(|e| Error::storage(path, e))
+        }
+        Some("parquet") => write_parquet(path, &table(&flows.collect::<Vec<_>>())),
+        _ => {
+            let message = format!("{} must end in .csv or .parquet", path.display());
+            Err(ScenarioError::new("--out", message).into())
+        }
+    }
+}
+
+fn table(flows: &[FlowSpec]) -> RecordBatch {
+    let ns = |time: Time| time.as_ps() as f64 / 1e3;
+    let deadline = |f: &FlowSpec| f.deadline.map(|d| ns(d.saturating_sub(f.start)));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("src", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.src)))),
+        ("dst", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.dst)))),
+        ("size_bytes", Arc::new(UInt64Array::from_iter_values(flows.iter().map(|f| f.size.get())))),
+        ("start_ns", Arc::new(Float64Array::from_iter_values(flows.iter().map(|f| ns(f.start))))),
+        ("deadline_ns", Arc::new(Float64Array::from_iter(flows.iter().map(deadline)))),
+        ("class", Arc::new(UInt8Array::from_iter_values(flows.iter().map(|f| f.class)))),
+        ("slice", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.slice)))),
+        ("task", Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.task)))),
+    ];
+    match RecordBatch::try_from_iter(columns) {
+        Ok(batch) => batch,
+        Err(error) => panic!("columns of a flow list differ in length: {error}"),
+    }
+}
+
+/// Reads a Parquet flow list with the columns of the CSV form, in any numeric types.
+fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+    let unreadable = |e: Error| ScenarioError::new("", e.to_string());
+    let mut flows = Vec::new();
+    for batch in read_parquet(path).map_err(unreadable)? {
+        let column = |name: &str| numbers(&batch, name);
+        let needed = |name: &str| {
+            column(name)?.ok_or_else(|| {
+                ScenarioError::new(name, "is missing; src, dst, size_bytes and start_ns are needed")
+            })
+        };
+        let (src, dst, size, start) =
+            (needed("src")?, needed("dst")?, needed("size_bytes")?, needed("start_ns")?);
+        let (deadline, class) = (column("deadline_ns")?, column("class")?);
+        let (slice, task) = (column("slice")?, column("task")?);
+        for row in 0..batch.num_rows() {
+            let line = flows.len();
+            let whole = |name: &str, values: &[Option<f64>], max: f64| match values[row] {
+                Some(v) if v >= 0.0 && v <= max && v.fract() == 0.0 => Ok(v as u64),
+                v => Err(ScenarioError::new(
+                    name,
+                    format!("row {line}: {v:?} must be a whole number from 0 to {max}"),
+                )),
+            };
+            let optional = |name: &str, values: &Option<Vec<Option<f64>>>, max: f64| match values {
+                Some(values) if values[row].is_some() => whole(name, values, max),
+                _ => Ok(0),
+            };
+            let time = |name: &str, values: &[Option<f64>]| match values[row] {
+                Some(v) if (0.0..1e15).contains(&v) => Ok(Time::from_ps((v * 1e3).round() as u64)),
+                v => Err(ScenarioError::new(name, format!("row {line}: {v:?} must be a time in ns"))),
+            };
+            let start = time("start_ns", &start)?;
+            let last_host = f64::from(hosts) - 1.0;
+            flows.push(FlowSpec {
+                src: whole("src", &src, last_host)? as u16,
+                dst: whole("dst", &dst, last_host)? as u16,
+                size: Bytes::new(whole("size_bytes", &size, 9e15)?),
+                start,
+                deadline: match &deadline {
+                    Some(values) if values[row].is_some() => Some(start + time("deadline_ns", values)?),
+                    _ => None,
+                },
+                class: optional("class", &class, 255.0)? as u8,
+                slice: optional("slice", &slice, 65_535.0)? as u16,
+                task: optional("task", &task, f64::from(u32::MAX))? as u32,
+            });
+        }
+    }
+    Ok(flows)
+}
+
+/// A column as floats, whatever numeric type it has; exact for whole numbers up to 2⁵³.
+fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<Vec<Option<f64>>>, ScenarioError> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(None) };
+    let wrong =
+        || ScenarioError::new(name, format!("has type {}, but must hold numbers", column.data_type()));
+    macro_rules! floats {
+        ($type:ty) => {
+            column.as_primitive::<$type>().iter().map(|v| v.map(|v| v as f64)).collect()
+        };
+    }
+    use arrow_array::types::{
+        Float32Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    };
+    Ok(Some(match column.data_type() {
+        DataType::UInt8 => floats!(UInt8Type),
+        DataType::UInt16 => floats!(UInt16Type),
+        DataType::UInt32 => floats!(UInt32Type),
+        DataType::UInt64 => floats!(UInt64Type),
+        DataType::Int16 => floats!(Int16Type),
+        DataType::Int32 => floats!(Int32Type),
+        DataType::Int64 => floats!(Int64Type),
+        DataType::Float32 => floats!(Float32Type),
+        DataType::Float64 => floats!(Float64Type),
+        _ => return Err(wrong()),
+    }))
+}

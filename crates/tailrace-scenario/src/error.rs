@@ -1,0 +1,112 @@
+//! Errors that say where: file, line, field, and what would be right.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::locate::{line_at, line_of};
+use crate::suggest::in_plain_words;
+
+/// A scenario, or a file it names, that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ScenarioError {
+    /// The file, if one is known.
+    pub file: Option<PathBuf>,
+    /// The line in it, counted from 1.
+    pub line: Option<usize>,
+    /// The field as a dotted path, such as `workload.rule[1].load`; empty if no field is to blame.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl ScenarioError {
+    /// An error about `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        ScenarioError { file: None, line: None, field: field.into(), message: message.into() }
+    }
+
+    /// An error at a place of a file that has no fields.
+    pub fn in_line(file: &Path, line: usize, message: impl Into<String>) -> Self {
+        ScenarioError { file: Some(file.to_owned()), line: Some(line), ..Self::new("", message) }
+    }
+
+    /// The same error, seen from the table that has the field's table as its `field`.
+    pub fn within(mut self, field: &str) -> Self {
+        self.field = match self.field.as_str() {
+            "" => field.to_owned(),
+            inner if inner.starts_with('[') => format!("{field}{inner}"),
+            inner => format!("{field}.{inner}"),
+        };
+        self
+    }
+
+    /// Adds the line of the field in `text`, the source it was read from.
+    pub fn locate(mut self, text: &str) -> Self {
+        if self.file.is_none() && self.line.is_none() {
+            self.line = line_of(text, &self.field);
+        }
+        self
+    }
+
+    /// Adds the file.
+    pub fn in_file(mut self, file: &Path) -> Self {
+        self.file.get_or_insert_with(|| file.to_owned());
+        self
+    }
+
+    /// A text that is no TOML.
+    pub fn syntax(error: &toml::de::Error, text: &str) -> Self {
+        let line = error.span().map(|span| line_at(text, span.start));
+        ScenarioError { line, ..Self::new("", error.message()) }
+    }
+
+    /// A value that does not fit the type it is read into. The `toml` crate tells the path only in the
+    /// last line of what it displays; an unknown field is not part of it, but is the place to look at.
+    pub fn shape(error: &toml::de::Error) -> Self {
+        let message = error.message();
+        let shown = error.to_string();
+        let path = shown.trim_end().rsplit_once("\nin `").and_then(|(_, path)| path.strip_suffix('`'));
+        let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        let field: Vec<&str> = path.into_iter().chain(unknown).collect();
+        Self::new(field.join("."), in_plain_words(message))
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{}:{line}: ", file.display())?,
+            (Some(file), None) => write!(f, "{}: ", file.display())?,
+            (None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None) => {}
+        }
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_left_out_when_unknown() {
+        let error = ScenarioError::new("load", "must lie between 0 and 1");
+        assert_eq!(error.to_string(), "load: must lie between 0 and 1");
+        let error = error.within("rule[1]").within("workload");
+        assert_eq!(error.to_string(), "workload.rule[1].load: must lie between 0 and 1");
+        let error = error.locate("[workload]\n[[workload.rule]]\n[[workload.rule]]\nload = 3");
+        assert_eq!(error.to_string(), "line 4: workload.rule[1].load: must lie between 0 and 1");
+        let error = error.in_file(Path::new("a.toml"));
+        assert_eq!(error.to_string(), "a.toml:4: workload.rule[1].load: must lie between 0 and 1");
+        assert_eq!(ScenarioError::in_line(Path::new("x.cdf"), 2, "bad").to_string(), "x.cdf:2: bad");
+    }
+
+    #[test]
+    fn an_inner_index_joins_without_a_dot() {
+        assert_eq!(ScenarioError::new("[2]", "").within("mix").field, "mix[2]");
+        assert_eq!(ScenarioError::new("", "").within("mix").field, "mix");
+    }
+}

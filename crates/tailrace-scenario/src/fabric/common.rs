@@ -1,0 +1,160 @@
+//! The fields of `[fabric]` that all kinds have: memory and load balancing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{Bytes, Time};
+use toml::Table;
+
+use super::{Buffer, LoadBalancing};
+use crate::error::ScenarioError;
+
+/// A port's memory where none is given: 240 packets of 1500 bytes (PIAS).
+const DEFAULT_BUFFER: Bytes = Bytes::new(360_000);
+/// A pause that ends a flowlet where none is given (schemes.md §5, for 10 Gbps).
+const DEFAULT_FLOWLET_GAP: Time = Time::from_us(500);
+
+/// The fields of `[fabric]` that all kinds have, as they are written.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Common {
+    /// Memory of each port, shared by its queues; "360KB" (240 packets) unless `shared_buffer` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffer: Option<Bytes>,
+    /// Memory that the ports of a switch share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared_buffer: Option<SharedBuffer>,
+    /// How switches choose among equal-cost ports.
+    #[serde(default)]
+    load_balancing: Balancing,
+    /// The pause that ends a burst under "flowlet"; "500us" unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flowlet_gap: Option<Time>,
+}
+
+/// Memory that the ports of a switch share.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SharedBuffer {
+    /// Bytes of the whole switch.
+    total: Bytes,
+    /// A port may hold at most this many times what is free (dynamic thresholds); in steps of 0.01.
+    alpha: f64,
+}
+
+/// How switches choose among equal-cost ports.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Balancing {
+    /// By a hash of the flow: all packets of a flow take one path.
+    #[default]
+    Ecmp,
+    /// Each packet takes the next port in turn.
+    Spray,
+    /// Each packet takes a random port.
+    SprayRandom,
+    /// Each burst of a flow takes a random port.
+    Flowlet,
+}
+
+impl Common {
+    /// Takes these fields out of `[fabric]`.
+    pub(super) fn take(fabric: &mut Table) -> Table {
+        ["buffer", "shared_buffer", "load_balancing", "flowlet_gap"]
+            .into_iter()
+            .filter_map(|field| fabric.remove_entry(field))
+            .collect()
+    }
+
+    /// The fields that say this.
+    pub(super) fn of(load_balancing: LoadBalancing, buffer: Buffer) -> Self {
+        let (buffer, shared_buffer) = match buffer {
+            Buffer::PerPort(bytes) => (Some(bytes), None),
+            Buffer::Shared { total, alpha_percent } => {
+                (None, Some(SharedBuffer { total, alpha: f64::from(alpha_percent) / 100.0 }))
+            }
+        };
+        let (load_balancing, flowlet_gap) = match load_balancing {
+            LoadBalancing::Ecmp => (Balancing::Ecmp, None),
+            LoadBalancing::SprayRoundRobin => (Balancing::Spray, None),
+            LoadBalancing::SprayRandom => (Balancing::SprayRandom, None),
+            LoadBalancing::Flowlet { gap } => (Balancing::Flowlet, Some(gap)),
+        };
+        Common { buffer, shared_buffer, load_balancing, flowlet_gap }
+    }
+
+    /// What the fields say.
+    pub(super) fn resolve(self) -> Result<(LoadBalancing, Buffer), ScenarioError> {
+        if self.flowlet_gap.is_some() && self.load_balancing != Balancing::Flowlet {
+            return Err(ScenarioError::new("flowlet_gap", "needs load_balancing = \"flowlet\""));
+        }
+        let load_balancing = match self.load_balancing {
+            Balancing::Ecmp => LoadBalancing::Ecmp,
+            Balancing::Spray => LoadBalancing::SprayRoundRobin,
+            Balancing::SprayRandom => LoadBalancing::SprayRandom,
+            Balancing::Flowlet => {
+                LoadBalancing::Flowlet { gap: self.flowlet_gap.unwrap_or(DEFAULT_FLOWLET_GAP) }
+            }
+        };
+        let buffer = match (self.buffer, self.shared_buffer) {
+            (Some(_), Some(_)) => {
+                return Err(ScenarioError::new("shared_buffer", "give either buffer or shared_buffer"));
+            }
+            (own, None) => Buffer::PerPort(own.unwrap_or(DEFAULT_BUFFER)),
+            (None, Some(shared)) => {
+                let alpha_percent = percent(shared.alpha)?;
+                Buffer::Shared { total: shared.total, alpha_percent }
+            }
+        };
+        Ok((load_balancing, buffer))
+    }
+}
+
+fn percent(alpha: f64) -> Result<u32, ScenarioError> {
+    let percent = (alpha * 100.0).round();
+    if (1.0..=10_000.0).contains(&percent) && (percent / 100.0 - alpha).abs() < 1e-9 {
+        Ok(percent as u32)
+    } else {
+        let message = format!("is {alpha}, but must be a multiple of 0.01 between 0.01 and 100");
+        Err(ScenarioError::new("shared_buffer.alpha", message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+
+    fn read(text: &str) -> Result<(LoadBalancing, Buffer), String> {
+        let common: Common = table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
+        common.resolve().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let shared = Buffer::Shared { total: Bytes::new(4_000_000), alpha_percent: 12 };
+        let balancings = [
+            LoadBalancing::Ecmp,
+            LoadBalancing::SprayRoundRobin,
+            LoadBalancing::SprayRandom,
+            LoadBalancing::Flowlet { gap: Time::from_us(50) },
+        ];
+        for buffer in [Buffer::PerPort(Bytes::new(210_000)), shared] {
+            for balancing in balancings {
+                let text = toml::to_string(&Common::of(balancing, buffer)).unwrap();
+                assert_eq!(read(&text), Ok((balancing, buffer)));
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_are_errors() {
+        let error = |text: &str| read(text).unwrap_err();
+        assert!(error("flowlet_gap = \"1us\"").contains("needs load_balancing"));
+        assert!(error("buffer = \"1KB\"\nshared_buffer = { total = \"1MB\", alpha = 1 }").contains("either"));
+        for alpha in ["0", "-1", "0.125", "nan", "inf", "1000"] {
+            let text = format!("shared_buffer = {{ total = \"1MB\", alpha = {alpha} }}");
+            assert!(error(&text).contains("multiple of 0.01"), "{alpha}");
+        }
+        assert!(error("load_balancing = \"spary\"").contains("did you mean \"spray\"?"));
+    }
+}

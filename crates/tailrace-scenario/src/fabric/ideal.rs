@@ -1,0 +1,259 @@
+//! How long a flow takes that has the fabric to itself.
+//!
+//! Assumed, and true of the packet simulator: all packets of the flow wait at its network card from time 0
+//! (no window holds them back); every port stores a packet wholly before it forwards it, takes
+//! [`LinkRate::time_for`] to serialise it and serves packets in order of arrival; queues lose nothing; every
+//! data packet but the last carries a full segment; each is acknowledged at once with [`ACK_BYTES`] bytes.
+//! Equal-cost paths have equal rates and delays, and acknowledgements go back over links of the same rates.
+
+use tailrace_core::{ACK_BYTES, Bytes, LinkRate, MTU_BYTES, Time};
+
+use super::{Fabric, LoadBalancing, Node, PortId};
+
+/// Picoseconds, wide enough for the longest flow on the slowest link.
+type Ps = u128;
+
+/// One hop of the path, with the flow's serialisation times on it.
+#[derive(Clone, Copy)]
+struct Hop {
+    /// Of a full packet.
+    full: Ps,
+    /// Of the last packet.
+    last: Ps,
+    delay: Ps,
+    /// How many ports the packets of the flow may be spread over.
+    width: u64,
+}
+
+/// A flow's data packets: so many, all full but the last.
+#[derive(Clone, Copy)]
+struct Train {
+    packets: u64,
+    full_bytes: u16,
+    last_bytes: u16,
+}
+
+impl Train {
+    fn new(size: Bytes, mss: u16, header_bytes: u16) -> Self {
+        let mss = u64::from(mss.max(1));
+        let packets = size.get().div_ceil(mss).max(1);
+        let wire = |payload: u64| u16::try_from(payload).unwrap_or(u16::MAX).saturating_add(header_bytes);
+        Train { packets, full_bytes: wire(mss), last_bytes: wire(size.get() - (packets - 1) * mss) }
+    }
+}
+
+impl Fabric {
+    /// When the receiver has the last byte of a lone flow of `size` payload bytes, counted from its start,
+    /// if each data packet carries up to `mss` of them and `header_bytes`.
+    ///
+    /// Exact where all packets take one path (ECMP, flowlets without pauses), and under round-robin spraying
+    /// where no link between the switches is slower than the sender's. A lower bound under random spraying
+    /// and where sprayed links are slower.
+    pub fn ideal_fct(&self, src: u16, dst: u16, size: Bytes, mss: u16, header_bytes: u16) -> Time {
+        let train = Train::new(size, mss, header_bytes);
+        let hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
+        time(match self.spraying(&hops) {
+            None => one_path(&hops, train.packets),
+            Some(_) if train.packets == 1 => one_path(&hops, 1),
+            Some(Spraying::InTurn) => self.in_turn(src, dst, &hops, train.packets),
+            Some(Spraying::Otherwise) => spread(&hops, train.packets),
+        })
+    }
+
+    /// When the sender of that flow has the acknowledgement of its last byte.
+    pub fn ideal_fct_acked(&self, src: u16, dst: u16, size: Bytes, mss: u16, header_bytes: u16) -> Time {
+        let train = Train::new(size, mss, header_bytes);
+        let mut hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
+        let back = self.hops(dst, src, ACK_BYTES, ACK_BYTES);
+        if self.spraying(&hops).is_none() {
+            // Each packet's acknowledgement continues its way, and may queue behind that of the one before.
+            hops.extend(back);
+            return time(one_path(&hops, train.packets));
+        }
+        // No link back is slower than the one over which the data came in, nor acknowledgements larger
+        // than data packets, so none waits for another.
+        let there = self.ideal_fct(src, dst, size, mss, header_bytes);
+        time(Ps::from(there.as_ps()) + one_path(&back, 1))
+    }
+
+    /// Round trip of a full packet of 1500 bytes and its acknowledgement between the hosts farthest apart.
+    pub fn base_rtt(&self) -> Time {
+        self.farthest_rtt(MTU_BYTES)
+    }
+
+    /// Round trip of a packet and its acknowledgement between the hosts farthest apart. All kinds of fabric
+    /// look the same from every host, so one end is host 0.
+    pub fn farthest_rtt(&self, packet_bytes: u16) -> Time {
+        let round = |dst: u16| {
+            one_path(&self.hops(0, dst, packet_bytes, packet_bytes), 1)
+                + one_path(&self.hops(dst, 0, ACK_BYTES, ACK_BYTES), 1)
+        };
+        time((1..self.hosts as u16).map(round).max().unwrap_or(0))
+    }
+
+    /// The ports that a packet passes which finds `turn` packets of its flow gone before it. At a switch
+    /// with `n` equal-cost ports every n-th packet takes the same one, and what went there takes turns on.
+    fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {
+        std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
+            Node::Host(_) => None,
+            Node::Switch(switch) => {
+                let group = self.next_hops(switch, dst);
+                let choice = turn % u64::from(group.count);
+                turn /= u64::from(group.count);
+                Some(group.first + choice as PortId)
+            }
+        })
+    }
+
+    fn hops(&self, src: u16, dst: u16, full_bytes: u16, last_bytes: u16) -> Vec<Hop> {
+        let mut width = 1;
+        let hop = |port: PortId| {
+            let spec = &self.ports[port as usize];
+            if let Node::Switch(switch) = spec.from {
+                width *= u64::from(self.next_hops(switch, dst).count);
+            }
+            let rate = LinkRate::new(spec.rate);
+            let on_wire = |bytes| Ps::from(rate.time_for(bytes).as_ps());
+            Hop {
+                full: on_wire(full_bytes),
+                last: on_wire(last_bytes),
+                delay: spec.delay.as_ps().into(),
+                width,
+            }
+        };
+        self.ports_passed(src, dst, 0).map(hop).collect()
+    }
+
+    /// Whether and how the packets of a lone flow are spread over several paths.
+    fn spraying(&self, hops: &[Hop]) -> Option<Spraying> {
+        let slowest_inside = inside(hops).iter().map(|hop| hop.full).max()?;
+        let parallel = inside(hops).iter().any(|hop| hop.width > 1);
+        match self.load_balancing {
+            _ if !parallel => None,
+            LoadBalancing::Ecmp => None,
+            // Packets of a lone flow follow each other at the pace of its slowest link.
+            LoadBalancing::Flowlet { gap } if slowest_inside.max(hops[0].full) <= gap.as_ps().into() => None,
+            LoadBalancing::SprayRoundRobin if slowest_inside <= hops[0].full => Some(Spraying::InTurn),
+            _ => Some(Spraying::Otherwise),
+        }
+    }
+
+    /// Packets take equal-cost ports in turn. Full packets then never wait for each other before the last
+    /// hop: they reach it in order, one every `hops[0].full`. Only the last packet, if it is short, can run
+    /// into full ones and pass them on parallel links, and only those few that are not yet ahead of it by
+    /// more than their whole way. These are replayed, packet by packet.
+    fn in_turn(&self, src: u16, dst: u16, hops: &[Hop], packets: u64) -> Ps {
+        let (pace, way) = (hops[0].full, inside(hops).iter().map(|hop| hop.full).sum::<Ps>());
+        let exit = hops[hops.len() - 1];
+        let within_reach = (way / pace.max(1) + 1) as u64;
+        let ahead = (packets - 1).saturating_sub(within_reach);
+        let mut replayed: Vec<Replayed> = (ahead..packets)
+            .map(|turn| {
+                let last = turn == packets - 1;
+                let sent = Ps::from(turn) * pace + if last { hops[0].last } else { pace };
+                Replayed { at: sent, turn, last, ports: self.ports_passed(src, dst, turn).collect() }
+            })
+            .collect();
+        for (j, hop) in hops.iter().enumerate().skip(1) {
+            // When the packets ahead have left the last hop; on links before they are out of the way.
+            let busy = if j < hops.len() - 1 || ahead == 0 {
+                0
+            } else {
+                pace + way + exit.full + Ps::from(ahead - 1) * exit.full.max(pace)
+            };
+            pass_hop(&mut replayed, j, hop, busy);
+        }
+        let end = replayed.iter().map(|packet| packet.at).max().unwrap_or(0);
+        end + hops.iter().map(|hop| hop.delay).sum::<Ps>()
+    }
+}
+
+/// How packets of one flow are spread over several paths.
+enum Spraying {
+    /// Round robin over links that keep up.
+    InTurn,
+    /// At random, or over links that do not.
+    Otherwise,
+}
+
+/// A packet in the replay of the last few.
+struct Replayed {
+    /// When it reaches the next hop, delays left out: they are the same on all paths.
+    at: Ps,
+    turn: u64,
+    last: bool,
+    ports: Vec<PortId>,
+}
+
+/// Moves all packets over hop `j`, each port in order of arrival and not before `busy`.
+fn pass_hop(packets: &mut [Replayed], j: usize, hop: &Hop, busy: Ps) {
+    packets.sort_by_key(|packet| (packet.at, packet.turn));
+    for i in 0..packets.len() {
+        let (before, here) = (&packets[..i], &packets[i]);
+        let same_port = before.iter().rev().find(|other| other.ports[j] == here.ports[j]);
+        let free = same_port.map_or(busy, |other| other.at);
+        packets[i].at = here.at.max(free) + if here.last { hop.last } else { hop.full };
+    }
+}
+
+/// The hops between the first and the last, which all packets of a flow share.
+fn inside(hops: &[Hop]) -> &[Hop] {
+    &hops[1..hops.len() - 1]
+}
+
+/// All packets take one path: a flow shop with equal jobs and a last, shorter one, whose length is that of
+/// its critical path. That path follows the first packet up to the slowest hop so far, stays there until all
+/// full packets are through, moves on, and changes over to the last packet at some hop.
+fn one_path(hops: &[Hop], packets: u64) -> Ps {
+    let delays: Ps = hops.iter().map(|hop| hop.delay).sum();
+    let mut last_on: Ps = hops.iter().map(|hop| hop.last).sum();
+    if packets == 1 {
+        return delays + last_on;
+    }
+    let (mut full_to, mut slowest, mut longest) = (0, 0, 0);
+    for hop in hops {
+        full_to += hop.full;
+        slowest = hop.full.max(slowest);
+        longest = (full_to + Ps::from(packets - 2) * slowest + last_on).max(longest);
+        last_on -= hop.last;
+    }
+    delays + longest
+}
+
+/// A bound for packets on several paths: between the first and the last hop nothing waits, or else the
+/// busiest of the parallel ports of some hop limits.
+fn spread(hops: &[Hop], packets: u64) -> Ps {
+    let (first, exit) = (hops[0], hops[hops.len() - 1]);
+    let delays: Ps = hops.iter().map(|hop| hop.delay).sum();
+    let way_full: Ps = inside(hops).iter().map(|hop| hop.full).sum();
+    let way_last: Ps = inside(hops).iter().map(|hop| hop.last).sum();
+    let full = Ps::from(packets - 1);
+    // When full packet i (from 1) and the last one reach the last hop.
+    let reaches = |i: Ps| i * first.full + way_full;
+    let last_reaches = full * first.full + first.last + way_last;
+    // Full packets that are there no later than the last one.
+    let before = (last_reaches.saturating_sub(way_full) / first.full.max(1)).min(full);
+    // The last hop ends no sooner than any arrival plus what arrives from then on; with arrivals evenly
+    // spaced it is enough to look at both ends of the two stretches.
+    let from_full = |i: Ps| {
+        let last = if i <= before { exit.last } else { 0 };
+        reaches(i) + (full - i + 1) * exit.full + last
+    };
+    let ends = [1, before, before + 1, full].into_iter().filter(|i| (1..=full).contains(i)).map(from_full);
+    let unqueued = ends.fold(last_reaches + exit.last + (full - before) * exit.full, Ps::max);
+
+    let mut ahead = first.full;
+    let mut behind = way_last + exit.last;
+    let mut longest = unqueued;
+    for hop in inside(hops) {
+        let on_busiest = Ps::from(packets.div_ceil(hop.width));
+        longest = longest.max(ahead + (on_busiest - 1) * hop.full + behind);
+        ahead += hop.last;
+        behind -= hop.last;
+    }
+    delays + longest
+}
+
+fn time(ps: Ps) -> Time {
+    Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,267 @@
+//! A scenario: everything that determines a run.
+
+use std::path::{Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, Facts, HEADER_BYTES, Time, Traffic};
+use toml::{Table, Value};
+
+use crate::error::ScenarioError;
+use crate::fabric::{Buffer, Fabric, FabricParams};
+use crate::fingerprint::fingerprint;
+use crate::measure::{Measure, SamplePorts};
+use crate::workload::{FlowSource, Plan, Setting, Workload};
+use crate::{suggest, table};
+
+/// Segments and headers must fit the 16 bits of a packet's length.
+const MAX_MSS: u16 = 60_000;
+
+/// Everything that determines a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Hosts, switches and links.
+    pub fabric: FabricParams,
+    /// The transport's parameters.
+    pub transport: TransportParams,
+    /// Which flows start when.
+    pub workload: Workload,
+    /// The scheme.
+    pub scheme: SchemeChoice,
+    /// What is measured, and when the run ends.
+    pub measure: Measure,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Where relative paths start: the folder of the scenario's file.
+    pub base: PathBuf,
+}
+
+/// A scheme and its parameters, which only the scheme itself understands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchemeChoice {
+    /// The scheme's name.
+    pub name: String,
+    /// What results call it; its name if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The scheme's parameters.
+    #[serde(default)]
+    #[schemars(schema_with = "any_table")]
+    pub params: Table,
+}
+
+impl Scenario {
+    /// Reads a scenario from its text. Errors say the line.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let table = text.parse().map_err(|error| ScenarioError::syntax(&error, text))?;
+        Self::from_table(table).map_err(|error| error.locate(text))
+    }
+
+    /// Reads a scenario from a TOML table. Touches no file: see [`Self::read_files`].
+    pub fn from_table(mut table: Table) -> Result<Self, ScenarioError> {
+        let fabric = section(&mut table, "fabric", |fields| FabricParams::from_table(&fields))?;
+        let transport: TransportParams = section(&mut table, "transport", |fields| {
+            let transport = table::read(fields)?;
+            check_transport(&transport).map(|()| transport)
+        })?;
+        let setting = setting(&fabric, &transport);
+        let workload = section(&mut table, "workload", |fields| Workload::from_table(&fields, setting))?;
+        let scheme = section(&mut table, "scheme", table::read)?;
+        let measure: Measure = section(&mut table, "measure", |fields| {
+            let measure: Measure = table::read(fields)?;
+            measure.check()?;
+            if let SamplePorts::Named(_) = measure.sample_ports {
+                measure.sample_ports.of(&fabric.build()).map_err(|error| error.within("sample_ports"))?;
+            }
+            Ok(measure)
+        })?;
+        if let Some(name) = table.keys().find(|name| *name != "seed") {
+            return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
+        }
+        let Rest { seed } = table::read(table)?;
+        check_buffer(&fabric, &transport).map_err(|error| error.within("fabric"))?;
+        Ok(Scenario { fabric, transport, workload, scheme, measure, seed: seed as u64, base: PathBuf::new() })
+    }
+
+    /// Reads a scenario and the files that it names.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let read = || {
+            let mut scenario = Self::parse(&text)?;
+            scenario.read_files(path.parent().unwrap_or(Path::new("")))?;
+            Ok(scenario)
+        };
+        read().map_err(|error: ScenarioError| error.locate(&text).in_file(path))
+    }
+
+    /// Reads the files that the scenario names, relative to `base`: flow-size tables take the place of their
+    /// names, and a flow list is fingerprinted. After that the scenario depends on nothing but that list.
+    pub fn read_files(&mut self, base: &Path) -> Result<(), ScenarioError> {
+        self.base = base.to_owned();
+        self.workload.read_files(base).map_err(|error| error.within("workload"))?;
+        self.plan().map(drop)
+    }
+
+    /// The scenario as a table with all defaults written out.
+    pub fn to_table(&self) -> Table {
+        let sections = [
+            ("fabric", self.fabric.to_table()),
+            ("transport", table::write(&self.transport)),
+            ("workload", self.workload.to_table()),
+            ("scheme", table::write(&self.scheme)),
+            ("measure", table::write(&self.measure)),
+        ];
+        let mut table = table::write(&Rest { seed: self.seed as i64 });
+        table.extend(sections.map(|(name, fields)| (name.to_owned(), Value::Table(fields))));
+        table
+    }
+
+    /// The scenario as text with all defaults written out, in an order that depends on nothing.
+    pub fn resolved(&self) -> String {
+        toml::to_string(&self.to_table()).expect("tables can be written")
+    }
+
+    /// What identifies the run: a fingerprint of the resolved text. A label is only a name for people, and
+    /// leaves it as it is.
+    pub fn key(&self) -> String {
+        let scheme = SchemeChoice { label: None, ..self.scheme.clone() };
+        fingerprint(Scenario { scheme, ..self.clone() }.resolved().as_bytes())
+    }
+
+    /// What a workload must know of the rest.
+    pub fn setting(&self) -> Setting {
+        setting(&self.fabric, &self.transport)
+    }
+
+    /// What the workload's rules amount to: rates, and the load of host links.
+    pub fn plan(&self) -> Result<Plan, ScenarioError> {
+        self.workload.plan(self.setting(), self.seed).map_err(|error| error.within("workload"))
+    }
+
+    /// The flows.
+    pub fn flows(&self) -> Result<FlowSource, ScenarioError> {
+        self.workload.source(&self.base, self.setting(), self.seed).map_err(|error| error.within("workload"))
+    }
+
+    /// The traffic that the workload's rules plan: their size distribution, or a mixture by numbers of flows,
+    /// and the largest load of any host link. `None` for flow lists and where all flows start at once.
+    pub fn traffic(&self) -> Option<Traffic> {
+        let plan = self.plan().ok()?;
+        let mut names = self.workload.rules.iter().map(|rule| rule.sizes.published().map(|table| table.name));
+        let first = names.next()?;
+        let workload = first.filter(|_| names.all(|name| name == first)).map(str::to_owned);
+        let traffic = Traffic { sizes: plan.sizes()?, workload, load: plan.peak_load() };
+        (traffic.load > 0.0).then_some(traffic)
+    }
+
+    /// What a scheme is told about where it runs.
+    pub fn facts(&self, fabric: &Fabric) -> Facts {
+        Facts {
+            hosts: fabric.hosts,
+            host_rate: fabric.host_rate(),
+            base_rtt: fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
+            transport: self.transport,
+            traffic: self.traffic(),
+        }
+    }
+}
+
+const SECTIONS: [&str; 6] = ["fabric", "transport", "workload", "scheme", "measure", "seed"];
+
+/// What is not in a section.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rest {
+    /// Seed of all random streams. TOML's integers have a sign; it counts as a bit like all others.
+    #[serde(default = "first_seed")]
+    seed: i64,
+}
+
+fn first_seed() -> i64 {
+    1
+}
+
+fn section<T>(
+    table: &mut Table,
+    name: &str,
+    read: impl FnOnce(Table) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    table::take(table, name).and_then(|fields| read(fields).map_err(|error| error.within(name)))
+}
+
+fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
+    Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss }
+}
+
+fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
+    let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
+    let TransportParams { mss, initial_window, max_window, min_rto, ack_every, .. } = *transport;
+    if !(1..=MAX_MSS).contains(&mss) {
+        return wrong("mss", format!("is {mss}, but must be 1 to {MAX_MSS}"));
+    }
+    if initial_window == 0 {
+        return wrong("initial_window", "is 0, but must be at least 1 segment".to_owned());
+    }
+    if max_window < initial_window {
+        return wrong(
+            "max_window",
+            format!("is {max_window}, but must not be below initial_window = {initial_window}"),
+        );
+    }
+    if min_rto == Time::ZERO {
+        return wrong("min_rto", "is 0, but must be a positive time".to_owned());
+    }
+    if ack_every == 0 {
+        return wrong("ack_every", "is 0, but must be at least 1".to_owned());
+    }
+    Ok(())
+}
+
+fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
+    let packet = Bytes::new(u64::from(transport.mss) + u64::from(HEADER_BYTES));
+    let (field, bytes) = match fabric.buffer {
+        Buffer::PerPort(bytes) => ("buffer", bytes),
+        Buffer::Shared { total, .. } => ("shared_buffer.total", total),
+    };
+    if bytes >= packet {
+        Ok(())
+    } else {
+        Err(ScenarioError::new(field, format!("is {bytes}, but must hold at least one packet of {packet}")))
+    }
+}
+
+impl JsonSchema for Scenario {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Scenario".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let fabric = generator.subschema_for::<FabricParams>();
+        let transport = generator.subschema_for::<TransportParams>();
+        let workload = generator.subschema_for::<Workload>();
+        let scheme = generator.subschema_for::<SchemeChoice>();
+        let measure = generator.subschema_for::<Measure>();
+        let mut schema = json_schema!({
+            "type": "object",
+            "description": "Everything that determines a run.",
+            "required": ["fabric", "workload", "scheme"],
+            "additionalProperties": false,
+            "properties": {
+                "fabric": fabric,
+                "transport": transport,
+                "workload": workload,
+                "scheme": scheme,
+                "measure": measure,
+            },
+        });
+        table::add_fields::<Rest>(&mut schema, generator);
+        schema
+    }
+}
+
+fn any_table(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object" })
+}

@@ -1,0 +1,68 @@
+//! Between TOML tables and types, with errors of this crate.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Table;
+
+use crate::error::ScenarioError;
+use crate::suggest;
+
+/// Reads a table into a type.
+pub(crate) fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+    table.try_into().map_err(|error| ScenarioError::shape(&error))
+}
+
+/// Writes a type as a table.
+pub(crate) fn write<T: Serialize>(value: &T) -> Table {
+    Table::try_from(value).expect("the fields of a scenario are plain data")
+}
+
+/// Takes a sub-table out of a table; an empty one if there is none.
+pub(crate) fn take(table: &mut Table, field: &str) -> Result<Table, ScenarioError> {
+    match table.remove(field) {
+        None => Ok(Table::new()),
+        Some(toml::Value::Table(inner)) => Ok(inner),
+        Some(other) => Err(ScenarioError::new(field, format!("must be a table, not {}", kind_of(&other)))),
+    }
+}
+
+/// What a value is, for messages.
+pub(crate) fn kind_of(value: &toml::Value) -> String {
+    format!("the {} {value}", value.type_str())
+}
+
+/// Refuses fields that are neither in `known` nor those of a type. Sections whose fields are read in parts
+/// need this to suggest from all of them.
+pub(crate) fn check_fields<T: JsonSchema>(table: &Table, known: &[&str]) -> Result<(), ScenarioError> {
+    let fields = fields::<T>();
+    let known = || known.iter().copied().chain(fields.iter().map(|(field, _)| field.as_str()));
+    match table.keys().find(|field| known().all(|known| known != *field)) {
+        Some(field) => Err(ScenarioError::new(field, suggest::unknown("field", field, known()))),
+        None => Ok(()),
+    }
+}
+
+/// The fields of a type and their descriptions, in alphabetical order.
+pub(crate) fn fields<T: JsonSchema>() -> Vec<(String, String)> {
+    let schema = T::json_schema(&mut SchemaGenerator::default());
+    let Some(fields) = schema.get("properties").and_then(|fields| fields.as_object()) else {
+        return Vec::new();
+    };
+    let text = |field: &str| {
+        let description = fields[field].get("description").and_then(|text| text.as_str());
+        description.unwrap_or_default().replace('\n', " ")
+    };
+    fields.keys().map(|field| (field.clone(), text(field))).collect()
+}
+
+/// Adds the fields of a type to a schema of fields none of which is required: what may be left out depends
+/// on the others, and the parser says so better than a schema could.
+pub(crate) fn add_fields<T: JsonSchema>(schema: &mut Schema, generator: &mut SchemaGenerator) {
+    let mut more = T::json_schema(generator);
+    let more = more.get_mut("properties").and_then(|fields| fields.as_object_mut()).map(std::mem::take);
+    let fields = schema.ensure_object().entry("properties").or_insert_with(|| json_schema!({}).to_value());
+    if let (Some(fields), Some(more)) = (fields.as_object_mut(), more) {
+        fields.extend(more);
+    }
+}

@@ -1,0 +1,200 @@
+//! `pattern = …`: who sends to whom.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::Time;
+use tailrace_core::random::Stream;
+
+use super::pairs::Pairs;
+use super::rule::Rule;
+use crate::error::ScenarioError;
+
+/// Who sends to whom.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Every host to every other, all pairs alike.
+    #[default]
+    AllToAll,
+    /// Every host to one other that nobody else sends to, drawn once from the seed.
+    Permutation,
+    /// Every host of `from` to every other of `to`, all pairs alike.
+    Pairs,
+    /// Bursts of flows from several senders to one receiver.
+    Incast(Incast),
+}
+
+/// Bursts of flows from several senders to one receiver, as of a query and its answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Incast {
+    /// Hosts that a burst may go to, all alike; every host if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receivers: Option<Vec<u16>>,
+    /// Senders of a burst, drawn anew among the other hosts for each.
+    pub fan_in: u16,
+    /// Each flow of a burst starts up to this much later.
+    #[serde(default)]
+    pub jitter: Time,
+}
+
+/// Which pairs of the pattern send. Each does so at the rate that it has in the whole pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PairFilter {
+    /// All.
+    #[default]
+    All,
+    /// Those with the lower host number as source.
+    Ascending,
+    /// Those with the higher host number as source.
+    Descending,
+}
+
+impl PairFilter {
+    /// Whether a pair sends.
+    pub(super) fn keeps(self, src: u16, dst: u16) -> bool {
+        match self {
+            PairFilter::All => true,
+            PairFilter::Ascending => src < dst,
+            PairFilter::Descending => src > dst,
+        }
+    }
+}
+
+impl Rule {
+    /// The pairs of the rule's pattern, of which `filter` keeps some. The seed and the rule's number choose a
+    /// permutation.
+    pub(super) fn pairs(&self, filter: PairFilter, hosts: u16, seed: u64, number: usize) -> Pairs {
+        let all = || (0..hosts).collect::<Vec<u16>>();
+        let sorted = |list: &Option<Vec<u16>>| {
+            let mut list = list.clone().unwrap_or_else(all);
+            list.sort_unstable();
+            list
+        };
+        match &self.pattern {
+            Pattern::AllToAll => Pairs::product(all(), all(), filter),
+            Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), filter),
+            Pattern::Incast(incast) => Pairs::product(all(), sorted(&incast.receivers), filter),
+            Pattern::Permutation => {
+                let mut stream = Stream::new(seed, "permutation", number as u64);
+                Pairs::List(cycle(hosts, &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
+            }
+        }
+    }
+
+    /// Checks the pattern against the number of hosts.
+    pub(super) fn check_pattern(&self, hosts: u16) -> Result<(), ScenarioError> {
+        let in_pairs = self.pattern == Pattern::Pairs;
+        for (field, list) in [("from", &self.from), ("to", &self.to)] {
+            match list {
+                Some(_) if !in_pairs => {
+                    return Err(ScenarioError::new(field, "needs pattern = \"pairs\""));
+                }
+                Some(list) => check_hosts(field, list, hosts)?,
+                None if in_pairs => {
+                    return Err(ScenarioError::new(
+                        field,
+                        "is missing; pattern = \"pairs\" needs a list of hosts",
+                    ));
+                }
+                None => {}
+            }
+        }
+        if let Pattern::Incast(incast) = &self.pattern {
+            if let Some(receivers) = &incast.receivers {
+                check_hosts("pattern.incast.receivers", receivers, hosts)?;
+            }
+            if !(1..hosts).contains(&incast.fan_in) {
+                let message = format!(
+                    "is {}, but must be 1 to {}, the number of other hosts",
+                    incast.fan_in,
+                    hosts - 1
+                );
+                return Err(ScenarioError::new("pattern.incast.fan_in", message));
+            }
+            if self.pairs != PairFilter::All {
+                return Err(ScenarioError::new("pairs", "cannot be combined with an incast"));
+            }
+        }
+        // A permutation depends on the seed, but some host always sends up and some other down.
+        if self.pattern != Pattern::Permutation && self.pairs(self.pairs, hosts, 0, 0).count() == 0 {
+            let field = if self.pairs == PairFilter::All { "to" } else { "pairs" };
+            return Err(ScenarioError::new(field, "no pair of different hosts is left"));
+        }
+        Ok(())
+    }
+}
+
+fn check_hosts(field: &str, list: &[u16], hosts: u16) -> Result<(), ScenarioError> {
+    if list.is_empty() {
+        return Err(ScenarioError::new(field, "must name at least one host"));
+    }
+    if let Some(host) = list.iter().find(|&&host| host >= hosts) {
+        let message = format!("host {host} does not exist; the fabric has hosts 0 to {}", hosts - 1);
+        return Err(ScenarioError::new(field, message));
+    }
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ScenarioError::new(field, format!("host {} is named twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// A random cycle through all hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
+/// sends to itself.
+fn cycle(hosts: u16, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
+    let mut next: Vec<u16> = (0..hosts).collect();
+    for i in (1..usize::from(hosts)).rev() {
+        next.swap(i, stream.below(i as u32) as usize);
+    }
+    (0..hosts).zip(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_sends_from_and_to_everyone_once() {
+        for hosts in [2, 3, 16, 144] {
+            for seed in 0..20 {
+                let pairs: Vec<_> = cycle(hosts, &mut Stream::new(seed, "test", 0)).collect();
+                let mut to: Vec<u16> = pairs.iter().map(|&(_, dst)| dst).collect();
+                to.sort_unstable();
+                assert_eq!(to, (0..hosts).collect::<Vec<_>>());
+                assert!(pairs.iter().all(|(src, dst)| src != dst));
+            }
+        }
+    }
+
+    fn check(text: &str) -> String {
+        let rule: Rule =
+            crate::table::read(format!("sizes = \"long-flow\"\n{text}").parse().unwrap()).unwrap();
+        rule.check_pattern(4).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn patterns_are_checked_against_the_fabric() {
+        assert_eq!(check("pattern = \"pairs\"\nfrom = [1, 3]\nto = [0]"), "fine");
+        assert_eq!(check("pattern = { incast = { fan_in = 3, receivers = [2] } }"), "fine");
+        assert!(check("pattern = \"pairs\"\nfrom = [1]").starts_with("to: is missing"));
+        assert!(check("from = [1]").starts_with("from: needs pattern"));
+        assert!(check("pattern = \"pairs\"\nfrom = [1]\nto = [4]").starts_with("to: host 4 does not exist"));
+        assert!(
+            check("pattern = \"pairs\"\nfrom = [1, 1]\nto = [0]").starts_with("from: host 1 is named twice")
+        );
+        assert!(check("pattern = \"pairs\"\nfrom = [1]\nto = [1]").starts_with("to: no pair"));
+        assert!(
+            check("pattern = \"pairs\"\nfrom = [1]\nto = [0]\npairs = \"ascending\"")
+                .starts_with("pairs: no pair")
+        );
+        assert!(check("pattern = \"pairs\"\nfrom = []\nto = [1]").starts_with("from: must name"));
+        assert!(check("pattern = { incast = { fan_in = 4 } }").contains("must be 1 to 3"));
+        assert!(
+            check("pattern = { incast = { fan_in = 2 } }\npairs = \"ascending\"")
+                .starts_with("pairs: cannot")
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! What the rules of a workload amount to on a given fabric: rates, and the load that they put on hosts.
+
+use tailrace_core::{HEADER_BYTES, SizeDistribution, Time};
+
+use super::pairs::Pairs;
+use super::pattern::{PairFilter, Pattern};
+use super::rule::{Arrivals, Rule};
+use super::shapes::mixture;
+use super::sizes::Sampler;
+use super::{Setting, Workload};
+use crate::error::ScenarioError;
+
+/// A rule with everything worked out.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedRule {
+    pub(super) rule: Rule,
+    pub(super) number: usize,
+    pub(super) sampler: Sampler,
+    /// The pairs that send.
+    pub(super) pairs: Pairs,
+    /// Flows a second while the rule is in force; 0 if all start at once.
+    pub(super) flows_per_sec: f64,
+    /// When the rule ends.
+    pub(super) end: Time,
+}
+
+/// What a workload amounts to on a given fabric.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) rules: Vec<PlannedRule>,
+    pub(super) flows: u64,
+    pub(super) setting: Setting,
+    pub(super) seed: u64,
+}
+
+/// Expected load of a host's link in both directions, as shares of its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HostLoad {
+    /// What the host sends.
+    pub sends: f64,
+    /// What it receives.
+    pub receives: f64,
+}
+
+impl Plan {
+    pub(super) fn new(workload: &Workload, setting: Setting, seed: u64) -> Result<Self, ScenarioError> {
+        let mut rules = Vec::with_capacity(workload.rules.len());
+        for (number, rule) in workload.rules.iter().enumerate() {
+            let sampler =
+                rule.sampler(setting.mss).map_err(|error| error.within(&format!("rule[{number}]")))?;
+            let pairs = rule.pairs(rule.pairs, setting.hosts, seed, number);
+            let end = rule.stop.unwrap_or(Time::MAX).min(workload.duration.unwrap_or(Time::MAX));
+            rules.push(PlannedRule { rule: rule.clone(), number, sampler, pairs, flows_per_sec: 0.0, end });
+        }
+        let mut plan = Plan { rules, flows: workload.flows.unwrap_or(u64::MAX), setting, seed };
+        match workload.load {
+            Some(load) => plan.share_load(load),
+            None => plan.rules.iter_mut().for_each(|rule| rule.set_rate(&setting, seed)),
+        }
+        Ok(plan)
+    }
+
+    /// Gives rules their shares of flows, at rates that together put `load` on the busiest host link.
+    fn share_load(&mut self, load: f64) {
+        let total: f64 = self.rules.iter().filter_map(|rule| rule.rule.flow_share).sum();
+        for rule in &mut self.rules {
+            rule.flows_per_sec = rule.rule.flow_share.unwrap_or(0.0) / total;
+        }
+        let busiest = busiest(&self.loads_of(&self.rules.iter().collect::<Vec<_>>()));
+        for rule in &mut self.rules {
+            rule.flows_per_sec *= load / busiest;
+        }
+    }
+
+    /// Expected load of each host's link at a time; flows that all start at once are left out.
+    pub fn host_loads(&self, at: Time) -> Vec<HostLoad> {
+        let in_force = |rule: &&PlannedRule| rule.rule.start <= at && at < rule.end;
+        self.loads_of(&self.rules.iter().filter(in_force).collect::<Vec<_>>())
+    }
+
+    /// The largest expected load of any host's link at any time.
+    pub fn peak_load(&self) -> f64 {
+        let mut starts: Vec<Time> = self.rules.iter().map(|rule| rule.rule.start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts.into_iter().map(|start| busiest(&self.host_loads(start))).fold(0.0, f64::max)
+    }
+
+    /// Flows a second that a rule starts while it is in force; 0 if all start at once.
+    pub fn flows_per_sec(&self, rule: usize) -> f64 {
+        self.rules[rule].flows_per_sec
+    }
+
+    /// The sizes of all flows: a mixture of the rules' by their numbers of flows. `None` without rules.
+    pub fn sizes(&self) -> Option<SizeDistribution> {
+        let limited = self.rules.iter().all(|rule| rule.end < Time::MAX);
+        let weight = |rule: &PlannedRule| match rule.rule.arrivals {
+            Arrivals::Once => rule.pairs.count() as f64,
+            _ if limited => rule.flows_per_sec * rule.end.saturating_sub(rule.rule.start).as_secs_f64(),
+            _ => rule.flows_per_sec,
+        };
+        let mut parts: Vec<(f64, SizeDistribution)> = Vec::new();
+        for rule in &self.rules {
+            let sizes = &rule.sampler.distribution;
+            match parts.iter_mut().find(|(_, known)| known == sizes) {
+                Some((so_far, _)) => *so_far += weight(rule),
+                None => parts.push((weight(rule), sizes.clone())),
+            }
+        }
+        match parts.as_slice() {
+            [] => None,
+            [(_, only)] => Some(only.clone()),
+            several => Some(mixture(several)),
+        }
+    }
+
+    fn loads_of(&self, rules: &[&PlannedRule]) -> Vec<HostLoad> {
+        let mut loads = vec![HostLoad::default(); usize::from(self.setting.hosts)];
+        for rule in rules {
+            let scale = rule.flows_per_sec * rule.link_share(&self.setting) / rule.pairs.count() as f64;
+            let (sends, receives) = rule.pairs.degrees(self.setting.hosts);
+            for (host, load) in loads.iter_mut().enumerate() {
+                load.sends += scale * sends[host] as f64;
+                load.receives += scale * receives[host] as f64;
+            }
+        }
+        loads
+    }
+}
+
+fn busiest(loads: &[HostLoad]) -> f64 {
+    loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
+}
+
+impl PlannedRule {
+    /// Share of a host link's rate that one flow a second takes up: its mean size with headers, where each
+    /// segment counts as full (AWAFS and PIAS scale E\[size\] by 1500/1460).
+    fn link_share(&self, setting: &Setting) -> f64 {
+        let mss = f64::from(setting.mss);
+        self.sampler.mean() * (mss + f64::from(HEADER_BYTES)) / mss / setting.host_rate.bytes_per_sec()
+    }
+
+    /// Sets the rate from the rule's own load, or from the time between its flows. A filter leaves each pair
+    /// the rate that it has in the whole pattern.
+    fn set_rate(&mut self, setting: &Setting, seed: u64) {
+        if let Some(every) = self.rule.every {
+            self.flows_per_sec = self.rule.fan_in() / every.as_secs_f64();
+        } else if let Some(load) = self.rule.load {
+            let whole = self.rule.pairs(PairFilter::All, setting.hosts, seed, self.number);
+            let (sends, receives) = whole.degrees(setting.hosts);
+            let busiest = sends.into_iter().chain(receives).max().unwrap_or(1) as f64;
+            self.flows_per_sec = load / self.link_share(setting) / busiest * self.pairs.count() as f64;
+        }
+    }
+}
+
+impl Rule {
+    /// Flows that start together.
+    pub(super) fn fan_in(&self) -> f64 {
+        match &self.pattern {
+            Pattern::Incast(incast) => f64::from(incast.fan_in),
+            _ => 1.0,
+        }
+    }
+
+    /// What draws the rule's sizes.
+    pub(super) fn sampler(&self, mss: u16) -> Result<Sampler, ScenarioError> {
+        let distribution = self.sizes.distribution().map_err(|error| error.within("sizes"))?;
+        // Segment numbers have 32 bits.
+        let largest = f64::from(mss) * f64::from(u32::MAX);
+        if distribution.max() > largest {
+            let message = format!(
+                "has flows of {} bytes, but {largest} are the most that a flow may have",
+                distribution.max()
+            );
+            return Err(ScenarioError::new("sizes", message));
+        }
+        Ok(Sampler { distribution, round: self.round, mss })
+    }
+}

@@ -1,0 +1,73 @@
+//! Published flow-size tables (schemes.md §11.1), as `(size in bytes, cumulative probability)` points with
+//! linear interpolation between them; a repeated size is an atom.
+
+mod data_mining;
+mod facebook;
+mod long_flow;
+mod web_search;
+
+use tailrace_core::SizeDistribution;
+
+/// A published flow-size table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// The name in `sizes = "…"`.
+    pub name: &'static str,
+    /// The paper it stems from and the public file its points were taken from.
+    pub source: &'static str,
+    points: &'static [(f64, f64)],
+}
+
+/// All tables.
+pub fn list() -> &'static [Published] {
+    &[
+        web_search::PACKETS,
+        data_mining::PACKETS,
+        web_search::BYTES,
+        data_mining::BYTES,
+        facebook::CACHE,
+        facebook::HADOOP,
+        facebook::WEB_SERVER,
+        facebook::HADOOP_HPCC,
+        long_flow::LONG_FLOW,
+    ]
+}
+
+/// The table of that name.
+pub fn find(name: &str) -> Option<&'static Published> {
+    list().iter().find(|table| table.name == name)
+}
+
+impl Published {
+    /// Its distribution.
+    pub fn distribution(&self) -> SizeDistribution {
+        SizeDistribution::new(self.points.to_vec()).expect("published tables are valid")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_the_checked_ones() {
+        // schemes.md §13 item 1; for the Facebook tables the mean of their main points.
+        for (name, mean) in [
+            ("web-search", 1_665_830.8),
+            ("data-mining", 7_470_236.0),
+            ("web-search-bytes", 1_711_250.0),
+            ("data-mining-bytes", 12_658_198.6),
+            ("fb-cache", 690_919.4),
+            ("fb-hadoop", 135_772.7),
+            ("fb-webserver", 64_667.8),
+            ("fb-hadoop-hpcc", 120_420.8),
+            ("long-flow", 5_000_500.0),
+        ] {
+            let found = find(name).unwrap().distribution().mean();
+            assert!((found - mean).abs() < 0.1, "{name}: {found} instead of {mean}");
+        }
+        assert_eq!(list().len(), 9);
+        let packets = find("web-search").unwrap().distribution().mean() / 1460.0;
+        assert!((packets - 1140.98).abs() < 0.01);
+    }
+}

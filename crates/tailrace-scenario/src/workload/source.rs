@@ -1,0 +1,222 @@
+//! Flows one after another, in order of start. Memory does not grow with their number.
+//!
+//! Sizes, pairs and the arrivals' pattern are drawn from streams of their own for each rule, and the load only
+//! stretches time: runs at different loads, or with different schemes, see the same flows (common random
+//! numbers).
+
+use tailrace_core::Time;
+use tailrace_core::random::Stream;
+
+use super::FlowSpec;
+use super::flow_list::check;
+use super::incast::Bursts;
+use super::pattern::Pattern;
+use super::plan::{Plan, PlannedRule};
+use super::rule::Arrivals;
+use crate::error::ScenarioError;
+
+/// Flows in order of start; at equal times, in order of their rules.
+#[derive(Clone, Debug)]
+pub struct FlowSource {
+    kind: Kind,
+    /// Flows that may still follow.
+    left: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Rules(Vec<RuleSource>),
+    List(std::vec::IntoIter<FlowSpec>),
+}
+
+impl FlowSource {
+    /// The flows of a list between `hosts` hosts, ordered by start (those at equal times keep their order).
+    pub fn from_records(mut flows: Vec<FlowSpec>, hosts: u16) -> Result<Self, ScenarioError> {
+        for (index, flow) in flows.iter().enumerate() {
+            check(flow, hosts).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
+        }
+        flows.sort_by_key(|flow| flow.start);
+        Ok(FlowSource { kind: Kind::List(flows.into_iter()), left: u64::MAX })
+    }
+
+    /// At most so many flows of a list, and none that starts at `end` or later.
+    pub fn limited(mut self, flows: Option<u64>, end: Option<Time>) -> Self {
+        self.left = flows.unwrap_or(u64::MAX);
+        if let (Kind::List(list), Some(end)) = (&self.kind, end) {
+            let before = list.as_slice().partition_point(|flow| flow.start < end);
+            self.left = self.left.min(before as u64);
+        }
+        self
+    }
+}
+
+impl Plan {
+    /// The flows.
+    pub fn flows(&self) -> FlowSource {
+        let rules = self.rules.iter().map(|rule| RuleSource::new(rule, self)).collect();
+        FlowSource { kind: Kind::Rules(rules), left: self.flows }
+    }
+}
+
+impl Iterator for FlowSource {
+    type Item = FlowSpec;
+
+    fn next(&mut self) -> Option<FlowSpec> {
+        self.left = self.left.checked_sub(1)?;
+        match &mut self.kind {
+            Kind::List(list) => list.next(),
+            Kind::Rules(rules) => {
+                let first =
+                    rules.iter_mut().filter(|rule| rule.next.is_some()).min_by_key(|rule| rule.start())?;
+                let flow = first.next;
+                first.next = first.draw();
+                flow
+            }
+        }
+    }
+}
+
+/// The flows of one rule.
+#[derive(Clone, Debug)]
+struct RuleSource {
+    plan: PlannedRule,
+    clock: Clock,
+    pairs: Stream,
+    sizes: Stream,
+    bursts: Option<Bursts>,
+    /// Rules of the workload, for task numbers that differ between them.
+    rules: u64,
+    next: Option<FlowSpec>,
+}
+
+impl RuleSource {
+    fn new(plan: &PlannedRule, whole: &Plan) -> Self {
+        let stream = |purpose| Stream::new(whole.seed, purpose, plan.number as u64);
+        let hosts = whole.setting.hosts;
+        let mut arrivals = plan.pairs.count();
+        let bursts = match &plan.rule.pattern {
+            Pattern::Incast(incast) => {
+                let receivers = incast.receivers.clone().unwrap_or_else(|| (0..hosts).collect());
+                arrivals = receivers.len() as u64;
+                Some(Bursts::new(receivers, incast.fan_in, incast.jitter, hosts, stream("bursts")))
+            }
+            _ => None,
+        };
+        let mut source = RuleSource {
+            plan: plan.clone(),
+            clock: Clock::new(plan, arrivals, stream("arrivals")),
+            pairs: stream("pairs"),
+            sizes: stream("sizes"),
+            bursts,
+            rules: whole.rules.len() as u64,
+            next: None,
+        };
+        source.next = source.draw();
+        source
+    }
+
+    /// When the next flow starts.
+    fn start(&self) -> Time {
+        self.next.map_or(Time::MAX, |flow| flow.start)
+    }
+
+    fn draw(&mut self) -> Option<FlowSpec> {
+        if self.bursts.is_some() {
+            return self.draw_from_bursts();
+        }
+        let (number, start) = self.clock.tick()?;
+        let (src, dst) = match self.plan.rule.arrivals {
+            Arrivals::Once => self.plan.pairs.get(number),
+            _ => self.plan.pairs.draw(&mut self.pairs),
+        };
+        let size = self.plan.sampler.draw(&mut self.sizes);
+        Some(FlowSpec { src, dst, size, start, ..self.blank() })
+    }
+
+    /// No flow of a later burst starts before that burst, so the head of those waiting is next once the next
+    /// burst would come after it.
+    fn draw_from_bursts(&mut self) -> Option<FlowSpec> {
+        let bursts = self.bursts.as_mut()?;
+        while let Some(at) = self.clock.peek()
+            && bursts.head().is_none_or(|head| at <= head)
+        {
+            let (number, _) = self.clock.tick()?;
+            let receiver = (self.plan.rule.arrivals == Arrivals::Once).then_some(number);
+            bursts.burst(at, receiver, || self.plan.sampler.draw(&mut self.sizes));
+        }
+        let flow = bursts.pop()?;
+        let task = 1 + flow.burst.saturating_mul(self.rules).saturating_add(self.plan.number as u64);
+        let task = u32::try_from(task).unwrap_or(u32::MAX);
+        Some(FlowSpec {
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            start: flow.start,
+            task,
+            ..self.blank()
+        })
+    }
+
+    /// A flow with what all flows of the rule have in common.
+    fn blank(&self) -> FlowSpec {
+        let class = self.plan.rule.class.unwrap_or(self.plan.number as u8);
+        FlowSpec { class, slice: self.plan.rule.slice, ..FlowSpec::default() }
+    }
+}
+
+/// Tells when flows (or bursts) start.
+#[derive(Clone, Debug)]
+struct Clock {
+    arrivals: Arrivals,
+    /// Arrivals so far.
+    ticks: u64,
+    /// How many there are at most.
+    most: u64,
+    /// Time since `start`, in mean gaps.
+    elapsed: f64,
+    mean_gap_ps: f64,
+    start: Time,
+    end: Time,
+    stream: Stream,
+}
+
+impl Clock {
+    fn new(plan: &PlannedRule, once: u64, stream: Stream) -> Self {
+        let arrivals = plan.rule.arrivals;
+        let mut clock = Clock {
+            arrivals,
+            ticks: 0,
+            most: if arrivals == Arrivals::Once { once } else { u64::MAX },
+            elapsed: 0.0,
+            mean_gap_ps: 1e12 * plan.rule.fan_in() / plan.flows_per_sec,
+            start: plan.rule.start,
+            end: plan.end,
+            stream,
+        };
+        if arrivals == Arrivals::Poisson {
+            clock.elapsed = clock.stream.exponential();
+        }
+        clock
+    }
+
+    /// When the next arrival is.
+    fn peek(&self) -> Option<Time> {
+        let since = match self.arrivals {
+            Arrivals::Once => Time::ZERO,
+            _ => Time::from_ps((self.elapsed * self.mean_gap_ps) as u64),
+        };
+        let at = self.start.saturating_add(since);
+        (self.ticks < self.most && at < self.end).then_some(at)
+    }
+
+    /// The next arrival: its number and time.
+    fn tick(&mut self) -> Option<(u64, Time)> {
+        let at = self.peek()?;
+        self.ticks += 1;
+        self.elapsed += match self.arrivals {
+            Arrivals::Poisson => self.stream.exponential(),
+            _ => 1.0,
+        };
+        Some((self.ticks - 1, at))
+    }
+}

@@ -1,0 +1,277 @@
+//! `[workload]`: one rule, several rules, or a list of flows.
+
+use std::path::{Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use tailrace_core::Time;
+use toml::{Table, Value};
+
+use super::rule::{Arrivals, Rule, check_load};
+use super::{FlowSource, Plan, Setting, flow_list};
+use crate::error::ScenarioError;
+use crate::fingerprint::fingerprint;
+use crate::table;
+
+/// Which flows start when, complete and checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workload {
+    /// Load of the rules together, where they have shares of flows instead of loads of their own.
+    pub load: Option<f64>,
+    /// Number of flows at most.
+    pub flows: Option<u64>,
+    /// No flow starts at this time or later.
+    pub duration: Option<Time>,
+    /// The rules, in force side by side.
+    pub rules: Vec<Rule>,
+    /// A list of flows, in place of rules.
+    pub flow_list: Option<FlowListFile>,
+}
+
+/// A file that lists flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowListFile {
+    /// The file, relative to the scenario's.
+    pub path: PathBuf,
+    /// Fingerprint of its content, once it has been read.
+    pub digest: Option<String>,
+}
+
+/// The fields of `[workload]` that are not those of a rule, as they are written.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    /// Number of flows at most, over all rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flows: Option<u64>,
+    /// No flow starts at this time or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<Time>,
+    /// A CSV file that lists the flows, in place of rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_list: Option<PathBuf>,
+    /// Fingerprint of the list's content; written into resolved scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_list_digest: Option<String>,
+}
+
+const WHOLE: [&str; 4] = ["flows", "duration", "flow_list", "flow_list_digest"];
+
+impl Workload {
+    /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
+    /// say otherwise; without any, they are the only rule. Field names in errors are relative to it.
+    pub fn from_table(own: &Table, setting: Setting) -> Result<Self, ScenarioError> {
+        let mut defaults = own.clone();
+        let whole = WHOLE.iter().filter_map(|&field| defaults.remove_entry(field)).collect();
+        let Whole { flows, duration, flow_list, flow_list_digest } = table::read(whole)?;
+        let written = rule_tables(&mut defaults)?;
+        if let Some(path) = flow_list {
+            if let Some(field) = defaults.keys().next().cloned().or(written.map(|_| "rule".to_owned())) {
+                return Err(ScenarioError::new(field, "cannot be combined with flow_list"));
+            }
+            let flow_list = Some(FlowListFile { path, digest: flow_list_digest });
+            let workload = Workload { flows, duration, flow_list, ..Workload::default() };
+            return workload.check_extent().map(|()| workload);
+        }
+        if flow_list_digest.is_some() {
+            return Err(ScenarioError::new("flow_list_digest", "needs flow_list"));
+        }
+        table::check_fields::<Rule>(&defaults, &["rule", "flows", "duration", "flow_list"])?;
+        let shared = take_shared_load(&mut defaults, written.as_deref().unwrap_or_default())?;
+        let mut workload = Workload { load: shared, flows, duration, ..Workload::default() };
+        for (number, own) in written.as_deref().unwrap_or(&[Table::new()]).iter().enumerate() {
+            let rule = workload.read_rule(number, over(&defaults, own), setting);
+            workload
+                .rules
+                .push(rule.map_err(|error| place(error, number, own, written.is_some(), &defaults))?);
+        }
+        workload.check_extent()?;
+        Ok(workload)
+    }
+
+    /// Writes `[workload]` with all fields.
+    pub fn to_table(&self) -> Table {
+        let (flow_list, flow_list_digest) = match &self.flow_list {
+            Some(list) => (Some(list.path.clone()), list.digest.clone()),
+            None => (None, None),
+        };
+        let whole = Whole { flows: self.flows, duration: self.duration, flow_list, flow_list_digest };
+        let mut fields = table::write(&whole);
+        if let Some(load) = self.load {
+            fields.insert("load".to_owned(), Value::Float(load));
+        }
+        if !self.rules.is_empty() {
+            let rules = self.rules.iter().map(|rule| Value::Table(table::write(rule))).collect();
+            fields.insert("rule".to_owned(), Value::Array(rules));
+        }
+        fields
+    }
+
+    /// Reads the flow-size tables that are named, relative to `base`, and fingerprints the flow list.
+    pub(crate) fn read_files(&mut self, base: &Path) -> Result<(), ScenarioError> {
+        for (number, rule) in self.rules.iter_mut().enumerate() {
+            let within = |error: ScenarioError| error.within(&format!("rule[{number}].sizes"));
+            rule.sizes.read_files(base).map_err(within)?;
+        }
+        if let Some(list) = &mut self.flow_list {
+            let path = base.join(&list.path);
+            let content = std::fs::read(&path).map_err(|error| {
+                ScenarioError::new("flow_list", format!("cannot read {}: {error}", path.display()))
+            })?;
+            let digest = fingerprint(&content);
+            if list.digest.as_ref().is_some_and(|known| *known != digest) {
+                let message =
+                    format!("{} is not the file that this scenario was resolved with", path.display());
+                return Err(ScenarioError::new("flow_list", message));
+            }
+            list.digest = Some(digest);
+        }
+        Ok(())
+    }
+
+    /// What the rules amount to.
+    pub fn plan(&self, setting: Setting, seed: u64) -> Result<Plan, ScenarioError> {
+        Plan::new(self, setting, seed)
+    }
+
+    /// The flows. A list is read from its CSV file, relative to `base`.
+    pub fn source(&self, base: &Path, setting: Setting, seed: u64) -> Result<FlowSource, ScenarioError> {
+        match &self.flow_list {
+            None => Ok(self.plan(setting, seed)?.flows()),
+            Some(list) => {
+                let flows = flow_list::read_csv(&base.join(&list.path), setting.hosts)?;
+                Ok(FlowSource::from_records(flows, setting.hosts)?.limited(self.flows, self.duration))
+            }
+        }
+    }
+
+    fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {
+        let mut rule: Rule = table::read(fields)?;
+        rule.check(setting.hosts)?;
+        // Sizes in files are checked when they are read.
+        if !rule.sizes.names_file() {
+            rule.sampler(setting.mss)?;
+        }
+        if self.duration.is_some_and(|duration| rule.start >= duration) {
+            return Err(ScenarioError::new("start", "must come before the workload's duration is over"));
+        }
+        if rule.class.is_none() {
+            let class = u8::try_from(number)
+                .map_err(|_| ScenarioError::new("class", "must be given for rules after the 256th"))?;
+            rule.class = Some(class);
+        }
+        Ok(rule)
+    }
+
+    fn check_extent(&self) -> Result<(), ScenarioError> {
+        match self.flows {
+            Some(flows) if !(1..=u64::from(u32::MAX)).contains(&flows) => {
+                let message = format!("is {flows}, but must be 1 to {}", u32::MAX);
+                return Err(ScenarioError::new("flows", message));
+            }
+            _ => {}
+        }
+        if self.duration == Some(Time::ZERO) {
+            return Err(ScenarioError::new("duration", "is 0, but must be a positive time"));
+        }
+        let ends = |rule: &Rule| rule.arrivals == Arrivals::Once || rule.stop.is_some();
+        if self.flows.is_none() && self.duration.is_none() && !self.rules.iter().all(ends) {
+            return Err(ScenarioError::new("flows", "is missing; say how many flows, or give a duration"));
+        }
+        Ok(())
+    }
+}
+
+/// Takes the tables of `[[workload.rule]]` out, if there are any.
+fn rule_tables(fields: &mut Table) -> Result<Option<Vec<Table>>, ScenarioError> {
+    let wrong = || ScenarioError::new("rule", "must be written as [[workload.rule]], once for each rule");
+    match fields.remove("rule") {
+        None => Ok(None),
+        Some(Value::Array(rules)) if !rules.is_empty() => {
+            let tables = rules.into_iter().map(|rule| match rule {
+                Value::Table(fields) => Ok(fields),
+                _ => Err(wrong()),
+            });
+            tables.collect::<Result<_, _>>().map(Some)
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// If rules have shares of flows, the workload's load is theirs together and not a default for each.
+fn take_shared_load(defaults: &mut Table, rules: &[Table]) -> Result<Option<f64>, ScenarioError> {
+    let shares = |rule: &Table| rule.contains_key("flow_share");
+    if defaults.contains_key("flow_share") {
+        return Err(ScenarioError::new("flow_share", "belongs into each [[workload.rule]]"));
+    }
+    if !rules.iter().any(shares) {
+        return Ok(None);
+    }
+    if let Some(number) = rules.iter().position(|rule| !shares(rule)) {
+        let message = "is missing; if one rule has a share of flows, all must";
+        return Err(ScenarioError::new(format!("rule[{number}].flow_share"), message));
+    }
+    let load = match defaults.remove("load") {
+        Some(Value::Float(load)) => load,
+        Some(Value::Integer(load)) => load as f64,
+        Some(other) => {
+            return Err(ScenarioError::new(
+                "load",
+                format!("must be a number, not {}", table::kind_of(&other)),
+            ));
+        }
+        None => {
+            return Err(ScenarioError::new(
+                "load",
+                "is missing; shares of flows need the load of all rules together",
+            ));
+        }
+    };
+    check_load(load)?;
+    Ok(Some(load))
+}
+
+/// A rule's own fields over those that hold for all. What excludes each other must not meet.
+fn over(defaults: &Table, own: &Table) -> Table {
+    let mut fields = defaults.clone();
+    let once = own.get("arrivals").and_then(Value::as_str) == Some("once");
+    if once || own.contains_key("load") || own.contains_key("every") {
+        fields.retain(|field, _| field != "load" && field != "every");
+    }
+    if own.contains_key("pattern") {
+        fields.retain(|field, _| field != "from" && field != "to");
+    }
+    fields.extend(own.clone());
+    fields
+}
+
+/// Where the field of an error in a rule is written: in the rule, or among what holds for all.
+fn place(error: ScenarioError, number: usize, own: &Table, several: bool, defaults: &Table) -> ScenarioError {
+    let field = error.field.split(['.', '[']).next().unwrap_or_default();
+    if !several || (!own.contains_key(field) && defaults.contains_key(field)) {
+        error
+    } else {
+        error.within(&format!("rule[{number}]"))
+    }
+}
+
+impl JsonSchema for Workload {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Workload".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let rules = generator.subschema_for::<Vec<Rule>>();
+        let mut schema = schemars::json_schema!({
+            "type": "object",
+            "description": "Which flows start when: one rule, several rules, or a list of flows.",
+            "additionalProperties": false,
+            "properties": {
+                "rule": { "allOf": [rules], "description": "Rules in force side by side; the fields above hold for all that do not say otherwise." },
+            },
+        });
+        table::add_fields::<Rule>(&mut schema, generator);
+        table::add_fields::<Whole>(&mut schema, generator);
+        schema
+    }
+}
