@@ -22,7 +22,7 @@ pub use file::{Experiment, Override, Planned};
 pub use flow_list::{flows, write_flows};
 pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
-pub use run::{Control, PacketCounts, RunResult, Summary, run};
+pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run};
 pub use runner::{Observer, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS, Measured};

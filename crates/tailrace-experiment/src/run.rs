@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
-use tailrace_packet::{Ending, Progress, Watch, World};
+use tailrace_packet::{Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::{Scenario, ScenarioError};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
@@ -91,10 +91,11 @@ pub struct RunResult {
 
 /// Runs a scenario.
 pub fn run(scenario: &Scenario, control: &dyn Control) -> Result<RunResult, Error> {
-    let name = scenario.scheme.name.clone();
-    with_scheme(&name, Runner { scenario, control }).unwrap_or_else(|_| {
-        Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into())
-    })
+    let (_, result) = visit(scenario, Runner { scenario, control, tables: true })?;
+    match result {
+        Some(result) => Ok(result),
+        None => panic!("a run that was asked for tables gave none"),
+    }
 }
 
 /// Builds scheme `S` for a scenario.
@@ -105,51 +106,80 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
         .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
 }
 
+/// Runs a scenario and keeps only what it cost: for measurements of the simulator itself.
+pub fn packet_hops(scenario: &Scenario) -> Result<u64, Error> {
+    struct Silent;
+    impl Control for Silent {
+        fn progress(&self, _: &Progress) {}
+        fn interrupted(&self) -> bool {
+            false
+        }
+    }
+    visit(scenario, Runner { scenario, control: &Silent, tables: false }).map(|(hops, _)| hops)
+}
+
+fn visit(scenario: &Scenario, runner: Runner<'_>) -> Result<(u64, Option<RunResult>), Error> {
+    let name = &scenario.scheme.name;
+    with_scheme(name, runner)
+        .unwrap_or_else(|_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into()))
+}
+
 struct Runner<'a> {
     scenario: &'a Scenario,
     control: &'a dyn Control,
+    /// Whether tables and statistics are wanted.
+    tables: bool,
 }
 
 impl SchemeVisitor for Runner<'_> {
-    type Output = Result<RunResult, Error>;
+    type Output = Result<(u64, Option<RunResult>), Error>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
         let scenario = self.scenario;
         let fabric = scenario.fabric.build();
         let scheme = scheme::<S>(scenario, &fabric)?;
         let flows = crate::flow_list::flows(scenario)?;
-        let measure = &scenario.measure;
-        let watch = watch(scenario, &fabric)?;
-        let mut world =
-            World::new(scheme, &fabric, scenario.transport, flows, measure.horizon, watch, scenario.seed);
-        let ending = world.run(|progress| {
+        let (watch, horizon) = (watch(scenario, &fabric)?, scenario.measure.horizon);
+        let mut world = World::new(scheme, &fabric, scenario.transport, flows, horizon, watch, scenario.seed);
+        let ending = world.run(&mut |progress| {
             self.control.progress(progress);
             if self.control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if ending == Ending::Interrupted {
             return Err(Error::Interrupted);
         }
-        let end = world.progress().now;
+        let Progress { now: end, packet_hops, .. } = world.progress();
         let outcome = world.into_outcome();
-        let ledger = outcome.ledger();
-        assert!(ledger.balances(), "packets were lost or made up: {ledger}");
-        let ideal = |r: &FlowRecord| ideal_fct(scenario, &fabric, r);
-        Ok(RunResult {
-            summary: Summary {
-                scheme: crate::file::label(scenario).to_owned(),
-                version: crate::VERSION.to_owned(),
-                digest: format!("{:016x}", outcome.network().digest()),
-                virtual_seconds: end.as_secs_f64(),
-                ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
-                packet_hops: outcome.network().packet_hops(),
-                packets: ledger.into(),
-                classes: summarise(scenario, outcome.records(), ideal),
-            },
-            flows: tables::flows(outcome.records(), ideal),
-            ports: tables::ports(&fabric, outcome.network().port_counts(), end),
-            series: tables::series(&fabric, &outcome.series),
-            scenario: scenario.resolved(),
-        })
+        let result = self.tables.then(|| tabulate(scenario, &fabric, &outcome, end, ending));
+        Ok((packet_hops, result))
+    }
+}
+
+fn tabulate<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    outcome: &Outcome<S>,
+    end: Time,
+    ending: Ending,
+) -> RunResult {
+    let ledger = outcome.ledger();
+    assert!(ledger.balances(), "packets were lost or made up: {ledger}");
+    let ideal = |r: &FlowRecord| ideal_fct(scenario, fabric, r);
+    RunResult {
+        summary: Summary {
+            scheme: crate::file::label(scenario).to_owned(),
+            version: crate::VERSION.to_owned(),
+            digest: format!("{:016x}", outcome.network().digest()),
+            virtual_seconds: end.as_secs_f64(),
+            ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
+            packet_hops: outcome.network().packet_hops(),
+            packets: ledger.into(),
+            classes: summarise(scenario, outcome.records(), ideal),
+        },
+        flows: tables::flows(outcome.records(), ideal),
+        ports: tables::ports(fabric, outcome.network().port_counts(), end),
+        series: tables::series(fabric, &outcome.series),
+        scenario: scenario.resolved(),
     }
 }
 

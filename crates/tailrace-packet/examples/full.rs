@@ -82,7 +82,7 @@ fn main() {
             let scheme = S::new(S::Params::default(), &self.3).unwrap();
             let mut w = World::new(scheme, &self.0, self.1, self.2.into_iter(), None, Watch::default(), 1);
             let t = std::time::Instant::now();
-            let end = w.run(|_| std::ops::ControlFlow::Continue(()));
+            let end = w.run(&mut |_| std::ops::ControlFlow::Continue(()));
             let dt = t.elapsed().as_secs_f64();
             let p = w.progress();
             println!("{end:?} {p:?} {:.3}s {:.2} M hops/s", dt, p.packet_hops as f64 / dt / 1e6);

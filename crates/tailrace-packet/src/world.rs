@@ -143,7 +143,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     }
 
     /// Runs to the end. `report` is called now and then and may end the run.
-    pub fn run(&mut self, mut report: impl FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
         let mut until_report = EVENTS_PER_REPORT;
         while let Some(step) = self.network.next() {
             match step {

@@ -1,6 +1,107 @@
-//! `tailrace bench`.
-use crate::args;
+//! `tailrace bench`: how fast the simulator is, in packet-hops per CPU-second, and against what.
+//!
+//! Machines are noisy, so the parts that are compared run in turn, several rounds, and the ratio of a
+//! round is taken within the round; the median of the rounds is reported.
+
+mod growth;
+mod instructions;
+mod ns3;
+mod parts;
+mod schemes;
+
+use serde_json::{Value, json};
 use tailrace_experiment::Error;
-pub fn bench(_: &args::Bench) -> Result<i32, Error> {
+use tailrace_scenario::ScenarioError;
+
+use crate::args;
+use parts::Part;
+
+pub fn bench(options: &args::Bench) -> Result<i32, Error> {
+    if options.flows == 0 || options.rounds == 0 {
+        return Err(ScenarioError::new("--flows, --rounds", "0 measures nothing; at least 1 is needed").into());
+    }
+    if let Some(name) = &options.part {
+        if let Some(size) = growth::Size::parse(name) {
+            println!("{}", size.run()?);
+            return Ok(0);
+        }
+        let part = Part::parse(name)?;
+        println!("{}", part.run(options.flows)?.json());
+        return Ok(0);
+    }
+    let report = match (options.schemes, options.growth) {
+        (true, _) => schemes::compare(options)?,
+        (_, true) => growth::measure()?,
+        _ => compare(options)?,
+    };
+    println!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
     Ok(0)
+}
+
+/// A report as JSON and as text.
+type Report = (Value, String);
+
+/// The full stack against the protocol-free kernel and against ns-3.
+fn compare(options: &args::Bench) -> Result<Report, Error> {
+    let mut rounds = Vec::new();
+    for round in 1..=options.rounds {
+        eprintln!("round {round} of {}", options.rounds);
+        let kernel = Part::Kernel.run(options.flows)?;
+        let full = Part::Full.run(options.flows)?;
+        rounds.push((kernel.hops_per_second(), full.hops_per_second()));
+    }
+    let kernel = median(rounds.iter().map(|r| r.0).collect());
+    let full = median(rounds.iter().map(|r| r.1).collect());
+    let ratio_to_kernel = median(rounds.iter().map(|r| r.1 / r.0).collect());
+    let ns3 = ns3::compare(&options.ns3);
+    let counted = instructions::per_packet_hop();
+    let report = json!({
+        "packet_hops_per_cpu_second": full,
+        "kernel_packet_hops_per_cpu_second": kernel,
+        "ratio_to_kernel": ratio_to_kernel,
+        "ratio_to_ns3": ns3.as_ref().ok().map(|n| n.ratio),
+        "ns3_packet_hops_per_cpu_second": ns3.as_ref().ok().map(|n| n.theirs),
+        "instructions_per_packet_hop": counted.as_ref().ok().map(|c| c.instructions),
+        "cycles_per_packet_hop": counted.as_ref().ok().and_then(|c| c.cycles),
+    });
+    let mut text = format!(
+        "full stack: DCTCP, 8 priority queues, spraying, Web Search at 60 %, 144 hosts, {} flows\n\
+         kernel:     fixed windows turned round at the receiver; same fabric, ports and agenda\n\n\
+         full stack  {:6.2} M packet-hops per CPU-second\n\
+         kernel      {:6.2} M packet-hops per CPU-second\n\
+         ratio       {ratio_to_kernel:6.2}\n",
+        options.flows,
+        full / 1e6,
+        kernel / 1e6,
+    );
+    text += &match &ns3 {
+        Ok(n) => format!("ns-3        {:6.2} M packet-hops per CPU-second; Tailrace does {:.0} times as many\n            ({})\n", n.theirs / 1e6, n.ratio, n.what),
+        Err(reason) => format!("ns-3        not measured: {reason}\n"),
+    };
+    text += &match &counted {
+        Ok(c) => format!(
+            "full stack  {:.0} instructions{} per packet-hop ({})\n",
+            c.instructions,
+            c.cycles.map_or(String::new(), |cycles| format!(", {cycles:.0} cycles")),
+            c.tool
+        ),
+        Err(reason) => format!("instructions not measured: {reason}\n"),
+    };
+    Ok((report, text))
+}
+
+/// The middle of an odd number of values, the upper middle of an even one.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The command that this process was started with, up to `bench`: to measure parts in processes of their own.
+fn own_command() -> Option<Vec<std::ffi::OsString>> {
+    let args: Vec<_> = std::env::args_os().collect();
+    let at = args.iter().position(|arg| arg == "bench")?;
+    let mut command: Vec<_> = args[..at].to_vec();
+    // A process knows its program's path better than its first argument says.
+    command[0] = std::env::current_exe().ok()?.into();
+    Some(command)
 }

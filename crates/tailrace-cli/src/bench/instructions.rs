@@ -1,0 +1,69 @@
+//! Instructions and cycles per packet-hop: what a noisy machine cannot blur.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::own_command;
+
+/// What was counted.
+pub struct Counted {
+    pub instructions: f64,
+    pub cycles: Option<f64>,
+    pub tool: &'static str,
+}
+
+/// Flows of the two runs whose difference is counted: start-up cancels out.
+const FLOWS: [u32; 2] = [60, 180];
+
+/// Counts with `perf stat` where the machine has counters, else with valgrind, else not.
+pub fn per_packet_hop() -> Result<Counted, String> {
+    let command = own_command().ok_or("cannot tell its own command")?;
+    let command: Vec<String> = command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    with_perf(&command).or_else(|perf| with_valgrind(&command).map_err(|valgrind| format!("{perf}; {valgrind}")))
+}
+
+fn with_perf(command: &[String]) -> Result<Counted, String> {
+    let [few, many] = FLOWS.map(|flows| {
+        let run = run(&["perf", "stat", "-x", ",", "-e", "instructions:u,cycles:u"], command, flows)?;
+        let count = |event: &str| {
+            let line = run.log.lines().find(|line| line.contains(event));
+            line.and_then(|line| line.split(',').next()?.parse::<f64>().ok())
+        };
+        let missing = || "perf stat: this machine has no instruction counter".to_owned();
+        Ok::<_, String>((count("instructions").ok_or_else(missing)?, count("cycles"), run.hops))
+    });
+    let (few, many) = (few?, many?);
+    let hops = many.2 - few.2;
+    let cycles = many.1.zip(few.1).map(|(many, few)| (many - few) / hops);
+    Ok(Counted { instructions: (many.0 - few.0) / hops, cycles, tool: "perf stat" })
+}
+
+fn with_valgrind(command: &[String]) -> Result<Counted, String> {
+    let [few, many] = FLOWS.map(|flows| {
+        let tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+        let run = run(&tool, command, flows)?;
+        let total = run.log.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse::<f64>().ok());
+        Ok::<_, String>((total.ok_or("valgrind gave no count")?, run.hops))
+    });
+    let (few, many) = (few?, many?);
+    Ok(Counted { instructions: (many.0 - few.0) / (many.1 - few.1), cycles: None, tool: "callgrind" })
+}
+
+struct Run {
+    hops: f64,
+    log: String,
+}
+
+/// Runs the full stack under a tool.
+fn run(tool: &[&str], command: &[String], flows: u32) -> Result<Run, String> {
+    let output = Command::new(tool[0])
+        .args(&tool[1..])
+        .args(command)
+        .args(["bench", "--part", "full", "--flows", &flows.to_string()])
+        .output()
+        .map_err(|e| format!("{} cannot be started: {e}", tool[0]))?;
+    let document: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("{}: {e}", tool[0]))?;
+    let hops = document["packet_hops"].as_f64().ok_or("no packet-hops were counted")?;
+    Ok(Run { hops, log: String::from_utf8_lossy(&output.stderr).into_owned() })
+}

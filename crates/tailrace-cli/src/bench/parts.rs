@@ -1,0 +1,112 @@
+//! The parts that are measured.
+
+use std::path::Path;
+
+use cpu_time::ThreadTime;
+use serde_json::{Value, json};
+use tailrace_core::Bytes;
+use tailrace_experiment::Error;
+use tailrace_packet::reflect;
+use tailrace_queues::{MultiQueue, PortParams};
+use tailrace_scenario::{Scenario, ScenarioError};
+
+/// A part of the benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The protocol-free kernel.
+    Kernel,
+    /// The full stack under PIAS: DCTCP and eight queues.
+    Full,
+    /// The full stack under another scheme.
+    Scheme(String),
+}
+
+/// What a part did, and at what cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// Packets sent over a link.
+    pub packet_hops: u64,
+    /// CPU time of this thread.
+    pub cpu_seconds: f64,
+}
+
+impl Cost {
+    pub fn hops_per_second(&self) -> f64 {
+        self.packet_hops as f64 / self.cpu_seconds
+    }
+
+    pub fn json(&self) -> Value {
+        json!({ "packet_hops": self.packet_hops, "cpu_seconds": self.cpu_seconds })
+    }
+}
+
+/// The scenario that the full stack runs; `{flows}` and `{scheme}` are filled in.
+const SCENARIO: &str = r#"
+[fabric]
+preset = "spine144"
+load_balancing = "spray"
+[transport]
+initial_window = 70
+max_window = 239
+rto = "fixed"
+loss_detection = "timeout-only"
+[workload]
+sizes = "web-search"
+round = "packet"
+load = 0.6
+"#;
+
+/// The scenario with `flows` flows under `scheme`.
+pub fn scenario(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(&format!("{SCENARIO}\nflows = {flows}\n[scheme]\nname = \"{scheme}\"\n"))
+}
+
+impl Part {
+    /// Reads a part's name.
+    pub fn parse(name: &str) -> Result<Self, ScenarioError> {
+        match name {
+            "kernel" => Ok(Part::Kernel),
+            "full" => Ok(Part::Full),
+            scheme if tailrace_schemes::NAMES.contains(&scheme) => Ok(Part::Scheme(scheme.to_owned())),
+            _ => Err(ScenarioError::new("--part", format!("\"{name}\" is neither kernel, full nor a scheme"))),
+        }
+    }
+
+    /// Runs the part once.
+    pub fn run(&self, flows: u32) -> Result<Cost, Error> {
+        match self {
+            Part::Kernel => Ok(kernel(flows)?),
+            Part::Full => full(&scenario(flows, "pias")?),
+            Part::Scheme(name) => full(&scenario(flows, name)?),
+        }
+    }
+}
+
+/// The kernel over the same fabric, with about as many packet-hops as the full stack has.
+fn kernel(flows: u32) -> Result<Cost, ScenarioError> {
+    let fabric = scenario(1, "pias")?.fabric.build();
+    let load = reflect::Load { flows_per_host: 4, window: 10, packets: u64::from(flows) * 1140 };
+    let start = ThreadTime::now();
+    let (packet_hops, _) = reflect::run(&fabric, load, || MultiQueue::new(&PortParams::default()));
+    Ok(Cost { packet_hops, cpu_seconds: start.elapsed().as_secs_f64() })
+}
+
+/// A scenario without writing anything.
+pub fn full(scenario: &Scenario) -> Result<Cost, Error> {
+    let start = ThreadTime::now();
+    let packet_hops = tailrace_experiment::packet_hops(scenario)?;
+    Ok(Cost { packet_hops, cpu_seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Writes the flows of a scenario as CSV.
+pub fn write_flows(scenario: &Scenario, path: &Path) -> Result<(), Error> {
+    tailrace_experiment::write_flows(path, scenario.flows()?)
+}
+
+/// The largest memory that this process has had, where the system tells.
+pub fn peak_memory() -> Option<Bytes> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(Bytes::new(kib * 1024))
+}

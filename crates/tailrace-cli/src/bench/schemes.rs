@@ -1,0 +1,31 @@
+//! `tailrace bench --schemes`: the cost of a packet-hop under each scheme, against DCTCP in the same round.
+
+use serde_json::json;
+use tailrace_experiment::Error;
+
+use super::parts::Part;
+use super::{Report, median};
+use crate::args;
+
+/// What the others are compared with.
+const BASE: &str = "dctcp";
+
+pub fn compare(options: &args::Bench) -> Result<Report, Error> {
+    let names: Vec<&str> = tailrace_schemes::NAMES.iter().copied().filter(|name| *name != BASE).collect();
+    let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    for round in 1..=options.rounds {
+        eprintln!("round {round} of {}", options.rounds);
+        let base = Part::Scheme(BASE.to_owned()).run(options.flows)?.hops_per_second();
+        for (name, ratios) in names.iter().zip(&mut ratios) {
+            ratios.push(base / Part::Scheme((*name).to_owned()).run(options.flows)?.hops_per_second());
+        }
+    }
+    let mut text = format!("cost of a packet-hop against {BASE}, Web Search at 60 %, 144 hosts, {} flows\n", options.flows);
+    let mut report = serde_json::Map::new();
+    for (name, ratios) in names.iter().zip(ratios) {
+        let ratio = median(ratios);
+        text += &format!("{name:<10} {ratio:.2}\n");
+        report.insert((*name).to_owned(), json!(ratio));
+    }
+    Ok((json!({ "cost_against_dctcp": report }), text))
+}

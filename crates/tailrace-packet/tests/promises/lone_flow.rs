@@ -1,0 +1,189 @@
+//! A flow that has the fabric to itself takes exactly the time of the closed form, and no flow ever less.
+
+use proptest::prelude::*;
+use tailrace_core::transport::{FctEnd, LossDetection, TransportParams};
+use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, Time};
+use tailrace_scenario::fabric::{Buffer, Fabric, FabricParams, LoadBalancing, Node};
+use tailrace_schemes::NAMES;
+
+use crate::setup::{ENDLESS, MSS, Setup, any_balancing, any_kind, fabric, flow, preset};
+
+/// A transport that never takes waiting for a loss. An endless window keeps packets of a large flow waiting
+/// at its own network card for longer than any timeout in use, and spraying reorders.
+fn patient(mss: u16) -> TransportParams {
+    TransportParams {
+        mss,
+        min_rto: Time::from_ms(200),
+        max_window: u32::MAX,
+        loss_detection: LossDetection::TimeoutOnly,
+        ..TransportParams::default()
+    }
+}
+
+fn setup(fabric: &Fabric, transport: TransportParams, dst: u16, size: u64) -> Setup {
+    Setup { transport, ..Setup::new(fabric.clone(), vec![flow(0, dst, size, Time::ZERO)]) }
+}
+
+/// The completion time of the lone flow, by the receiver's and by the sender's clock.
+fn measured(setup: &Setup, scheme: &str, params: &str) -> [Time; 2] {
+    [FctEnd::Receiver, FctEnd::Acked].map(|fct_end| {
+        let transport = TransportParams { fct_end, ..setup.transport };
+        Setup { transport, ..setup.clone() }.run(scheme, params).only_fct()
+    })
+}
+
+/// The same two by the closed form.
+fn ideal(setup: &Setup) -> [Time; 2] {
+    let (flow, mss) = (&setup.flows[0], setup.transport.mss);
+    [Fabric::ideal_fct, Fabric::ideal_fct_acked]
+        .map(|form| form(&setup.fabric, flow.src, flow.dst, flow.size, mss, HEADER_BYTES))
+}
+
+/// Segments in flight that keep a link of the fabric's highest rate busy all the time, and so any other.
+fn busy_window(fabric: &Fabric, mss: u16) -> u64 {
+    let packet = |rate| LinkRate::new(rate).time_for(mss + HEADER_BYTES).as_ps();
+    let fastest = fabric.ports.iter().map(|port| packet(port.rate)).min().unwrap_or(1).max(1);
+    fabric.farthest_rtt(mss + HEADER_BYTES).as_ps().div_ceil(fastest)
+}
+
+/// Where the closed form says that it is exact: all packets take one path, or equal-cost links take turns
+/// and are no slower than the hosts'.
+fn is_exact(fabric: &Fabric, mss: u16) -> bool {
+    let inside =
+        || fabric.ports.iter().filter(|p| matches!((p.from, p.to), (Node::Switch(_), Node::Switch(_))));
+    let packet = |rate| LinkRate::new(rate).time_for(mss + HEADER_BYTES);
+    match fabric.load_balancing {
+        _ if fabric.routes.iter().all(|hops| hops.count <= 1) => true,
+        LoadBalancing::Ecmp => true,
+        LoadBalancing::SprayRoundRobin => inside().all(|port| port.rate >= fabric.host_rate()),
+        LoadBalancing::SprayRandom => false,
+        // The packets of a lone flow are no farther apart than the slowest link spaces them.
+        LoadBalancing::Flowlet { gap } => fabric.ports.iter().all(|port| packet(port.rate) <= gap),
+    }
+}
+
+#[test]
+fn presets_are_exact_with_a_window_of_one_round_trip() {
+    for name in ["spine144", "spine144x3", "micro4", "fattree64", "rack16", "tree5x4", "tree36k"] {
+        let fabric = preset(name);
+        let packet = fabric.host_rate().time_for(Bytes::new(1500)).as_ps();
+        let window = fabric.base_rtt().as_ps().div_ceil(packet);
+        let last = fabric.hosts as u16 - 1;
+        for size in [1, MSS - 1, MSS, MSS + 1, 2 * MSS + 1, 100_000, 1_000_001] {
+            for dst in [1, last] {
+                let setup = setup(&fabric, patient(MSS as u16), dst, size);
+                let measured = measured(&setup, "fifo", &format!("window = {window}"));
+                assert_eq!(measured, ideal(&setup), "{name}, {size} B to {dst}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megabytes_are_exact_to_the_picosecond() {
+    for name in ["spine144", "spine144x3", "micro4", "fattree64", "rack16"] {
+        let fabric = preset(name);
+        let setup = setup(&fabric, patient(MSS as u16), fabric.hosts as u16 - 1, 100_000_000);
+        assert_eq!(measured(&setup, "fifo", "window = 100"), ideal(&setup), "{name}");
+    }
+}
+
+#[test]
+fn every_scheme_is_exact_within_its_first_window() {
+    // 60 packets stay below every scheme's marking threshold at the sender's own port.
+    for scheme in NAMES {
+        for name in ["spine144", "spine144x3", "micro4", "fattree64", "rack16", "tree5x4"] {
+            let fabric = preset(name);
+            let transport = TransportParams { initial_window: 60, ..patient(MSS as u16) };
+            for size in [1, MSS - 1, MSS, MSS + 1, 20_000, 60 * MSS] {
+                let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+                assert_eq!(measured(&setup, scheme, ""), ideal(&setup), "{scheme} on {name}, {size} B");
+            }
+        }
+    }
+}
+
+/// A segment size, and sizes of a few segments, where the short last one matters most, and of some more.
+fn any_size() -> impl Strategy<Value = (u16, u64)> {
+    prop::sample::select(vec![536u16, 1460, 8960]).prop_flat_map(|mss| {
+        let segments = (1u64..40).prop_map(move |n| n * u64::from(mss));
+        let size = prop_oneof![1u64..12_000, 1u64..300_000, segments];
+        (Just(mss), size)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn any_fabric_is_exact_or_bounded(
+        kind in any_kind(),
+        load_balancing in any_balancing(),
+        (mss, size) in any_size(),
+        whole in any::<bool>(),
+    ) {
+        let fabric = FabricParams { kind, load_balancing, buffer: ENDLESS }.build();
+        let window = if whole { size.div_ceil(u64::from(mss)) } else { busy_window(&fabric, mss) };
+        for dst in [1, fabric.hosts as u16 - 1] {
+            let setup = setup(&fabric, patient(mss), dst, size);
+            let (measured, ideal) = (measured(&setup, "fifo", &format!("window = {window}")), ideal(&setup));
+            if is_exact(&fabric, mss) {
+                prop_assert_eq!(measured, ideal);
+            }
+            prop_assert!(ideal[0] <= measured[0] && ideal[1] <= measured[1], "{:?} < {:?}", measured, ideal);
+        }
+    }
+
+    #[test]
+    fn no_scheme_beats_the_closed_form(
+        kind in any_kind(),
+        load_balancing in any_balancing(),
+        (mss, size) in any_size(),
+        scheme in prop::sample::select(NAMES),
+        buffer_packets in 2u64..300,
+        initial_window in 1u32..80,
+        ack_every in 1u32..4,
+        duplicates in any::<bool>(),
+    ) {
+        let packet = u64::from(mss + HEADER_BYTES);
+        let buffer = Buffer::PerPort(Bytes::new(buffer_packets * packet));
+        let fabric = FabricParams { kind, load_balancing, buffer }.build();
+        let loss_detection =
+            if duplicates { LossDetection::DuplicateAcks } else { LossDetection::TimeoutOnly };
+        let transport =
+            TransportParams { mss, initial_window, ack_every, loss_detection, ..TransportParams::default() };
+        let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+        let (measured, ideal) = (measured(&setup, scheme, ""), ideal(&setup));
+        prop_assert!(ideal[0] <= measured[0], "{:?} < {:?}", measured, ideal);
+        prop_assert!(ideal[1] <= measured[1] || ack_every > 1, "{:?} < {:?}", measured, ideal);
+    }
+}
+
+#[test]
+fn delayed_acknowledgements_do_not_beat_the_closed_form() {
+    // A full packet and a byte: where each is acknowledged, the second acknowledgement queues behind the
+    // first on the slow link; one for both does not.
+    let fields = r#"kind = "dumbbell"
+        left = 2
+        right = 1
+        host_rate = "100Gbps"
+        bottleneck_rate = "10Gbps"
+        delay = "1us""#;
+    let transport = TransportParams { ack_every: 2, ..patient(MSS as u16) };
+    let setup = setup(&fabric(fields), transport, 2, MSS + 1);
+    let (measured, ideal) = (measured(&setup, "fifo", ""), ideal(&setup));
+    assert!(ideal[1] <= measured[1], "{measured:?} < {ideal:?}");
+}
+
+#[test]
+fn a_flow_may_start_at_any_time() {
+    let fields = r#"kind = "star"
+        hosts = 2
+        host_rate = "100Gbps"
+        delay = "0us""#;
+    for start in [Time::from_ms(1_000), Time::from_ms(100_000), Time::from_ms(1_000_000_000)] {
+        let mut setup = setup(&fabric(fields), TransportParams::default(), 1, 10 * MSS);
+        setup.flows[0].start = start;
+        assert_eq!(measured(&setup, "fifo", ""), ideal(&setup), "start at {start}");
+    }
+}

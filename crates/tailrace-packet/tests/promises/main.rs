@@ -1,0 +1,10 @@
+//! What the packet-level simulator promises, one file a promise: theory, counts made by hand and
+//! conservation laws against whole runs.
+
+mod balancing;
+mod buffers;
+mod conservation;
+mod lone_flow;
+mod md1;
+mod setup;
+mod sharing;

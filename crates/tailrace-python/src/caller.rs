@@ -1,0 +1,99 @@
+//! Who called from Python: they want to know how a run goes on, and may want it to stop.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use tailrace_cli::Host;
+use tailrace_experiment::Control;
+use tailrace_packet::Progress;
+
+use crate::error::TailraceError;
+
+/// Time between two looks at Python. Shorter ones would make runs in several threads wait for one
+/// another's interpreter lock.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// A caller, and the function that they gave: what it is for depends on the call.
+pub(crate) struct Caller {
+    function: Option<Py<PyAny>>,
+    looked: Mutex<Instant>,
+    raised: OnceLock<PyErr>,
+}
+
+impl Caller {
+    #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
+    pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
+        Caller { function, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
+    }
+
+    /// Fails with what Python raised meanwhile: `KeyboardInterrupt`, or an exception of the function.
+    pub(crate) fn check(self) -> PyResult<()> {
+        self.raised.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Lets Python handle its signals and hear `news`, unless it did a moment ago.
+    fn look(&self, news: impl FnOnce(Python<'_>) -> PyResult<()>) {
+        if self.is_time() {
+            Python::attach(|py| py.check_signals().and_then(|()| news(py)).unwrap_or_else(|error| self.note(error)));
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
+    fn is_time(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let is_time = looked.elapsed() >= EVERY;
+        if is_time {
+            *looked = Instant::now();
+        }
+        is_time
+    }
+
+    fn note(&self, error: PyErr) {
+        // Only the first counts: later ones come of it.
+        let _ = self.raised.set(error);
+    }
+
+    fn has_raised(&self) -> bool {
+        self.raised.get().is_some()
+    }
+}
+
+/// The function is told how far the run is.
+impl Control for Caller {
+    fn progress(&self, progress: &Progress) {
+        let Progress { now, started, finished, packet_hops } = *progress;
+        self.look(|py| match &self.function {
+            Some(report) => report.call1(py, (now.as_secs_f64(), started, finished, packet_hops)).map(drop),
+            None => Ok(()),
+        });
+    }
+
+    fn interrupted(&self) -> bool {
+        self.has_raised()
+    }
+}
+
+/// The function draws the plots of a result folder and returns their paths.
+impl Host for Caller {
+    fn interrupted(&self) -> bool {
+        self.look(|_| Ok(()));
+        self.has_raised()
+    }
+
+    fn draw(&self, dir: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+        let draw = self.function.as_ref()?;
+        Some(Python::attach(|py| {
+            let drawn = draw.call1(py, (dir,)).and_then(|files| files.extract(py));
+            drawn.map_err(|error: PyErr| {
+                let text = error.value(py).to_string();
+                // What is not the user's mistake is ours, and needs its traceback.
+                if !error.is_instance_of::<TailraceError>(py) {
+                    self.note(error);
+                }
+                text
+            })
+        }))
+    }
+}
