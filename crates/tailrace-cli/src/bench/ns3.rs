@@ -5,8 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use tailrace_experiment::Error;
+use tailrace_scenario::Scenario;
 
-use super::parts::{full, scenario, write_flows};
+use super::parts::{full, scenario};
 
 /// What came of it.
 pub struct Compared {
@@ -37,7 +38,7 @@ fn run(program: &Path) -> Result<Compared, Error> {
     let dir = std::env::temp_dir().join(format!("tailrace-bench-{}", std::process::id()));
     std::fs::create_dir_all(&dir).map_err(|e| Error::storage(&dir, e))?;
     let list = dir.join("flows.csv");
-    let result = write_flows(&scenario, &list).and_then(|()| {
+    let result = write_list(&scenario, &list).and_then(|()| {
         let ours = full(&scenario)?.hops_per_second();
         let document = run_ns3(program, &list, &dir.join("fct.csv"))?;
         let theirs = document["packet_hops_per_cpu_second"].as_f64().unwrap_or(f64::NAN);
@@ -46,6 +47,15 @@ fn run(program: &Path) -> Result<Compared, Error> {
     });
     let _ = std::fs::remove_dir_all(&dir);
     result
+}
+
+/// The four columns that the ns-3 program reads.
+fn write_list(scenario: &Scenario, path: &Path) -> Result<(), Error> {
+    let mut text = "src,dst,size_bytes,start_ns\n".to_owned();
+    for flow in scenario.flows()? {
+        text += &format!("{},{},{},{}\n", flow.src, flow.dst, flow.size.get(), flow.start.as_ns());
+    }
+    std::fs::write(path, text).map_err(|e| Error::storage(path, e))
 }
 
 fn run_ns3(program: &Path, list: &Path, output: &Path) -> Result<Value, Error> {

@@ -1,7 +1,5 @@
 //! The parts that are measured.
 
-use std::path::Path;
-
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_core::Bytes;
@@ -96,11 +94,6 @@ pub fn full(scenario: &Scenario) -> Result<Cost, Error> {
     let start = ThreadTime::now();
     let packet_hops = tailrace_experiment::packet_hops(scenario)?;
     Ok(Cost { packet_hops, cpu_seconds: start.elapsed().as_secs_f64() })
-}
-
-/// Writes the flows of a scenario as CSV.
-pub fn write_flows(scenario: &Scenario, path: &Path) -> Result<(), Error> {
-    tailrace_experiment::write_flows(path, scenario.flows()?)
 }
 
 /// The largest memory that this process has had, where the system tells.
