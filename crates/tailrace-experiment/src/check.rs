@@ -54,10 +54,14 @@ fn judge(claim: &crate::judge::Claim, results: &Results, scale: f64) -> Line {
     Line { shortfall, text }
 }
 
-/// Four significant digits.
+/// Four significant digits, no idle zeros.
 fn show(value: f64) -> String {
-    let digits = (3 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 6);
-    format!("{value:.*}", digits as usize)
+    if value == 0.0 {
+        return "0".into();
+    }
+    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9);
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Two results of the same experiment must agree to the last event.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_scenario::{Scenario, ScenarioError, unknown};
 use toml::{Table, Value};
 
+use crate::error::Error;
 use crate::judge::{Claim, Expectation};
 use crate::path;
 use crate::scale::{self, GaveWay};
@@ -158,6 +159,7 @@ fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
             scenario.insert("scheme".into(), scheme);
             let scenario = read_scenario(scenario, base).map_err(|e| place(e, index))?;
             check_scheme(&scenario).map_err(|e| place(e, index))?;
+            check_places(&scenario)?;
             runs.push(Planned { scheme: label(&scenario).to_owned(), point: point.clone(), scenario });
         }
     }
@@ -202,6 +204,16 @@ fn check_scheme(scenario: &Scenario) -> Result<(), ScenarioError> {
             unknown("scheme", name, tailrace_schemes::NAMES.iter().copied()),
         ))
     })
+}
+
+/// Finds out now whether the flow list and the sampled ports exist.
+fn check_places(scenario: &Scenario) -> Result<(), ScenarioError> {
+    crate::run::watch(scenario, &scenario.fabric.build())?;
+    match crate::flow_list::flows(scenario) {
+        Ok(_) => Ok(()),
+        Err(Error::Input(error)) => Err(error),
+        Err(error) => Err(ScenarioError::new("workload.flow_list", error.to_string())),
+    }
 }
 
 fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {

@@ -1,6 +1,5 @@
 //! Flow lists as files: CSV and Parquet, read and written, so that the same flows can be run elsewhere.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use tailrace_scenario::workload::flow_list::write_csv;
 use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
 
 use crate::error::Error;
-use crate::store::{read_parquet, write_parquet};
+use crate::store::{read_parquet, write_parquet, write_whole};
 
 /// The flows of a scenario, in order of start.
 pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
@@ -27,12 +26,13 @@ pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
 }
 
-/// Writes a flow list; the file's ending chooses CSV or Parquet.
+/// Writes a flow list, all or nothing; the file's ending chooses CSV or Parquet.
 pub fn write_flows(path: &Path, flows: FlowSource) -> Result<(), Error> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => {
-            let file = File::create(path).map_err(|e| Error::storage(path, e))?;
-            write_csv(flows, std::io::BufWriter::new(file)).map_err(|e| Error::storage(path, e))
+            let mut text = Vec::new();
+            write_csv(flows, &mut text).map_err(|e| Error::storage(path, e))?;
+            write_whole(path, &text)
         }
         Some("parquet") => write_parquet(path, &table(&flows.collect::<Vec<_>>())),
         _ => {

@@ -120,8 +120,9 @@ pub fn packet_hops(scenario: &Scenario) -> Result<u64, Error> {
 
 fn visit(scenario: &Scenario, runner: Runner<'_>) -> Result<(u64, Option<RunResult>), Error> {
     let name = &scenario.scheme.name;
-    with_scheme(name, runner)
-        .unwrap_or_else(|_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into()))
+    with_scheme(name, runner).unwrap_or_else(|_| {
+        Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into())
+    })
 }
 
 struct Runner<'a> {
@@ -184,7 +185,7 @@ fn tabulate<S: Scheme>(
 }
 
 /// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.
-fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
+pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
     let measure = &scenario.measure;
     let within = |e: ScenarioError| e.within("measure.sample_ports");
     let ports = measure.sample_ports.of(fabric).map_err(within)?;

@@ -97,19 +97,28 @@ impl Store {
 
     /// Writes a file of the folder, all or nothing.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
-        let (aside, target) = (self.dir.join(format!(".tmp-{name}")), self.dir.join(name));
-        fs::write(&aside, content).and_then(|()| fs::rename(&aside, &target)).map_err(|e| {
-            let _ = fs::remove_file(&aside);
-            Error::storage(&target, e)
-        })
+        write_whole(&self.dir.join(name), content)
     }
 
     /// Writes a table of the folder, all or nothing.
     pub fn write_table(&self, name: &str, table: &RecordBatch) -> Result<(), Error> {
-        let (aside, target) = (self.dir.join(format!(".tmp-{name}")), self.dir.join(name));
-        write_parquet(&aside, table)?;
-        fs::rename(&aside, &target).map_err(|e| Error::storage(&target, e))
+        write_parquet(&self.dir.join(name), table)
     }
+}
+
+/// Writes a file aside and renames it into place, so that it is whole or not there.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let aside = aside(path);
+    fs::write(&aside, content).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
+        let _ = fs::remove_file(&aside);
+        Error::storage(path, e)
+    })
+}
+
+/// Where a file is written before it is renamed.
+fn aside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".tmp-{name}"))
 }
 
 fn unwritable(dir: &Path, error: &std::io::Error) -> Error {
@@ -130,16 +139,18 @@ pub fn write_run(dir: &Path, result: &RunResult) -> Result<(), Error> {
     fs::write(&summary, text + "\n").map_err(|e| Error::storage(&summary, e))
 }
 
-/// Writes a table as a Parquet file.
+/// Writes a table as a Parquet file, whole or not at all.
 pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
-    let file = fs::File::create(path).map_err(|e| Error::storage(path, e))?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let write = || {
-        let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties))?;
+    let encode = || {
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties))?;
         writer.write(table)?;
-        writer.close()
+        writer.close()?;
+        Ok::<_, parquet::errors::ParquetError>(bytes)
     };
-    write().map(drop).map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))
+    let bytes = encode().map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))?;
+    write_whole(path, &bytes)
 }
 
 /// Reads a Parquet file.

@@ -36,7 +36,9 @@ impl Caller {
     /// Lets Python handle its signals and hear `news`, unless it did a moment ago.
     fn look(&self, news: impl FnOnce(Python<'_>) -> PyResult<()>) {
         if self.is_time() {
-            Python::attach(|py| py.check_signals().and_then(|()| news(py)).unwrap_or_else(|error| self.note(error)));
+            Python::attach(|py| {
+                py.check_signals().and_then(|()| news(py)).unwrap_or_else(|error| self.note(error))
+            });
         }
     }
 

@@ -66,12 +66,13 @@ impl Size {
 
 /// Both tables.
 pub fn measure() -> Result<Report, Error> {
-    let by_hosts = [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32)].map(|(leaves, hosts_per_leaf)| Size {
-        leaves,
-        hosts_per_leaf,
-        sizes: "web-search".to_owned(),
-        flows: 20 * u32::from(leaves) * u32::from(hosts_per_leaf),
-    });
+    let by_hosts =
+        [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32)].map(|(leaves, hosts_per_leaf)| Size {
+            leaves,
+            hosts_per_leaf,
+            sizes: "web-search".to_owned(),
+            flows: 20 * u32::from(leaves) * u32::from(hosts_per_leaf),
+        });
     let by_flows = [1_000, 10_000, 100_000, 1_000_000].map(|flows| Size {
         leaves: 9,
         hosts_per_leaf: 16,
@@ -80,8 +81,13 @@ pub fn measure() -> Result<Report, Error> {
     });
     let mut rows = Vec::new();
     let mut text = String::new();
-    for (title, sizes) in [("hosts, 20 Web Search flows a host", &by_hosts[..]), ("flows, web-server sizes, 144 hosts", &by_flows[..])] {
-        text += &format!("growth with {title}\n\n| hosts | flows | packet-hops | CPU s | M packet-hops/s | memory |\n|---|---|---|---|---|---|\n");
+    for (title, sizes) in [
+        ("hosts, 20 Web Search flows a host", &by_hosts[..]),
+        ("flows, web-server sizes, 144 hosts", &by_flows[..]),
+    ] {
+        text += &format!(
+            "growth with {title}\n\n| hosts | flows | packet-hops | CPU s | M packet-hops/s | memory |\n|---|---|---|---|---|---|\n"
+        );
         for size in sizes {
             let row = in_own_process(size)?;
             text += &line(&row);
@@ -114,5 +120,6 @@ fn in_own_process(size: &Size) -> Result<Value, Error> {
         .output()
         .map_err(|e| failed(format!("cannot start itself: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(&text).map_err(|e| failed(format!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr))))
+    serde_json::from_str(&text)
+        .map_err(|e| failed(format!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr))))
 }

@@ -20,7 +20,8 @@ const FLOWS: [u32; 2] = [60, 180];
 pub fn per_packet_hop() -> Result<Counted, String> {
     let command = own_command().ok_or("cannot tell its own command")?;
     let command: Vec<String> = command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    with_perf(&command).or_else(|perf| with_valgrind(&command).map_err(|valgrind| format!("{perf}; {valgrind}")))
+    with_perf(&command)
+        .or_else(|perf| with_valgrind(&command).map_err(|valgrind| format!("{perf}; {valgrind}")))
 }
 
 fn with_perf(command: &[String]) -> Result<Counted, String> {
@@ -43,7 +44,8 @@ fn with_valgrind(command: &[String]) -> Result<Counted, String> {
     let [few, many] = FLOWS.map(|flows| {
         let tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
         let run = run(&tool, command, flows)?;
-        let total = run.log.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse::<f64>().ok());
+        let total =
+            run.log.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse::<f64>().ok());
         Ok::<_, String>((total.ok_or("valgrind gave no count")?, run.hops))
     });
     let (few, many) = (few?, many?);

@@ -18,7 +18,9 @@ use parts::Part;
 
 pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {
-        return Err(ScenarioError::new("--flows, --rounds", "0 measures nothing; at least 1 is needed").into());
+        return Err(
+            ScenarioError::new("--flows, --rounds", "0 measures nothing; at least 1 is needed").into()
+        );
     }
     if let Some(name) = &options.part {
         if let Some(size) = growth::Size::parse(name) {
@@ -75,7 +77,12 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
         kernel / 1e6,
     );
     text += &match &ns3 {
-        Ok(n) => format!("ns-3        {:6.2} M packet-hops per CPU-second; Tailrace does {:.0} times as many\n            ({})\n", n.theirs / 1e6, n.ratio, n.what),
+        Ok(n) => format!(
+            "ns-3        {:6.2} M packet-hops per CPU-second; Tailrace does {:.0} times as many\n            ({})\n",
+            n.theirs / 1e6,
+            n.ratio,
+            n.what
+        ),
         Err(reason) => format!("ns-3        not measured: {reason}\n"),
     };
     text += &match &counted {

@@ -43,7 +43,11 @@ fn run(program: &Path) -> Result<Compared, Error> {
         let document = run_ns3(program, &list, &dir.join("fct.csv"))?;
         let theirs = document["packet_hops_per_cpu_second"].as_f64().unwrap_or(f64::NAN);
         let version = document["ns3_version"].as_str().unwrap_or("ns-3").to_owned();
-        Ok(Compared { theirs, ratio: ours / theirs, what: format!("{version}; the same {FLOWS} flows under DCTCP") })
+        Ok(Compared {
+            theirs,
+            ratio: ours / theirs,
+            what: format!("{version}; the same {FLOWS} flows under DCTCP"),
+        })
     });
     let _ = std::fs::remove_dir_all(&dir);
     result

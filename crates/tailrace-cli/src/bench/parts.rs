@@ -66,7 +66,9 @@ impl Part {
             "kernel" => Ok(Part::Kernel),
             "full" => Ok(Part::Full),
             scheme if tailrace_schemes::NAMES.contains(&scheme) => Ok(Part::Scheme(scheme.to_owned())),
-            _ => Err(ScenarioError::new("--part", format!("\"{name}\" is neither kernel, full nor a scheme"))),
+            _ => {
+                Err(ScenarioError::new("--part", format!("\"{name}\" is neither kernel, full nor a scheme")))
+            }
         }
     }
 

@@ -20,7 +20,10 @@ pub fn compare(options: &args::Bench) -> Result<Report, Error> {
             ratios.push(base / Part::Scheme((*name).to_owned()).run(options.flows)?.hops_per_second());
         }
     }
-    let mut text = format!("cost of a packet-hop against {BASE}, Web Search at 60 %, 144 hosts, {} flows\n", options.flows);
+    let mut text = format!(
+        "cost of a packet-hop against {BASE}, Web Search at 60 %, 144 hosts, {} flows\n",
+        options.flows
+    );
     let mut report = serde_json::Map::new();
     for (name, ratios) in names.iter().zip(ratios) {
         let ratio = median(ratios);

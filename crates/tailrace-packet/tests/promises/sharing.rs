@@ -15,7 +15,7 @@ const THRESHOLD: f64 = 65.0;
 const WARM_UP: Time = Time::from_ms(200);
 
 /// As many senders as receivers, 10 Gbps everywhere, a base round trip of 85 µs.
-fn dumbbell(senders: u16) -> Fabric {
+pub fn dumbbell(senders: u16) -> Fabric {
     fabric(&format!(
         r#"kind = "dumbbell"
         left = {senders}

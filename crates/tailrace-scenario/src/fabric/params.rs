@@ -109,8 +109,8 @@ fn over_preset(own: &Table) -> Result<Table, ScenarioError> {
     if own.contains_key("buffer") || own.contains_key("shared_buffer") {
         base.retain(|field, _| field != "buffer" && field != "shared_buffer");
     }
-    spread_delay(&mut own, kind);
-    spread_delay(&mut base, kind);
+    spread_delay(&mut own, kind)?;
+    spread_delay(&mut base, kind)?;
     base.extend(own);
     for field in delay_fields(kind) {
         base.entry(*field).or_insert_with(|| Value::String(DEFAULT_DELAY.to_string()));
@@ -119,12 +119,16 @@ fn over_preset(own: &Table) -> Result<Table, ScenarioError> {
 }
 
 /// `delay` is short for all delays that are not given themselves.
-fn spread_delay(fields: &mut Table, kind: &str) {
+fn spread_delay(fields: &mut Table, kind: &str) -> Result<(), ScenarioError> {
     if let Some(delay) = fields.remove("delay") {
+        // A mistake is this field's, not that of the fields it stands for.
+        let text = delay.as_str().map_or_else(|| delay.to_string(), str::to_owned);
+        text.parse::<Time>().map_err(|error| ScenarioError::new("delay", error.to_string()))?;
         for field in delay_fields(kind) {
             fields.entry(*field).or_insert_with(|| delay.clone());
         }
     }
+    Ok(())
 }
 
 fn kind_of(kind: Option<Value>) -> Result<&'static str, ScenarioError> {

@@ -7,6 +7,8 @@ mod estimator;
 mod host;
 mod port;
 mod shim;
+#[cfg(test)]
+mod tests;
 
 pub use estimator::Estimator;
 pub use host::AwafsHost;

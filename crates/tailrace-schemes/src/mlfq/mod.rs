@@ -1,5 +1,8 @@
 //! DCTCP flows that sink through strict-priority queues at fixed thresholds of bytes sent.
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;

@@ -3,6 +3,8 @@
 
 pub mod model;
 mod published;
+#[cfg(test)]
+mod tests;
 
 pub use published::published;
 

@@ -1,5 +1,8 @@
 //! TCP NewReno over drop-tail queues.
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;

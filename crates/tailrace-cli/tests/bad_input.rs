@@ -1,0 +1,299 @@
+//! Bad input gets one clear message and exit status 2; failures get 1; earlier results stay whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A small experiment that runs in milliseconds; tests change one thing about it.
+const GOOD: &str = r#"title = "small"
+[fabric]
+kind = "star"
+hosts = 4
+host_rate = "10Gbps"
+delay = "1us"
+buffer = "360KB"
+[workload]
+sizes = "web-search"
+load = 0.5
+flows = 20
+[[scheme]]
+name = "mlfq"
+[scheme.params]
+thresholds = ["10KB", "20KB"]
+port = { queues = 3 }
+"#;
+
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Place { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tailrace")).args(args).current_dir(self.dir.path()).output().unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The message of a mistake: one line, status 2, no panic, nothing written.
+fn mistake(place: &Place, args: &[&str]) -> String {
+    let output = place.run(args);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+    assert!(!text.contains("panicked"), "{text}");
+    let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
+    assert_eq!(errors.len(), 1, "{text}");
+    assert!(!place.path("out").exists(), "a mistake left something behind");
+    errors[0].to_owned()
+}
+
+/// What is said of a file in which `from` has become `to`.
+fn changed(from: &str, to: &str) -> String {
+    let place = Place::new();
+    assert!(GOOD.contains(from), "{from}");
+    place.write("x.toml", &GOOD.replace(from, to));
+    mistake(&place, &["run", "x.toml"])
+}
+
+#[test]
+fn the_good_file_is_good() {
+    let place = Place::new();
+    place.write("x.toml", GOOD);
+    let output = place.run(&["run", "x.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(place.path("out/x/summary.csv").exists());
+}
+
+#[test]
+fn unknown_names_are_named_with_a_suggestion() {
+    for (from, to, said) in [
+        ("\"mlfq\"", "\"mlqf\"", ["x.toml:13", "scheme[0].name", "did you mean \"mlfq\"?"]),
+        ("\"web-search\"", "\"web-serch\"", ["x.toml:9", "workload.sizes", "did you mean \"web-search\"?"]),
+        ("hosts = 4", "host = 4", ["x.toml:4", "fabric.host", "hosts"]),
+        ("flows = 20", "flwos = 20", ["x.toml:11", "workload.flwos", "flows"]),
+        ("queues = 3", "queus = 3", ["x.toml:", "scheme[0].params.port.queus", "queues"]),
+        ("[workload]", "[workloads]", ["x.toml", "workload", ""]),
+        ("\"star\"", "\"ring\"", ["x.toml:3", "fabric.kind", "star"]),
+    ] {
+        let message = changed(from, to);
+        said.iter().for_each(|part| assert!(message.contains(part), "{part:?} is not in: {message}"));
+    }
+}
+
+#[test]
+fn loads_outside_zero_and_one_are_refused() {
+    for load in ["1.0", "1.5", "0.0", "-0.3", "nan"] {
+        let message = changed("load = 0.5", &format!("load = {load}"));
+        assert!(message.contains("x.toml:10: workload.load"), "{message}");
+        assert!(message.contains("between 0 and 1"), "{message}");
+    }
+}
+
+#[test]
+fn thresholds_must_ascend_and_fit_the_queues() {
+    let message = changed("[\"10KB\", \"20KB\"]", "[\"20KB\", \"10KB\"]");
+    assert!(
+        message.contains("x.toml:15: scheme[0].params.thresholds") && message.contains("must ascend"),
+        "{message}"
+    );
+    let message = changed("[\"10KB\", \"20KB\"]", "[\"20KB\"]");
+    assert!(message.contains("one fewer than queues"), "{message}");
+    let message = changed("\"20KB\"", "\"20 parsecs\"");
+    assert!(message.contains("20 parsecs") && message.contains("100KB"), "{message}");
+}
+
+#[test]
+fn a_fabric_whose_parts_do_not_fit_is_refused() {
+    for (from, to, said) in [
+        ("hosts = 4", "hosts = 0", "fabric.hosts"),
+        ("hosts = 4", "hosts = 70000", "fabric.hosts"),
+        ("\"10Gbps\"", "\"0bps\"", "fabric.host_rate"),
+        ("\"360KB\"", "\"100B\"", "fabric.buffer"),
+        ("\"1us\"", "\"1parsec\"", "fabric.delay"),
+    ] {
+        let message = changed(from, to);
+        assert!(message.contains(said) && message.contains("x.toml:"), "{message}");
+    }
+}
+
+#[test]
+fn broken_toml_says_the_line() {
+    let message = changed("load = 0.5", "load = = 0.5");
+    assert!(message.contains("x.toml:10"), "{message}");
+}
+
+#[test]
+fn broken_cdf_files_say_the_line() {
+    for (text, line, said) in [
+        ("100 0\n200 0.5\n150 0.7\n300 1\n", 3, "fall"),
+        ("100 0\n200 0.5\n300 0.4\n400 1\n", 3, "fall"),
+        ("100 0\n200 0.9\n", 2, "end at 1"),
+        ("-100 0\n200 1\n", 1, "≥ 0"),
+        ("100 0\nhello 1\n", 2, "hello"),
+    ] {
+        let place = Place::new();
+        place.write("my.cdf", text);
+        place.write("x.toml", &GOOD.replace("\"web-search\"", "{ file = \"my.cdf\" }"));
+        let message = mistake(&place, &["run", "x.toml"]);
+        assert!(message.contains(&format!("my.cdf:{line}")) && message.contains(said), "{message}");
+        let message = mistake(&place, &["thresholds", "--sizes", "my.cdf", "--load", "0.5"]);
+        assert!(message.contains(&format!("my.cdf:{line}")) && message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn flow_lists_are_checked_line_by_line() {
+    for (rows, line, said) in [
+        ("0,9,1000,0\n", 2, "9"),
+        ("0,1,1000,0\n0,0,1000,5\n", 3, "0"),
+        ("0,1,-5,0\n", 2, "-5"),
+        ("0,1,many,0\n", 2, "many"),
+    ] {
+        let place = Place::new();
+        place.write("flows.csv", &format!("src,dst,size_bytes,start_ns\n{rows}"));
+        let workload = "[workload]\nflow_list = \"flows.csv\"\n";
+        let start = GOOD.find("[workload]").unwrap();
+        let end = GOOD.find("[[scheme]]").unwrap();
+        place.write("x.toml", &format!("{}{workload}{}", &GOOD[..start], &GOOD[end..]));
+        let message = mistake(&place, &["run", "x.toml"]);
+        assert!(message.contains(&format!("flows.csv:{line}")) && message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn overrides_are_checked_like_the_file() {
+    let place = Place::new();
+    place.write("x.toml", GOOD);
+    for (set, said) in [
+        ("workload.load=2", "between 0 and 1"),
+        ("workload.laod=0.5", "load"),
+        ("nonsense", "FIELD=VALUE"),
+        ("scheme.pias.params.port.queues=3", "pias"),
+    ] {
+        let message = mistake(&place, &["run", "x.toml", "--set", set]);
+        assert!(message.contains(said), "{message}");
+    }
+    let message = mistake(&place, &["run", "x.toml", "--scale", "0.1"]);
+    assert!(message.contains("[scale]"), "{message}");
+    let message = mistake(&place, &["run", "missing.toml"]);
+    assert!(message.contains("missing.toml"), "{message}");
+}
+
+#[test]
+fn a_folder_of_another_experiment_is_left_alone() {
+    let place = Place::new();
+    place.write("x.toml", GOOD);
+    place.write("y.toml", &GOOD.replace("small", "another"));
+    assert!(place.run(&["run", "x.toml", "--out", "results"]).status.success());
+    let before = fs::read(place.path("results/summary.csv")).unwrap();
+    let message = mistake(&place, &["run", "y.toml", "--out", "results"]);
+    assert!(message.contains("results") && message.contains("another experiment"), "{message}");
+    assert_eq!(fs::read(place.path("results/summary.csv")).unwrap(), before);
+
+    fs::create_dir(place.path("photos")).unwrap();
+    place.write("photos/cat.png", "cat");
+    let message = mistake(&place, &["run", "x.toml", "--out", "photos"]);
+    assert!(message.contains("photos") && message.contains("no result folder"), "{message}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_a_mistake() {
+    let place = Place::new();
+    place.write("x.toml", GOOD);
+    place.write("file", "");
+    let message = mistake(&place, &["run", "x.toml", "--out", "file/results"]);
+    assert!(message.contains("file/results") && message.contains("another folder"), "{message}");
+}
+
+/// Everything below a folder, with a fingerprint of its content.
+fn snapshot(dir: &Path) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(snapshot(&path));
+        } else if !path.is_symlink() {
+            files.push((path.clone(), tailrace_scenario::fingerprint(&fs::read(&path).unwrap())));
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_a_failure_that_loses_nothing() {
+    let place = Place::new();
+    place.write("x.toml", GOOD);
+    assert!(place.run(&["run", "x.toml"]).status.success());
+    let before = snapshot(&place.path("out"));
+    // What is written to /dev/full meets a full disk.
+    std::os::unix::fs::symlink("/dev/full", place.path("out/x/.tmp-summary.csv")).unwrap();
+    let output = place.run(&["run", "x.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the disk is full; earlier results are whole"), "{}", stderr(&output));
+    assert_eq!(snapshot(&place.path("out")), before);
+
+    std::os::unix::fs::symlink("/dev/full", place.path(".tmp-flows.csv")).unwrap();
+    let output = place.run(&["flows", "x.toml", "--out", "flows.csv"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the disk is full"), "{}", stderr(&output));
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_keeps_finished_runs_and_the_next_call_goes_on() {
+    let place = Place::new();
+    // The first run takes milliseconds, the second hours.
+    let long = GOOD.replace("flows = 20", "flows = 20\n[sweep]\n\"workload.flows\" = [20, 100000000]");
+    place.write("x.toml", &long);
+    let child = Command::new(env!("CARGO_BIN_EXE_tailrace"))
+        .args(["run", "x.toml", "--jobs", "1"])
+        .current_dir(place.dir.path())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = place.path("out/x/runs");
+    let finished = || {
+        let entries = fs::read_dir(&runs).into_iter().flatten().flatten();
+        entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
+    };
+    for _ in 0..600 {
+        if finished() > 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("interrupted; finished runs are kept"), "{}", stderr(&output));
+    assert_eq!(finished(), 1);
+    assert!(
+        !fs::read_dir(&runs).unwrap().flatten().any(|e| e.file_name().to_string_lossy().starts_with(".tmp"))
+    );
+
+    // The same file with the long run taken out goes on from what is there.
+    place.write("x.toml", &long.replace(", 100000000", ""));
+    let output = place.run(&["run", "x.toml"]);
+    assert!(output.status.success() && stderr(&output).contains("1 of 1 runs were there already"));
+}

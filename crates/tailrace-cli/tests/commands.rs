@@ -1,0 +1,126 @@
+//! The commands as a user calls them.
+
+use std::fs;
+use std::process::{Command, Output};
+
+fn tailrace(dir: &std::path::Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tailrace")).args(args).current_dir(dir).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const SWEEP: &str = r#"title = "two schemes, two loads"
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "10Gbps"
+spine_rate = "40Gbps"
+delay = "1us"
+buffer = "360KB"
+[workload]
+sizes = "web-search"
+load = 0.5
+flows = 60
+[[scheme]]
+name = "dctcp"
+[[scheme]]
+name = "awafs"
+params = { period = "1ms", window = "2ms" }
+[sweep]
+"workload.load" = [0.3, 0.8]
+[[expect]]
+text = "every flow finishes"
+number = { metric = "unfinished", of = "awafs" }
+max = 0
+"#;
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    for jobs in ["1", "4"] {
+        stdout(&tailrace(dir.path(), &["run", "x.toml", "--jobs", jobs, "--out", jobs]));
+    }
+    let read = |jobs: &str, name: &str| fs::read(dir.path().join(jobs).join(name)).unwrap();
+    for name in ["summary.csv", "summary.parquet", "claims.json", "experiment.toml"] {
+        assert_eq!(read("1", name), read("4", name), "{name}");
+    }
+    for run in fs::read_dir(dir.path().join("1/runs")).unwrap().flatten() {
+        for file in fs::read_dir(run.path()).unwrap().flatten() {
+            let other = dir.path().join("4/runs").join(run.file_name()).join(file.file_name());
+            assert_eq!(fs::read(file.path()).unwrap(), fs::read(&other).unwrap(), "{}", other.display());
+        }
+    }
+}
+
+#[test]
+fn json_is_one_document() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    let text = stdout(&tailrace(dir.path(), &["run", "x.toml", "--json"]));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["runs"].as_array().map(Vec::len), Some(4));
+    assert!(document["runs"][0]["summary"]["classes"][0]["fct_mean_us"].is_f64());
+}
+
+#[test]
+fn check_exits_zero_only_if_all_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    fs::write(dir.path().join("y.toml"), SWEEP.replace("max = 0", "min = 1")).unwrap();
+    let text = stdout(&tailrace(dir.path(), &["check", "x.toml"]));
+    assert!(
+        text.contains("4 runs made twice, equal digests") && text.contains("holds: every flow finishes"),
+        "{text}"
+    );
+    let output = tailrace(dir.path(), &["check", "x.toml", "y.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("✗ FAILS: every flow finishes (0; expected at least 1)"), "{text}");
+}
+
+#[test]
+fn flow_lists_replay_the_same_run() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    let start = SWEEP.find("[workload]").unwrap();
+    let end = SWEEP.find("[[scheme]]").unwrap();
+    let sweep = SWEEP.find("[sweep]").unwrap();
+    let fct = |text: &str| {
+        let document: serde_json::Value = serde_json::from_str(text).unwrap();
+        document["runs"][0]["summary"]["classes"][0]["fct_mean_us"].as_f64().unwrap()
+    };
+    let first = fct(&stdout(&tailrace(dir.path(), &["run", "x.toml", "--json"])));
+    for list in ["flows.csv", "flows.parquet"] {
+        stdout(&tailrace(dir.path(), &["flows", "x.toml", "--out", list]));
+        let text = format!("{}[workload]\nflow_list = \"{list}\"\n{}", &SWEEP[..start], &SWEEP[end..sweep]);
+        let name = format!("{list}.toml");
+        fs::write(dir.path().join(&name), text).unwrap();
+        let replayed =
+            fct(&stdout(&tailrace(dir.path(), &["run", &name, "--json", "--out", &format!("of-{list}")])));
+        assert!((replayed / first - 1.0).abs() < 1e-6, "{list}: {replayed} against {first}");
+    }
+}
+
+#[test]
+fn catalogues_and_thresholds_speak() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in tailrace_schemes::NAMES {
+        let text = stdout(&tailrace(dir.path(), &["schemes", name]));
+        assert!(text.contains("parameters") && text.contains("source:"), "{text}");
+    }
+    for list in ["schemes", "workloads", "fabrics"] {
+        let text = stdout(&tailrace(dir.path(), &[list, "--json"]));
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(document.as_array().is_some_and(|all| all.len() > 3), "{text}");
+    }
+    let text =
+        stdout(&tailrace(dir.path(), &["thresholds", "--sizes", "web-search", "--load", "0.8", "--json"]));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["thresholds_bytes"].as_array().map(Vec::len), Some(7));
+}

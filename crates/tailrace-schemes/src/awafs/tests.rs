@@ -1,0 +1,176 @@
+//! Ports and hosts that follow completed flows, without a network. Sizes are in packets of 1460 bytes.
+
+use super::*;
+use tailrace_core::{
+    FlowId, HostPolicy, Packet, PacketKind, PortPlace, PortPolicy, Rate, Reason, Refresh, SeriesRow,
+};
+
+const MSS: u64 = 1460;
+const ROOM: Bytes = Bytes::new(1 << 40);
+
+fn scheme(params: Params) -> Result<Awafs, ParamError> {
+    let facts = Facts {
+        hosts: 2,
+        host_rate: Rate::from_gbps(10),
+        base_rtt: Time::from_us(85),
+        transport: TransportParams::default(),
+        traffic: None,
+    };
+    Awafs::new(params, &facts)
+}
+
+/// Two queues: the threshold starts at `packets` and follows the median.
+fn two_queues(packets: u64) -> Params {
+    Params {
+        percentiles: vec![0.5],
+        initial_thresholds: vec![Bytes::new(packets * MSS)],
+        port: PortParams { queues: 2, ..PortParams::default() },
+        ..Params::default()
+    }
+}
+
+fn port(params: Params) -> AwafsPort {
+    let facts =
+        PortFacts { place: PortPlace::SwitchToHost, rate: Rate::from_gbps(10), buffer: Bytes::new(360_000) };
+    scheme(params).unwrap().port(&facts)
+}
+
+/// Packet `number` of a flow of so many.
+fn packet(flow: FlowId, number: u64, packets: u64) -> Packet<Shim> {
+    let last = number + 1 == packets;
+    let mut packet =
+        Packet { flow, bytes: 1500, header: Shim { before: number * MSS, last }, ..Packet::EMPTY };
+    packet.set(if last { PacketKind::LastData } else { PacketKind::Data }, tailrace_core::Ecn::Capable);
+    packet
+}
+
+/// Sends a flow through the port; returns how many of its packets went to each of two queues.
+fn send(port: &mut AwafsPort, now: Time, flow: FlowId, packets: u64) -> [u64; 2] {
+    let mut queues = [0; 2];
+    for number in 0..packets {
+        port.enqueue(now, packet(flow, number, packets), ROOM, &mut |_, _| panic!("there is room"));
+        let sent = port.dequeue(now).unwrap();
+        queues[usize::from(sent.priority)] += 1;
+    }
+    queues
+}
+
+/// The threshold after an adjustment at `ms`, in packets, and the length of the list.
+fn adjust(port: &mut AwafsPort, ms: u64) -> (u64, u64) {
+    let mut rows: Vec<SeriesRow> = Vec::new();
+    port.on_wake(Time::from_ms(ms), &mut rows);
+    let value = |metric| rows.iter().find(|row| row.metric == metric).unwrap().value as u64;
+    (value("threshold_bytes") / MSS, value("list_length"))
+}
+
+#[test]
+fn a_flow_as_large_as_the_threshold_never_sinks() {
+    let mut port = port(two_queues(10));
+    assert_eq!(send(&mut port, Time::ZERO, 0, 10), [10, 0]);
+    assert_eq!(send(&mut port, Time::ZERO, 1, 11), [10, 1]);
+}
+
+#[test]
+fn without_initial_thresholds_everything_starts_at_the_bottom() {
+    let mut port = port(Params { initial_thresholds: vec![], ..two_queues(0) });
+    assert_eq!(send(&mut port, Time::ZERO, 0, 3), [0, 3]);
+}
+
+#[test]
+fn thresholds_follow_a_change_of_traffic_within_a_window() {
+    let mut port = port(two_queues(1));
+    // A flow every 10 ms: of 3 packets until 1000 ms, of 30 from then on.
+    let mut thresholds = Vec::new();
+    for flow in 0..200 {
+        let ms = 10 * u64::from(flow);
+        if ms > 0 && ms % 200 == 0 {
+            thresholds.push(adjust(&mut port, ms));
+        }
+        send(&mut port, Time::from_ms(ms), flow, if ms < 1000 { 3 } else { 30 });
+    }
+    // The window is 250 ms: 25 flows, of which 20 are new at the first adjustment after the change.
+    let (threshold, lengths): (Vec<u64>, Vec<u64>) = thresholds.into_iter().unzip();
+    assert_eq!(threshold, [3, 3, 3, 3, 3, 30, 30, 30, 30]);
+    assert_eq!(lengths, [20, 25, 25, 25, 25, 25, 25, 25, 25]);
+}
+
+#[test]
+fn the_notice_counts_although_its_packet_is_dropped() {
+    let mut port = port(two_queues(1));
+    let mut dropped = Vec::new();
+    port.enqueue(Time::ZERO, packet(7, 4, 5), Bytes::ZERO, &mut |lost, reason| {
+        dropped.push((lost.flow, reason));
+    });
+    assert_eq!(dropped, [(7, Reason::Buffer)]);
+    assert_eq!(adjust(&mut port, 200), (5, 1));
+}
+
+#[test]
+fn a_packet_that_never_waits_counts_too() {
+    let mut port = port(two_queues(1));
+    let sent = port.pass(Time::ZERO, packet(7, 4, 5), ROOM, &mut |_, _| panic!("there is room"));
+    assert_eq!(sent.map(|packet| packet.priority), Some(1));
+    assert_eq!(adjust(&mut port, 200), (5, 1));
+}
+
+#[test]
+fn a_last_packet_sent_again_counts_once_among_sixteen_flows() {
+    let counted = |deduplicate, flows_between: u32| {
+        let mut port = port(Params { deduplicate, ..two_queues(1) });
+        for flow in std::iter::once(0).chain(1..=flows_between).chain(std::iter::once(0)) {
+            send(&mut port, Time::ZERO, flow, 1);
+        }
+        adjust(&mut port, 200).1 - u64::from(flows_between)
+    };
+    assert_eq!((counted(true, 15), counted(true, 16)), (1, 2));
+    assert_eq!(counted(false, 0), 2);
+}
+
+#[test]
+fn acknowledgements_are_left_alone() {
+    let mut port = port(two_queues(1));
+    let mut ack = packet(7, 4, 5);
+    ack.set(PacketKind::Ack, tailrace_core::Ecn::NotCapable);
+    port.enqueue(Time::ZERO, ack, ROOM, &mut |_, _| panic!("there is room"));
+    assert_eq!(port.dequeue(Time::ZERO).map(|packet| packet.priority), Some(0));
+    assert_eq!(adjust(&mut port, 200), (1, 0));
+}
+
+#[test]
+fn placed_in_hosts_it_tags_and_ports_only_schedule() {
+    let scheme = scheme(Params { placement: Placement::Host, ..two_queues(10) }).unwrap();
+    let mut host = scheme.host();
+    let priority = |host: &AwafsHost, packets: u64| {
+        let flow = FlowInfo { id: 0, size: None, deadline: None };
+        host.directive(&flow).tags.priority(packets * MSS)
+    };
+    assert_eq!((priority(&host, 9), priority(&host, 10)), (0, 1));
+    host.on_flow_end(Time::ZERO, Bytes::new(30 * MSS));
+    assert_eq!(host.next_wake(), Some(Time::from_ms(200)));
+    assert_eq!(host.on_wake(Time::from_ms(200), &mut Vec::new()), Refresh::All);
+    assert_eq!((priority(&host, 29), priority(&host, 30)), (0, 1));
+    let mut port = port(Params { placement: Placement::Host, ..two_queues(10) });
+    assert_eq!(port.next_wake(), None);
+    assert_eq!(send(&mut port, Time::ZERO, 0, 20), [20, 0]);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let error = |change: fn(&mut Params)| {
+        let mut params = Params::default();
+        change(&mut params);
+        scheme(params).map(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(|p| p.port.queues = 4),
+        "percentiles: 7 percentiles for 4 queues: one fewer than queues is needed"
+    );
+    assert_eq!(error(|p| p.percentiles[6] = 1.0), "percentiles: each must lie strictly between 0 and 1");
+    assert_eq!(error(|p| p.percentiles[6] = 0.1), "percentiles: they must ascend");
+    assert_eq!(error(|p| p.period = Time::ZERO), "period: 0 is no period; the thesis uses 200ms");
+    assert_eq!(
+        error(|p| p.window = Time::from_ms(199)),
+        "window: 199ms is shorter than the period 200ms (AWAFS §4.2.2.1)"
+    );
+    assert!(error(|p| p.initial_thresholds = vec![Bytes::ZERO]).starts_with("initial_thresholds: 1 thr"));
+}
