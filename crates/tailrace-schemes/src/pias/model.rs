@@ -139,3 +139,112 @@ fn grid(sizes: &SizeDistribution) -> Vec<f64> {
     grid.dedup();
     grid
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Web search in packets of 1460 bytes (schemes.md §11.1).
+    fn web_search() -> SizeDistribution {
+        let points = [
+            (6.0, 0.0),
+            (6.0, 0.15),
+            (13.0, 0.2),
+            (19.0, 0.3),
+            (33.0, 0.4),
+            (53.0, 0.53),
+            (133.0, 0.6),
+            (667.0, 0.7),
+            (1333.0, 0.8),
+            (3333.0, 0.9),
+            (6667.0, 0.97),
+            (20000.0, 1.0),
+        ];
+        SizeDistribution::new(points.to_vec()).unwrap()
+    }
+
+    fn data_mining() -> SizeDistribution {
+        let points = [
+            (1.0, 0.0),
+            (1.0, 0.5),
+            (2.0, 0.6),
+            (3.0, 0.7),
+            (7.0, 0.8),
+            (267.0, 0.9),
+            (2107.0, 0.95),
+            (66667.0, 0.99),
+            (666667.0, 1.0),
+        ];
+        SizeDistribution::new(points.to_vec()).unwrap()
+    }
+
+    /// schemes.md §13, item 2: means in packet times for one level, two and eight.
+    #[test]
+    fn check_values() {
+        for (sizes, load, one, two, eight) in [
+            (web_search(), 0.5, 4775.0, 2361.0, 2071.0),
+            (web_search(), 0.8, 15678.0, 5887.0, 4463.0),
+            (web_search(), 0.9, 33850.0, 11270.0, 7964.0),
+            (data_mining(), 0.5, 171802.0, 13589.0, 8465.0),
+            (data_mining(), 0.8, 671858.0, 29121.0, 17445.0),
+        ] {
+            let close = |measured: f64, expected: f64| {
+                assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected} at {load}");
+            };
+            close(Model::new(&sizes, load).mean(&[]), one);
+            close(optimal(&sizes, load, 2).mean, two);
+            close(optimal(&sizes, load, 8).mean, eight);
+        }
+    }
+
+    /// The published thresholds are worse than the optimum, but not by much (§13, item 2, last column).
+    #[test]
+    fn published_thresholds_are_near_the_optimum() {
+        let sizes = web_search();
+        let published: Vec<f64> =
+            super::super::published("web-search", 0.8).unwrap().iter().map(|b| b.as_f64() / 1460.0).collect();
+        let mean = Model::new(&sizes, 0.8).mean(&published);
+        assert!((mean / 5724.0 - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    /// Two and three queues against every combination on a grid of 300 quantiles and all kinks.
+    #[test]
+    fn brute_force_finds_nothing_better() {
+        for sizes in [web_search(), data_mining()] {
+            let model = Model::new(&sizes, 0.8);
+            let mut candidates: Vec<f64> = (1..300).map(|i| sizes.quantile(f64::from(i) / 300.0)).collect();
+            candidates.extend(sizes.points().iter().map(|p| p.0));
+            candidates.sort_unstable_by(f64::total_cmp);
+            candidates.dedup();
+            let two = candidates.iter().map(|&a| model.mean(&[a])).fold(f64::INFINITY, f64::min);
+            assert!(optimal(&sizes, 0.8, 2).mean <= two * 1.0005);
+            let mut three = f64::INFINITY;
+            for (i, &a) in candidates.iter().enumerate() {
+                three = candidates[i..].iter().map(|&b| model.mean(&[a, b])).fold(three, f64::min);
+            }
+            assert!(optimal(&sizes, 0.8, 3).mean <= three * 1.0005);
+        }
+    }
+
+    /// The plan's mean is what the model says of the plan's thresholds.
+    #[test]
+    fn the_plan_is_what_the_model_says() {
+        for queues in 1..=8 {
+            let sizes = web_search();
+            let plan = optimal(&sizes, 0.7, queues);
+            assert_eq!(plan.thresholds.len(), queues - 1);
+            assert!(plan.thresholds.is_sorted());
+            let thresholds: Vec<f64> = plan.thresholds.iter().map(|b| b.as_f64()).collect();
+            assert!((Model::new(&sizes, 0.7).mean(&thresholds) / plan.mean - 1.0).abs() < 1e-9);
+        }
+    }
+
+    /// Under a uniform distribution demotion never helps (schemes.md §6.3): one level stays.
+    #[test]
+    fn increasing_hazard_needs_no_levels() {
+        let sizes = SizeDistribution::new(vec![(1.0, 0.0), (10_000.0, 1.0)]).unwrap();
+        let plan = optimal(&sizes, 0.8, 4);
+        let single = Model::new(&sizes, 0.8).mean(&[]);
+        assert!((plan.mean / single - 1.0).abs() < 1e-6, "{} against {single}", plan.mean);
+    }
+}
