@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tailrace_experiment::{Error, Experiment, Override, run_all};
+use tailrace_experiment::{Error, Experiment, Options, Override, run_all};
 use tailrace_scenario::ScenarioError;
 
 use crate::progress::Display;
@@ -13,7 +13,8 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let experiment = Experiment::read(&options.file, &overrides, options.scale)?;
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
     let mut display = Display::new(&experiment, host, "");
-    let results = run_all(&experiment, &dir, jobs(options.jobs), !options.fresh, &mut display);
+    let how = Options { jobs: jobs(options.jobs), resume: !options.fresh, pcap: options.pcap.clone() };
+    let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();
     let results = results?;
     let plots = draw(&dir, host);

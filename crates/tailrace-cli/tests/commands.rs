@@ -124,3 +124,29 @@ fn catalogues_and_thresholds_speak() {
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["thresholds_bytes"].as_array().map(Vec::len), Some(7));
 }
+
+#[test]
+fn a_capture_holds_every_packet_of_its_port() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    stdout(&tailrace(dir.path(), &["run", "x.toml", "--pcap", "leaf0->host1"]));
+    for run in fs::read_dir(dir.path().join("out/x/runs")).unwrap().flatten() {
+        let capture = fs::read(run.path().join("leaf0-host1.pcap")).unwrap();
+        assert_eq!(capture[..4], 0xA1B2_3C4Du32.to_be_bytes(), "nanosecond pcap");
+        // 24 bytes of file header; each record has 16 of its own and 54 stored.
+        assert_eq!((capture.len() - 24) % 70, 0);
+        let sent = sent_packets(&run.path().join("ports.parquet"), "leaf0->host1");
+        assert_eq!((capture.len() - 24) / 70, sent as usize);
+    }
+    let output = tailrace(dir.path(), &["run", "x.toml", "--pcap", "nowhere", "--out", "other"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--pcap") && !dir.path().join("other").exists());
+}
+
+fn sent_packets(ports: &std::path::Path, name: &str) -> u64 {
+    use arrow_array::cast::AsArray;
+    let batch = tailrace_experiment::read_parquet(ports).unwrap().remove(0);
+    let names = batch.column_by_name("name").unwrap().as_string::<i32>();
+    let row = (0..batch.num_rows()).find(|&row| names.value(row) == name).unwrap();
+    batch.column_by_name("sent_packets").unwrap().as_primitive::<arrow_array::types::UInt64Type>().value(row)
+}

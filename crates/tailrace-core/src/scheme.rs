@@ -71,6 +71,8 @@ pub enum PortPlace {
 /// What a scheme is told about a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFacts {
+    /// Its number within the fabric.
+    pub number: u32,
     /// Where it is.
     pub place: PortPlace,
     /// Its link's rate.

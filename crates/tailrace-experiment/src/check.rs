@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::file::Experiment;
 use crate::results::Results;
-use crate::runner::{Observer, run_all};
+use crate::runner::{Observer, Options, run_all};
 
 /// One line of a check's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +23,9 @@ pub fn check(
     jobs: usize,
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
-    let first = run_all(experiment, &dir.join("first"), jobs, false, observer)?;
-    let second = run_all(experiment, &dir.join("second"), jobs, false, observer)?;
+    let options = Options { jobs, resume: false, pcap: None };
+    let first = run_all(experiment, &dir.join("first"), &options, observer)?;
+    let second = run_all(experiment, &dir.join("second"), &options, observer)?;
     let mut lines = compare(&first, &second);
     lines.extend(experiment.expectations.iter().map(|expectation| {
         let (value, holds) = expectation.judge(&first);

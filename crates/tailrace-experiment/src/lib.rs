@@ -6,6 +6,7 @@ mod file;
 mod flow_list;
 mod judge;
 mod path;
+mod pcap;
 mod results;
 mod run;
 mod runner;
@@ -21,9 +22,10 @@ pub use error::Error;
 pub use file::{Experiment, Override, Planned};
 pub use flow_list::{flows, write_flows};
 pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
+pub use pcap::Capture;
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
 pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run};
-pub use runner::{Observer, run_all};
+pub use runner::{Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS, Measured};
 pub use store::{Store, key, read_parquet, write_parquet, write_run};
@@ -41,5 +43,5 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
     let table = text.parse().map_err(|e| ScenarioError::syntax(&e, text))?;
     let scenario = file::read_scenario(table, base).map_err(|e| e.locate(text))?;
-    run(&scenario, control)
+    run(&scenario, control, None)
 }

@@ -6,12 +6,13 @@ use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
-use tailrace_packet::{Ending, Outcome, Progress, Watch, World};
+use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::{Scenario, ScenarioError};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 
 use crate::error::Error;
+use crate::pcap::{self, Capture};
 use crate::stats::{ClassSummary, Measured};
 use crate::tables;
 
@@ -89,9 +90,13 @@ pub struct RunResult {
     pub scenario: String,
 }
 
-/// Runs a scenario.
-pub fn run(scenario: &Scenario, control: &dyn Control) -> Result<RunResult, Error> {
-    let (_, result) = visit(scenario, Runner { scenario, control, tables: true })?;
+/// Runs a scenario; `capture` writes down what one port carries.
+pub fn run(
+    scenario: &Scenario,
+    control: &dyn Control,
+    capture: Option<&Capture>,
+) -> Result<RunResult, Error> {
+    let (_, result) = visit(scenario, Runner { scenario, control, tables: true, capture })?;
     match result {
         Some(result) => Ok(result),
         None => panic!("a run that was asked for tables gave none"),
@@ -115,7 +120,7 @@ pub fn packet_hops(scenario: &Scenario) -> Result<u64, Error> {
             false
         }
     }
-    visit(scenario, Runner { scenario, control: &Silent, tables: false }).map(|(hops, _)| hops)
+    visit(scenario, Runner { scenario, control: &Silent, tables: false, capture: None }).map(|(hops, _)| hops)
 }
 
 fn visit(scenario: &Scenario, runner: Runner<'_>) -> Result<(u64, Option<RunResult>), Error> {
@@ -130,18 +135,31 @@ struct Runner<'a> {
     control: &'a dyn Control,
     /// Whether tables and statistics are wanted.
     tables: bool,
+    capture: Option<&'a Capture>,
 }
 
 impl SchemeVisitor for Runner<'_> {
     type Output = Result<(u64, Option<RunResult>), Error>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
+        let fabric = self.scenario.fabric.build();
+        let scheme = scheme::<S>(self.scenario, &fabric)?;
+        let Some(capture) = self.capture else { return self.simulate(scheme, &fabric) };
+        let port = pcap::port_number(self.scenario, &capture.port)?;
+        let writer = pcap::Writer::create(&capture.path, self.scenario)?;
+        let captured = Captured::tapping(scheme, port, writer.tap());
+        let result = self.simulate(captured, &fabric)?;
+        writer.finish()?;
+        Ok(result)
+    }
+}
+
+impl Runner<'_> {
+    fn simulate<S: Scheme>(self, scheme: S, fabric: &Fabric) -> Result<(u64, Option<RunResult>), Error> {
         let scenario = self.scenario;
-        let fabric = scenario.fabric.build();
-        let scheme = scheme::<S>(scenario, &fabric)?;
         let flows = crate::flow_list::flows(scenario)?;
-        let (watch, horizon) = (watch(scenario, &fabric)?, scenario.measure.horizon);
-        let mut world = World::new(scheme, &fabric, scenario.transport, flows, horizon, watch, scenario.seed);
+        let (watch, horizon) = (watch(scenario, fabric)?, scenario.measure.horizon);
+        let mut world = World::new(scheme, fabric, scenario.transport, flows, horizon, watch, scenario.seed);
         let ending = world.run(&mut |progress| {
             self.control.progress(progress);
             if self.control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -151,7 +169,7 @@ impl SchemeVisitor for Runner<'_> {
         }
         let Progress { now: end, packet_hops, .. } = world.progress();
         let outcome = world.into_outcome();
-        let result = self.tables.then(|| tabulate(scenario, &fabric, &outcome, end, ending));
+        let result = self.tables.then(|| tabulate(scenario, fabric, &outcome, end, ending));
         Ok((packet_hops, result))
     }
 }

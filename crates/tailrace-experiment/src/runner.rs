@@ -10,6 +10,7 @@ use tailrace_packet::Progress;
 
 use crate::error::Error;
 use crate::file::{Experiment, Planned};
+use crate::pcap::{self, Capture};
 use crate::results::{Finished, Results};
 use crate::run::{self, Control};
 use crate::store::{Store, key};
@@ -34,15 +35,28 @@ enum Message {
 /// How often the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Runs all of `experiment` into `dir` with up to `jobs` runs at a time. With `resume`, runs whose results
-/// are there already are not made again.
+/// How an experiment is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Runs at a time.
+    pub jobs: usize,
+    /// Runs whose results are there already are not made again.
+    pub resume: bool,
+    /// A port whose packets are written into each run's folder.
+    pub pcap: Option<String>,
+}
+
+/// Runs all of `experiment` into `dir`.
 pub fn run_all(
     experiment: &Experiment,
     dir: &Path,
-    jobs: usize,
-    resume: bool,
+    options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Results, Error> {
+    if let Some(port) = &options.pcap {
+        // A port that does not exist should not leave a folder behind.
+        experiment.runs.iter().try_for_each(|run| pcap::port_number(&run.scenario, port).map(drop))?;
+    }
     let store = Store::open(dir, experiment)?;
     store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
     let next = AtomicUsize::new(0);
@@ -53,7 +67,7 @@ pub fn run_all(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(planned) = experiment.runs.get(index) else { return };
             let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
-            let done = one(planned, &store, resume, &link);
+            let done = one(planned, &store, options, &link);
             let failed = done.is_err();
             if sender.send(Message::Done(index, done)).is_err() || failed {
                 return;
@@ -62,7 +76,7 @@ pub fn run_all(
     };
     #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
     let mut finished = std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, experiment.runs.len()) {
+        for _ in 0..options.jobs.clamp(1, experiment.runs.len()) {
             let sender = sender.clone();
             scope.spawn(|| worker(sender));
         }
@@ -75,7 +89,7 @@ pub fn run_all(
     Ok(results)
 }
 
-fn one(planned: &Planned, store: &Store, resume: bool, link: &Link<'_>) -> Result<Finished, Error> {
+fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> Result<Finished, Error> {
     let key = key(&planned.scenario);
     let finished = |summary, resumed| Finished {
         scheme: planned.scheme.clone(),
@@ -85,12 +99,25 @@ fn one(planned: &Planned, store: &Store, resume: bool, link: &Link<'_>) -> Resul
         summary,
         resumed,
     };
-    if let Some(summary) = store.finished(&key).filter(|_| resume) {
-        return Ok(finished(summary, true));
+    let Some(port) = &options.pcap else {
+        if let Some(summary) = store.finished(&key).filter(|_| options.resume) {
+            return Ok(finished(summary, true));
+        }
+        let result = run::run(&planned.scenario, link, None)?;
+        store.save(&key, &result)?;
+        return Ok(finished(result.summary, false));
+    };
+    let capture = Capture { port: port.clone(), path: store.dir().join(format!(".tmp-{key}.pcap")) };
+    let result = run::run(&planned.scenario, link, Some(&capture)).and_then(|result| {
+        store.save(&key, &result)?;
+        let target = store.run_dir(&key).join(format!("{}.pcap", port.replace("->", "-")));
+        std::fs::rename(&capture.path, &target).map_err(|e| Error::storage(&target, e))?;
+        Ok(result)
+    });
+    if result.is_err() {
+        let _ = std::fs::remove_file(&capture.path);
     }
-    let result = run::run(&planned.scenario, link)?;
-    store.save(&key, &result)?;
-    Ok(finished(result.summary, false))
+    Ok(finished(result?.summary, false))
 }
 
 /// Takes in what the workers say until all are gone; the first failure stops the others.

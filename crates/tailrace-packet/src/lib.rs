@@ -4,6 +4,7 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod balance;
+mod capture;
 mod flows;
 mod memory;
 mod network;
@@ -13,6 +14,7 @@ mod sample;
 mod timers;
 mod world;
 
+pub use capture::{Captured, Tap};
 pub use network::{Network, PortCounts, Step};
 pub use sample::{Place, Series};
 pub use world::{Ending, Outcome, Progress, Watch, World};

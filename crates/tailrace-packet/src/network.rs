@@ -69,8 +69,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         let ports: Vec<_> = fabric
             .ports
             .iter()
-            .map(|spec| {
-                let facts = PortFacts { place: spec.place(), rate: spec.rate, buffer: room };
+            .zip(0..)
+            .map(|(spec, number)| {
+                let facts = PortFacts { number, place: spec.place(), rate: spec.rate, buffer: room };
                 let to = match spec.to {
                     Node::Host(host) => u32::from(host),
                     Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,

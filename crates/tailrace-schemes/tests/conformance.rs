@@ -123,6 +123,7 @@ impl SchemeVisitor for Ports {
         for seed in 0..60 {
             let mut stream = Stream::new(seed, S::NAME, 1);
             let facts = PortFacts {
+                number: 0,
                 place: PortPlace::SwitchToHost,
                 rate: Rate::from_gbps(10),
                 buffer: Bytes::new(30_000),

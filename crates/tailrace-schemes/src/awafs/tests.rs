@@ -30,8 +30,12 @@ fn two_queues(packets: u64) -> Params {
 }
 
 fn port(params: Params) -> AwafsPort {
-    let facts =
-        PortFacts { place: PortPlace::SwitchToHost, rate: Rate::from_gbps(10), buffer: Bytes::new(360_000) };
+    let facts = PortFacts {
+        number: 0,
+        place: PortPlace::SwitchToHost,
+        rate: Rate::from_gbps(10),
+        buffer: Bytes::new(360_000),
+    };
     scheme(params).unwrap().port(&facts)
 }
 

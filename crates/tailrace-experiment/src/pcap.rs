@@ -1,0 +1,215 @@
+//! Packet captures for Wireshark: nanosecond pcap files with Ethernet, IPv4 and TCP headers.
+//!
+//! Hosts are 10.0.0.0 plus their number plus one; a flow's number chooses the sender's TCP port; sequence
+//! numbers are byte offsets in the flow. Priority i is DSCP 8·(7 − i). Payload is not stored.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{DataLink, TsResolution};
+use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time};
+use tailrace_packet::Tap;
+use tailrace_scenario::{FlowSource, Scenario, ScenarioError};
+
+use crate::error::Error;
+
+const ETHERNET: usize = 14;
+const STORED: usize = ETHERNET + HEADER_BYTES as usize;
+const RECEIVER_PORT: u16 = 5001;
+
+/// What to capture, and where to.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// Name of the port, such as `leaf0->host3`.
+    pub port: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A capture file being written. A failure to write shows when it is finished.
+pub(crate) struct Writer {
+    path: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    writer: Option<PcapWriter<BufWriter<File>>>,
+    failure: Option<String>,
+    ends: Ends,
+    mss: u32,
+}
+
+/// The ends of each flow, learnt by drawing the flows once more as they are needed.
+struct Ends {
+    flows: FlowSource,
+    known: Vec<(u16, u16)>,
+}
+
+impl Ends {
+    /// Source and destination host of a flow that has started.
+    fn of(&mut self, flow: u32) -> (u16, u16) {
+        while self.known.len() <= flow as usize {
+            let Some(spec) = self.flows.next() else { panic!("flow {flow} was never drawn") };
+            self.known.push((spec.src, spec.dst));
+        }
+        self.known[flow as usize]
+    }
+}
+
+impl Writer {
+    pub(crate) fn create(path: &Path, scenario: &Scenario) -> Result<Self, Error> {
+        let file = File::create(path).map_err(|e| Error::storage(path, e))?;
+        let header = PcapHeader {
+            ts_resolution: TsResolution::NanoSecond,
+            datalink: DataLink::ETHERNET,
+            ..PcapHeader::default()
+        };
+        let writer = PcapWriter::with_header(BufWriter::new(file), header)
+            .map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))?;
+        let ends = Ends { flows: crate::flow_list::flows(scenario)?, known: Vec::new() };
+        let mss = u32::from(scenario.transport.mss);
+        let state = State { writer: Some(writer), failure: None, ends, mss };
+        Ok(Writer { path: path.to_owned(), state: Arc::new(Mutex::new(state)) })
+    }
+
+    /// What the port is given to call.
+    pub(crate) fn tap<H: Header>(&self) -> Tap<H> {
+        let state = Arc::clone(&self.state);
+        Box::new(move |now, packet| {
+            if let Ok(mut state) = state.lock() {
+                state.write(now, packet);
+            }
+        })
+    }
+
+    /// Writes out what is buffered.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let failed = |what: String| Error::storage(&self.path, std::io::Error::other(what));
+        let mut state = self.state.lock().map_err(|e| failed(e.to_string()))?;
+        if let Some(failure) = state.failure.take() {
+            return Err(failed(failure));
+        }
+        match state.writer.take() {
+            Some(writer) => writer
+                .into_writer()
+                .into_inner()
+                .map(drop)
+                .map_err(|e| Error::storage(&self.path, e.into_error())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl State {
+    fn write<H: Header>(&mut self, now: Time, packet: &Packet<H>) {
+        let (sender, receiver) = self.ends.of(packet.flow);
+        let from = if packet.is_ack() { receiver } else { sender };
+        let frame = frame(packet, from, self.mss);
+        let original = u32::from(packet.bytes) + ETHERNET as u32;
+        let record = PcapPacket::new(Duration::from_nanos(now.as_ns()), original, &frame);
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = writer.write_packet(&record)
+        {
+            self.failure.get_or_insert(error.to_string());
+        }
+    }
+}
+
+/// The headers of a packet from host `src` as bytes.
+fn frame<H: Header>(packet: &Packet<H>, src: u16, mss: u32) -> [u8; STORED] {
+    let mut frame = [0; STORED];
+    let (ethernet, rest) = frame.split_at_mut(ETHERNET);
+    let (ip, tcp) = rest.split_at_mut(20);
+    let src = address(src);
+    let dst = address(packet.dst);
+    ethernet[2..6].copy_from_slice(&dst);
+    ethernet[8..12].copy_from_slice(&src);
+    ethernet[12..].copy_from_slice(&[0x08, 0x00]);
+
+    let ecn = match packet.ecn() {
+        Ecn::NotCapable => 0,
+        Ecn::Capable => 2,
+        Ecn::Marked => 3,
+    };
+    ip[0] = 0x45;
+    ip[1] = (8 * (7 - packet.priority.min(7))) << 2 | ecn;
+    ip[2..4].copy_from_slice(&packet.bytes.to_be_bytes());
+    ip[8] = 64;
+    ip[9] = 6;
+    ip[12..16].copy_from_slice(&src);
+    ip[16..20].copy_from_slice(&dst);
+    let checksum = checksum(ip);
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+    let sender_port = 1024 + (packet.flow % 64_512) as u16;
+    let offset = packet.seq.wrapping_mul(mss);
+    const FIN: u8 = 0x01;
+    const PUSH: u8 = 0x08;
+    const ACK: u8 = 0x10;
+    const ECE: u8 = 0x40;
+    let (from, to, seq, ack, flags) = match packet.kind() {
+        PacketKind::Data => (sender_port, RECEIVER_PORT, offset, 0, ACK),
+        PacketKind::LastData => (sender_port, RECEIVER_PORT, offset, 0, ACK | PUSH | FIN),
+        PacketKind::Ack => (RECEIVER_PORT, sender_port, 0, offset, ACK),
+        PacketKind::AckMarked => (RECEIVER_PORT, sender_port, 0, offset, ACK | ECE),
+    };
+    tcp[0..2].copy_from_slice(&from.to_be_bytes());
+    tcp[2..4].copy_from_slice(&to.to_be_bytes());
+    tcp[4..8].copy_from_slice(&seq.to_be_bytes());
+    tcp[8..12].copy_from_slice(&ack.to_be_bytes());
+    tcp[12] = 5 << 4;
+    tcp[13] = flags;
+    tcp[14..16].copy_from_slice(&u16::MAX.to_be_bytes());
+    frame
+}
+
+fn address(host: u16) -> [u8; 4] {
+    (0x0A00_0000 + u32::from(host) + 1).to_be_bytes()
+}
+
+/// The Internet checksum (RFC 1071) of a header whose checksum field is zero.
+fn checksum(header: &[u8]) -> u16 {
+    let words = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    let sum: u32 = words.sum();
+    !((sum & 0xFFFF) + (sum >> 16)) as u16
+}
+
+/// The number of the port to capture.
+pub(crate) fn port_number(scenario: &Scenario, name: &str) -> Result<u32, ScenarioError> {
+    let fabric = scenario.fabric.build();
+    fabric.port_named(name).ok_or_else(|| {
+        let last = fabric.port_name(fabric.ports.len() as u32 - 1);
+        ScenarioError::new(
+            "--pcap",
+            format!(
+                "there is no port \"{name}\"; ports are named like \"host0->{}\" or \"{last}\"",
+                fabric.switch_names[0]
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_say_what_the_packet_says() {
+        let mut packet =
+            Packet::<()> { flow: 7, dst: 300, bytes: 1500, priority: 2, seq: 3, ..Packet::EMPTY };
+        packet.set(PacketKind::LastData, Ecn::Marked);
+        let frame = frame(&packet, 5, 1460);
+        assert_eq!(&frame[12..14], [0x08, 0x00]);
+        assert_eq!(frame[15], 40 << 2 | 3, "DSCP 40 and CE");
+        assert_eq!(&frame[26..34], [10, 0, 0, 6, 10, 0, 1, 45]);
+        assert_eq!(&frame[34..38], [0x04, 0x07, 0x13, 0x89], "ports 1031 and 5001");
+        assert_eq!(&frame[38..42], (3u32 * 1460).to_be_bytes());
+        assert_eq!(frame[47], 0x19, "ACK, PSH, FIN");
+        // A header with its checksum in place sums to all ones.
+        assert_eq!(checksum(&frame[14..34]), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Capture: a port that tells what it sends, as a wrapper around any scheme's port.
+
+use std::cell::RefCell;
+
+use tailrace_core::{
+    Bytes, Facts, FlowInfo, Header, Knowledge, Packet, ParamError, PortFacts, PortPolicy, Reason, Scheme,
+    SeriesSink, Time,
+};
+
+/// Told of every packet when its transmission starts.
+pub type Tap<H> = Box<dyn FnMut(Time, &Packet<H>)>;
+
+/// A scheme with one of its ports tapped.
+pub struct Captured<S: Scheme> {
+    scheme: S,
+    port: u32,
+    /// Waits here until the port is made.
+    tap: RefCell<Option<Tap<S::Header>>>,
+}
+
+impl<S: Scheme> Captured<S> {
+    /// Taps port number `port` of `scheme`.
+    pub fn tapping(scheme: S, port: u32, tap: Tap<S::Header>) -> Self {
+        Captured { scheme, port, tap: RefCell::new(Some(tap)) }
+    }
+}
+
+/// A port that may be tapped.
+pub struct TappedPort<P, H> {
+    port: P,
+    tap: Option<Tap<H>>,
+}
+
+impl<P: PortPolicy<H>, H: Header> TappedPort<P, H> {
+    fn tell(&mut self, now: Time, packet: Option<Packet<H>>) -> Option<Packet<H>> {
+        if let (Some(tap), Some(packet)) = (&mut self.tap, &packet) {
+            tap(now, packet);
+        }
+        packet
+    }
+}
+
+impl<P: PortPolicy<H>, H: Header> PortPolicy<H> for TappedPort<P, H> {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) {
+        self.port.enqueue(now, packet, room, drop);
+    }
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) -> Option<Packet<H>> {
+        let sent = self.port.pass(now, packet, room, drop);
+        self.tell(now, sent)
+    }
+    fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {
+        let sent = self.port.dequeue(now);
+        self.tell(now, sent)
+    }
+    fn backlog(&self) -> Bytes {
+        self.port.backlog()
+    }
+    fn backlog_packets(&self) -> usize {
+        self.port.backlog_packets()
+    }
+    fn backlog_of(&self, priority: u8) -> Bytes {
+        self.port.backlog_of(priority)
+    }
+    fn marked(&self) -> u64 {
+        self.port.marked()
+    }
+    fn next_wake(&self) -> Option<Time> {
+        self.port.next_wake()
+    }
+    fn on_wake(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        self.port.on_wake(now, series);
+    }
+}
+
+impl<S: Scheme> Scheme for Captured<S> {
+    const NAME: &'static str = S::NAME;
+    const SUMMARY: &'static str = S::SUMMARY;
+    const SOURCE: &'static str = S::SOURCE;
+    const KNOWS: Knowledge = S::KNOWS;
+    type Params = S::Params;
+    type Header = S::Header;
+    type Law = S::Law;
+    type Host = S::Host;
+    type Port = TappedPort<S::Port, S::Header>;
+
+    fn new(params: S::Params, facts: &Facts) -> Result<Self, ParamError> {
+        Ok(Captured { scheme: S::new(params, facts)?, port: u32::MAX, tap: RefCell::new(None) })
+    }
+    fn ecn(&self) -> bool {
+        self.scheme.ecn()
+    }
+    fn data_overhead(&self) -> u16 {
+        self.scheme.data_overhead()
+    }
+    fn law(&self, flow: &FlowInfo) -> S::Law {
+        self.scheme.law(flow)
+    }
+    fn host(&self) -> S::Host {
+        self.scheme.host()
+    }
+    fn port(&self, port: &PortFacts) -> Self::Port {
+        let tap = if port.number == self.port { self.tap.borrow_mut().take() } else { None };
+        TappedPort { port: self.scheme.port(port), tap }
+    }
+}
