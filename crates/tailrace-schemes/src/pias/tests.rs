@@ -1,8 +1,7 @@
-//! The multi-level model against numbers found independently, and where the packets of a flow go.
+//! Thresholds in packets, where the packets of a flow go, and what is refused.
 
 use super::model::{Model, optimal};
 use super::*;
-use proptest::prelude::*;
 use tailrace_core::{HostPolicy, Rate, SizeDistribution, Time, Traffic};
 
 const MSS: f64 = 1460.0;
@@ -43,11 +42,6 @@ fn data_mining() -> SizeDistribution {
     ])
 }
 
-/// Mean completion time with so many levels, in packet times.
-fn best(sizes: &SizeDistribution, load: f64, levels: usize) -> f64 {
-    optimal(sizes, load, levels).mean / MSS
-}
-
 /// Packets up to the only threshold of two levels.
 fn boundary(sizes: &SizeDistribution, load: f64) -> f64 {
     optimal(sizes, load, 2).thresholds[0].as_f64() / MSS
@@ -55,23 +49,6 @@ fn boundary(sizes: &SizeDistribution, load: f64) -> f64 {
 
 fn assert_close(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() < tolerance, "{found} instead of {expected}");
-}
-
-/// Found by differential evolution over quantiles, in an implementation of its own.
-#[test]
-fn the_model_gives_known_numbers() {
-    for (sizes, load, one, two, eight) in [
-        (web_search(), 0.5, 4_775.0, 2_361.0, 2_071.0),
-        (web_search(), 0.8, 15_678.0, 5_887.0, 4_463.0),
-        (web_search(), 0.9, 33_850.0, 11_270.0, 7_964.0),
-        (data_mining(), 0.5, 171_802.0, 13_589.0, 8_465.0),
-        (data_mining(), 0.8, 671_858.0, 29_121.0, 17_445.0),
-    ] {
-        assert_close(Model::new(&sizes, load).mean(&[]) / MSS, one, 1e-3);
-        assert_close(best(&sizes, load, 1), one, 1e-3);
-        assert_close(best(&sizes, load, 2), two, 1e-3);
-        assert_close(best(&sizes, load, 8), eight, 2e-3);
-    }
 }
 
 #[test]
@@ -83,39 +60,13 @@ fn boundaries_lie_at_kinks_of_the_distribution() {
 }
 
 #[test]
-fn the_plan_costs_what_the_model_says_of_its_thresholds() {
-    let plan = optimal(&web_search(), 0.7, 8);
-    let thresholds: Vec<f64> = plan.thresholds.iter().map(|t| t.as_f64()).collect();
-    assert_close(Model::new(&web_search(), 0.7).mean(&thresholds), plan.mean, 1e-6);
-}
-
-#[test]
-fn where_sizes_tell_nothing_one_level_is_best() {
-    // Uniform from 1 KB to 10 MB: the longer a flow has sent, the sooner it ends.
-    let long_flow = SizeDistribution::new(vec![(1e3, 0.0), (1e7, 1.0)]).unwrap();
-    let plan = optimal(&long_flow, 0.8, 8);
-    assert_close(plan.mean / MSS, 12_557.0, 1e-3);
-    assert_eq!(plan.thresholds, [Bytes::new(10_000_000); 7]);
-}
-
-#[test]
 fn the_authors_thresholds_are_worse_by_this_model() {
-    for (load, theirs) in [(0.5, 2_329.0), (0.8, 5_724.0), (0.9, 11_490.0)] {
+    for (load, worse) in [(0.5, 0.12), (0.8, 0.28), (0.9, 0.44)] {
         let table = published("web-search", load).unwrap();
         let thresholds: Vec<f64> = table.iter().map(|t| t.as_f64()).collect();
-        assert_close(Model::new(&web_search(), load).mean(&thresholds) / MSS, theirs, 2e-3);
-    }
-}
-
-proptest! {
-    #[test]
-    fn no_thresholds_beat_the_plan(load in 0.05f64..0.95, mut cuts in prop::array::uniform3(0.0f64..1.0)) {
-        cuts.sort_unstable_by(f64::total_cmp);
-        let sizes = web_search();
-        let thresholds = cuts.map(|u| sizes.quantile(u));
-        let model = Model::new(&sizes, load);
-        // The grid is 0.17 % of quantiles apart.
-        prop_assert!(optimal(&sizes, load, 4).mean <= model.mean(&thresholds) * 1.001);
+        let theirs = Model::new(&web_search(), load).mean(&thresholds);
+        let found = theirs / optimal(&web_search(), load, 8).mean - 1.0;
+        assert!((found - worse).abs() < 0.01, "{found} at load {load}");
     }
 }
 

@@ -1,0 +1,59 @@
+# `make demo` shows what Tailrace does; `make test` checks everything. Both set up what they need in .venv
+# and target, once. Only package installs touch the network.
+
+PYTHON ?= python3
+SCALE ?= 0.01
+BIN := .venv/bin
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.PHONY: demo test lint bench validate docs clean
+
+demo: .venv/built
+	$(BIN)/tailrace run experiments/demo.toml
+
+test: lint .venv/built
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked
+	$(BIN)/mypy
+	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace
+	$(BIN)/pytest
+	$(BIN)/tailrace check experiments/smoke/*.toml
+ifneq ($(wildcard crates/*/benches),)
+	cargo bench --locked --no-run --bench '*'
+endif
+ifneq ($(wildcard fuzz/Cargo.toml),)
+	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir target
+endif
+
+# Checks that take seconds come first.
+lint: .venv/tools
+	cargo fmt --all --check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+# How fast the simulator is.
+bench: .venv/built
+	$(BIN)/tailrace bench
+
+# The papers' experiments against their claims; SCALE=1 is what the papers ran.
+validate: .venv/built
+	$(BIN)/tailrace check --scale $(SCALE) $(filter-out experiments/smoke/%,$(wildcard experiments/*/*.toml))
+
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+clean:
+	rm -rf .venv target out python/tailrace/_tailrace*.so
+
+# The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
+.venv/built: .venv/tools $(SOURCES)
+	$(BIN)/maturin develop --locked --release
+	touch $@
+
+.venv/tools: requirements-dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --disable-pip-version-check --quiet --requirement requirements-dev.txt
+	touch $@

@@ -1,0 +1,38 @@
+"""The Rust core: glue only. Values get their shape in the package around it."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import final
+
+__all__ = ["RunResult", "Table", "__version__", "cli", "measure", "run", "schemes", "workload"]
+
+__version__: str
+
+@final
+class Table:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class RunResult:
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def flows(self) -> Table: ...
+    @property
+    def ports(self) -> Table: ...
+    @property
+    def series(self) -> Table: ...
+
+def run(
+    text: str,
+    folder: str | PathLike[str],
+    file: str | PathLike[str] | None = None,
+    report: Callable[[float, int, int, int], object] | None = None,
+) -> RunResult: ...
+def cli(args: Sequence[str], draw: Callable[[Path], list[Path]]) -> int: ...
+def measure(text: str) -> tuple[float, int, int]: ...
+def schemes() -> list[str]: ...
+def workload(name: str) -> list[tuple[float, float]]: ...

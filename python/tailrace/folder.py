@@ -1,0 +1,55 @@
+"""A finished result folder, as ``tailrace run`` leaves it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tailrace.errors import RunError
+from tailrace.result import Result
+
+if TYPE_CHECKING:
+    from tailrace.plots.style import Chart
+
+
+class ResultFolder:
+    """The results of an experiment: its file, its summary, its runs and its plots."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            text = (self.path / "experiment.toml").read_text("utf-8")
+            self.experiment: dict[str, Any] = tomllib.loads(text)
+            """The experiment as it was run."""
+            self.summary = pl.read_parquet(self.path / "summary.parquet")
+            """One row per run and size class."""
+        except OSError as error:
+            raise RunError(f"{self.path} holds no finished experiment: {error}") from error
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of the summary in which runs may differ: the scheme and what was swept."""
+        columns = self.summary.columns
+        return columns[: columns.index("class")]
+
+    @property
+    def scale(self) -> float:
+        """The scale at which the experiment was run; 1 is the full one."""
+        return float(self.experiment.get("scaled", {}).get("scale", 1.0))
+
+    def run(self, key: str) -> Result:
+        """One run, by its key in the summary's column ``run``."""
+        return Result.load(self.path / "runs" / key)
+
+    def plot(self, name: str) -> Chart:
+        """The plot that the experiment file describes as ``[plot.NAME]``."""
+        from tailrace import plots
+
+        return plots.chart(plots.read(self.experiment, name), self)
+
+    def __repr__(self) -> str:
+        runs = self.summary["run"].n_unique()
+        return f"ResultFolder({str(self.path)!r}: {runs} runs over {', '.join(self.axes)})"

@@ -1,0 +1,22 @@
+"""One run at a glance."""
+
+from __future__ import annotations
+
+from tailrace.plots.flows import draw_cdf
+from tailrace.plots.style import PENS, Chart, finish, label, new_chart, styled
+from tailrace.result import Result
+
+
+def overview(result: Result) -> Chart:
+    """Completion times and slowdowns by size class, as distributions."""
+    with styled():
+        chart, panels = new_chart(2)
+        for axes, column in zip(panels, ("fct_ns", "slowdown"), strict=True):
+            for size_class, pen in zip(("all", "short", "medium", "long"), PENS, strict=False):
+                flows = result.measured_flows(size_class).to_polars()
+                if len(flows):
+                    draw_cdf(axes, flows[column], size_class, pen)
+            axes.set(xscale="log", xlabel=label(column), ylabel="Share of flows")
+        panels[0].set_title(result.info["scheme"])
+        finish(chart, "measured flows, by size class")
+    return chart

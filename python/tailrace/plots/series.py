@@ -1,0 +1,68 @@
+"""``kind = "series"``: what ports and policies reported over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from tailrace.folder import ResultFolder
+from tailrace.plots.plot import RunPlot, unknown
+from tailrace.plots.style import label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series(RunPlot):
+    """A step line for each group, place and index; of the first seed, for series cannot be averaged."""
+
+    kind: ClassVar[str] = "series"
+    y: str
+    index: list[int] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+
+    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+        """Draw the lines and return the footnote."""
+        rows = self.rows(folder)
+        if "seed" in rows.columns:
+            rows = rows.filter(pl.col("seed") == pl.col("seed").first())
+        lines = {}
+        for name, part in self.curves(folder, rows).items():
+            series = self._chosen(folder.run(part["run"][0]).series.to_polars())
+            for (place, index), line in series.group_by("place", "index", maintain_order=True):
+                lines[name, str(place), f"{label(self.y).lower()} {index}"] = line
+        labels = _labels(list(lines))
+        unit, nanoseconds = _time_unit(max(line["time_ns"][-1] for line in lines.values()))
+        for name, line, pen in zip(labels, lines.values(), self.pens(labels), strict=True):
+            times = line["time_ns"] / nanoseconds
+            axes.step(times, line["value"], where="post", label=name, color=pen.colour, linestyle=pen.dash)
+        self.dress(axes, f"Time ({unit})", label(self.y))
+        return self.footnote(folder, rows)
+
+    def _chosen(self, series: pl.DataFrame) -> pl.DataFrame:
+        """The rows of the metric at the chosen places and indices."""
+        choices: dict[str, tuple[str, list[Any]]] = {
+            "y": ("metric", [self.y]),
+            "places": ("place", self.places),
+            "index": ("index", self.index),
+        }
+        for key, (column, wanted) in choices.items():
+            for value in wanted:
+                if value not in series[column]:
+                    raise self.wrong(key, unknown(column, str(value), series[column]))
+            if wanted:
+                series = series.filter(pl.col(column).is_in(wanted))
+        return series
+
+
+def _labels(names: list[tuple[str, ...]]) -> list[str]:
+    """A label for each line: those parts of its name in which lines differ."""
+    differing = [position for position, parts in enumerate(zip(*names, strict=True)) if len(set(parts)) > 1]
+    return [", ".join(name[position] for position in differing) for name in names]
+
+
+def _time_unit(longest_ns: float) -> tuple[str, float]:
+    """The unit in which a time axis reads best, and its nanoseconds."""
+    units = {"s": 1e9, "ms": 1e6, "µs": 1e3}
+    return next((item for item in units.items() if longest_ns >= 2 * item[1]), ("ns", 1.0))

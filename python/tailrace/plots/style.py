@@ -1,0 +1,111 @@
+"""How plots look: one style, safe for colour-blind readers, the same bytes on every drawing."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+
+class Pen(NamedTuple):
+    """How a curve is drawn."""
+
+    colour: str
+    marker: str
+    dash: str
+
+
+# Okabe and Ito's palette without its yellow, which vanishes on white.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = "osD^vPX"
+# Colours repeat with another dash, so that many curves stay apart, in print as well.
+PENS = [
+    Pen(colour, marker, dash)
+    for dash in ("-", "--", ":")
+    for colour, marker in zip(_COLOURS, _MARKERS, strict=True)
+]
+
+_STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "lines.markersize": 5,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "tailrace",
+}
+
+_STATISTIC = re.compile(r"(fct|slowdown)_(mean|p50|p95|p99)(_us)?")
+_STATISTICS = {"mean": "Mean", "p50": "Median", "p95": "95th percentile of", "p99": "99th percentile of"}
+_LABELS = {
+    "fct_ns": "Flow completion time (µs)",
+    "slowdown": "Slowdown (completion time / ideal)",
+    "size_bytes": "Flow size (bytes)",
+    "timeouts": "Retransmission timeouts",
+    "goodput_gbps": "Goodput (Gbit/s)",
+    "scheme": "",
+}
+
+
+class Chart(Figure):
+    """A figure that notebooks show by themselves, with or without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        image = io.BytesIO()
+        with styled():
+            self.savefig(image, format="png")
+        return image.getvalue()
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Within this, charts are made and saved in our style, whatever the user's own settings are."""
+    with matplotlib.style.context(["default", _STYLE]):
+        yield
+
+
+def new_chart(panels: int = 1) -> tuple[Chart, list[Axes]]:
+    """An empty chart with so many panels side by side."""
+    chart = Chart(figsize=(2.6 + 4.6 * panels, 4.0), layout="constrained")
+    return chart, list(chart.subplots(1, panels, squeeze=False)[0])
+
+
+def finish(chart: Chart, footnote: str) -> None:
+    """Add the legend, outside so that it hides nothing, and the footnote."""
+    handles, labels = chart.axes[0].get_legend_handles_labels()
+    if labels:
+        chart.legend(handles, labels, loc="outside right upper")
+    chart.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color="0.35")
+
+
+def save(chart: Chart, stem: Path) -> list[Path]:
+    """Write PNG and SVG, with nothing in them that depends on the day."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    png, svg = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
+    chart.savefig(png)
+    chart.savefig(svg, metadata={"Date": None})
+    return [png, svg]
+
+
+def label(column: str) -> str:
+    """What a column is called on an axis."""
+    if column in _LABELS:
+        return _LABELS[column]
+    if match := _STATISTIC.fullmatch(column):
+        what, statistic, unit = match.groups()
+        return f"{_STATISTICS[statistic]} {'FCT' if what == 'fct' else what}{' (µs)' if unit else ''}"
+    words = column.rpartition(".")[2].split("_")
+    unit = f" ({words.pop()})" if words[-1] in ("bytes", "packets") and len(words) > 1 else ""
+    return f"{' '.join(words).capitalize()}{unit}"

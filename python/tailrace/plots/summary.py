@@ -1,0 +1,111 @@
+"""Plots of the summary table: ``kind = "line"`` and ``kind = "bars"``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from tailrace.folder import ResultFolder
+from tailrace.plots.plot import RunPlot, unknown
+from tailrace.plots.style import label
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryPlot(RunPlot):
+    """One or several columns of the summary against an axis of the sweep; seeds give mean and range."""
+
+    x: str
+    y: list[str]
+    relative_to: str = ""
+
+    def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+        """The rows that are drawn, and each curve's x, mean, low and high by its label."""
+        rows = self.rows(folder)
+        if self.x not in folder.axes:
+            raise self.wrong("x", unknown("axis", self.x, folder.axes))
+        for column in self.y:
+            self.column(rows, column)
+        if self.relative_to:
+            rows = self._relative(folder, rows)
+        curves = {}
+        for name, part in self.curves(folder, rows, self.x).items():
+            for column in self.y:
+                full_name = ", ".join(filter(None, [name, label(column) if len(self.y) > 1 else ""]))
+                curves[full_name] = self._over_seeds(part, column)
+        return rows, curves
+
+    def _over_seeds(self, rows: pl.DataFrame, column: str) -> pl.DataFrame:
+        y = pl.col(column)
+        points = (
+            rows.filter(y.is_finite())
+            .group_by(pl.col(self.x).alias("x"), maintain_order=True)
+            .agg(mean=y.mean(), low=y.min(), high=y.max())
+        )
+        return points.sort("x") if points.schema["x"].is_numeric() else points
+
+    def _relative(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
+        """The other schemes' rows as percentage changes from the run that differs only in the scheme."""
+        is_base = pl.col("scheme") == self.relative_to
+        base = rows.filter(is_base)
+        if base.is_empty():
+            raise self.wrong("relative_to", unknown("scheme", self.relative_to, rows["scheme"]))
+        point = [axis for axis in folder.axes if axis != "scheme"] + ["class"]
+        joined = rows.filter(~is_base).join(base, on=point, suffix=" of base", maintain_order="left")
+        return joined.with_columns(
+            pl.when(pl.col(y) == pl.col(f"{y} of base"))
+            .then(0.0)  # two counts of zero (timeouts, say) are equal
+            .otherwise(100 * (pl.col(y) / pl.col(f"{y} of base") - 1))
+            .alias(y)
+            for y in self.y
+        )
+
+    def dress_summary(self, axes: Axes) -> None:
+        """Set title and labels."""
+        what = label(self.y[0]) if len(self.y) == 1 else ""
+        if self.relative_to:
+            axes.axhline(0, color="0.4", linewidth=1)
+            change = f"change from {self.relative_to} (%)"
+            what = f"{what.partition(' (')[0]}: {change}" if what else change.capitalize()
+        self.dress(axes, label(self.x), what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(SummaryPlot):
+    """A curve for each group and column."""
+
+    kind: ClassVar[str] = "line"
+
+    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+        """Draw the curves and return the footnote."""
+        rows, curves = self.points(folder)
+        for (name, points), pen in zip(curves.items(), self.pens(curves), strict=True):
+            x, mean, low, high = points.select("x", "mean", "low", "high")
+            axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
+            axes.fill_between(x, low, high, color=pen.colour, alpha=0.2, linewidth=0)
+        self.dress_summary(axes)
+        return self.footnote(folder, rows, "mean and range of")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(SummaryPlot):
+    """A cluster of bars for each value of ``x``, a bar in it for each group and column."""
+
+    kind: ClassVar[str] = "bars"
+
+    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+        """Draw the bars and return the footnote."""
+        rows, curves = self.points(folder)
+        clusters = [str(value) for value in rows[self.x].unique(maintain_order=True)]
+        width = 0.8 / len(curves)
+        for index, ((name, points), pen) in enumerate(zip(curves.items(), self.pens(curves), strict=True)):
+            left = (index - (len(curves) - 1) / 2) * width
+            places = [clusters.index(str(value)) + left for value in points["x"]]
+            reach = [points["mean"] - points["low"], points["high"] - points["mean"]]
+            axes.bar(places, points["mean"], width, label=name, color=pen.colour, yerr=reach, capsize=2)
+        axes.set_xticks(range(len(clusters)), clusters)
+        axes.grid(axis="x", visible=False)
+        self.dress_summary(axes)
+        return self.footnote(folder, rows, "mean and range of")

@@ -1,0 +1,105 @@
+"""What a run leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from tailrace import _tailrace
+from tailrace.errors import RunError, ScenarioError
+from tailrace.table import Table
+
+if TYPE_CHECKING:
+    from tailrace.plots.style import Chart
+
+_TABLES = ("flows", "ports", "series")
+
+
+class Result:
+    """The tables of one run. Names of columns end with their unit."""
+
+    def __init__(
+        self, scenario: str, info: dict[str, Any], flows: Table, ports: Table, series: Table
+    ) -> None:
+        self.scenario = scenario
+        """The scenario as TOML, with all defaults written out."""
+        self.info = info
+        """The run in short: scheme, version, digest of its events, packet counts, statistics."""
+        self.flows = flows
+        """One row a flow, flows of the warm-up included."""
+        self.ports = ports
+        """One row a port: what it sent, dropped and marked."""
+        self.series = series
+        """What was sampled and reported over time: ``time_ns, place, metric, index, value``."""
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Self:
+        """Read the folder of one run, as `save` and ``tailrace run`` write it."""
+        directory = Path(directory)
+        try:
+            scenario = (directory / "scenario.toml").read_text("utf-8")
+            info = json.loads((directory / "summary.json").read_text("utf-8"))
+            tables = {name: Table(pl.read_parquet(directory / f"{name}.parquet")) for name in _TABLES}
+        except OSError as error:
+            raise RunError(f"{directory} holds no finished run: {error}") from error
+        return cls(scenario, info, **tables)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the run into a folder: Parquet, JSON and the scenario."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "scenario.toml").write_text(self.scenario, "utf-8")
+        (directory / "summary.json").write_text(json.dumps(self.info, indent=2) + "\n", "utf-8")
+        for name in _TABLES:
+            getattr(self, name).to_polars().write_parquet(directory / f"{name}.parquet")
+
+    def summary(self) -> Table:
+        """Statistics of the measured flows, one row a size class."""
+        return Table(pl.DataFrame(self.info["classes"]))
+
+    @property
+    def queues(self) -> Table:
+        """The rows of `series` that sample queues and ports."""
+        return self._series_where(pl.col("metric").str.contains("^(queue|port)_"))
+
+    @property
+    def thresholds(self) -> Table:
+        """The rows of `series` that are thresholds of a scheme."""
+        return self._series_where(pl.col("metric").str.starts_with("threshold_"))
+
+    def _series_where(self, condition: pl.Expr) -> Table:
+        return Table(self.series.to_polars().filter(condition))
+
+    def measured_flows(self, size_class: str = "all") -> Table:
+        """The flows of a size class ("all", "short", "medium", "long") that started after the warm-up.
+
+        As in the summary, "short@1" means the short flows of traffic class 1.
+        """
+        warmup_ns, short, long = _tailrace.measure(self.scenario)
+        size_class, _, traffic_class = size_class.partition("@")
+        size = pl.col("size_bytes")
+        of_size = {
+            "all": pl.lit(True),
+            "short": size <= short,
+            "medium": (size > short) & (size <= long),
+            "long": size > long,
+        }
+        if size_class not in of_size:
+            raise ScenarioError(f'unknown size class "{size_class}"; known are {", ".join(of_size)}')
+        chosen = of_size[size_class] & (pl.col("start_ns") >= warmup_ns)
+        if traffic_class:
+            chosen &= pl.col("class") == int(traffic_class)
+        return Table(self.flows.to_polars().filter(chosen))
+
+    def plot(self) -> Chart:
+        """Completion times and slowdowns by size class, as distributions."""
+        from tailrace.plots.overview import overview
+
+        return overview(self)
+
+    def __repr__(self) -> str:
+        flows, hops = self.info["classes"][0]["flows"], self.info["packet_hops"]
+        return f"Result({self.info['scheme']}: {flows} measured flows, {hops} packet-hops)"

@@ -1,0 +1,122 @@
+"""What is to be run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from tailrace import _tailrace, toml
+from tailrace.errors import ScenarioError
+from tailrace.result import Result
+from tailrace.table import Table
+
+
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    virtual_seconds: float
+    started_flows: int
+    finished_flows: int
+    packet_hops: int
+
+
+class Scenario:
+    """Everything that determines a run, with the fields of a scenario file.
+
+    >>> scenario = Scenario(
+    ...     fabric={"preset": "micro4"},
+    ...     workload={"sizes": "web-search", "load": 0.6, "flows": 100},
+    ...     scheme={"name": "dctcp"},
+    ... )
+    >>> scenario.run()
+    Result(dctcp: 100 measured flows, ... packet-hops)
+
+    A scenario is a value: `with_` makes a changed copy.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self._text = toml.dumps(fields)
+        self._folder = Path()
+        self._file: Path | None = None
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a scenario file. Files that it names are found relative to it."""
+        scenario = cls()
+        scenario._file = Path(path)
+        scenario._folder = scenario._file.parent
+        try:
+            scenario._text = scenario._file.read_text("utf-8")
+        except OSError as error:
+            raise ScenarioError(f"cannot be read: {error.strerror}", file=scenario._file) from error
+        return scenario
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy in which fields have other values.
+
+        Fields are dotted paths; in a list of tables, they mean every table.
+
+        >>> scenario = Scenario(workload={"sizes": "web-search", "load": 0.6})
+        >>> print(scenario.with_(seed=2, **{"workload.load": 0.7}).to_toml())
+        seed = 2
+        <BLANKLINE>
+        [workload]
+        sizes = "web-search"
+        load = 0.7
+        <BLANKLINE>
+        """
+        try:
+            table = tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(str(error), file=self._file) from error
+        for path, value in changes.items():
+            _set(table, path.split("."), value, path)
+        changed = type(self)(**table)
+        changed._folder = self._folder
+        return changed
+
+    def to_toml(self) -> str:
+        """The scenario as the text of a scenario file."""
+        return self._text
+
+    def run(self, progress: bool | Callable[[Progress], object] = False) -> Result:
+        """Run it. ``progress=True`` shows how far it is; a function is told so several times a second.
+
+        Ctrl-C ends the run, and so does an exception in the function.
+        """
+        report = _show if progress is True else progress or None
+        done = _tailrace.run(
+            self._text,
+            self._folder,
+            self._file,
+            report and (lambda *numbers: report(Progress(*numbers))),
+        )
+        if progress is True:
+            print(f"\r{'':<78}\r", end="", file=sys.stderr)
+        tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
+        return Result(done.scenario, json.loads(done.summary), **tables)
+
+    def __repr__(self) -> str:
+        return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"
+
+
+def _set(node: Any, path: list[str], value: Any, field: str) -> None:
+    if isinstance(node, list):
+        for item in node:
+            _set(item, path, value, field)
+    elif not isinstance(node, dict):
+        raise ScenarioError("leads through something that is no table", field)
+    elif len(path) == 1:
+        node[path[0]] = value
+    else:
+        _set(node.setdefault(path[0], {}), path[1:], value, field)
+
+
+def _show(progress: Progress) -> None:
+    seconds, _, flows, hops = progress
+    text = f"{seconds * 1e3:.1f} ms virtual, {flows} flows finished, {hops / 1e6:.1f} M packet-hops"
+    print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)

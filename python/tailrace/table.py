@@ -1,0 +1,59 @@
+"""Tables of results, for every library that reads Arrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+class ArrowStream(Protocol):
+    """What speaks the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table as an Arrow C stream."""
+
+
+class Table:
+    """A table of results.
+
+    It speaks the Arrow PyCapsule interface, so ``polars.DataFrame(table)``, ``pyarrow.table(table)``
+    and their like read it without a copy; the methods below are shorthands for them.
+    """
+
+    def __init__(self, source: ArrowStream) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table as an Arrow C stream."""
+        return self._source.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a polars data frame."""
+        return pl.DataFrame(self._source)
+
+    def to_pyarrow(self) -> pa.Table:
+        """As a pyarrow table (needs pyarrow)."""
+        import pyarrow as pa
+
+        return pa.table(self._source)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a pandas data frame (needs pandas 3 and pyarrow)."""
+        import pandas as pd
+
+        return pd.DataFrame.from_arrow(self._source)
+
+    def __reduce__(self) -> tuple[type[Table], tuple[pl.DataFrame]]:
+        # So that results can come back from other processes.
+        return Table, (self.to_polars(),)
+
+    def __repr__(self) -> str:
+        return repr(self.to_polars())
+
+    def _repr_html_(self) -> str:
+        return self.to_polars()._repr_html_()

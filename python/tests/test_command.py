@@ -1,0 +1,83 @@
+"""The command as users call it: in a process of its own."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tailrace import ResultFolder
+
+SMALL = Path(__file__).with_name("small.toml")
+EXPERIMENT = SMALL.read_text("utf-8")
+LONG = EXPERIMENT.replace("flows = 200", "flows = 10000000")
+
+
+def tailrace(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tailrace", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_finished_experiment_is_found_again(folder: ResultFolder) -> None:
+    again = tailrace("run", SMALL, "--out", folder.path, "--json")
+    assert again.returncode == 0
+    assert "8 of 8 runs were there already" in again.stderr
+    assert len(json.loads(again.stdout)["plots"]) == 10
+
+
+def test_mistakes_are_told_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(EXPERIMENT.replace('kind = "star"', 'kind = "sart"'))
+    done = tailrace("run", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {file}:4: fabric.kind: ")
+    assert 'did you mean "star"?' in done.stderr
+
+
+def test_a_wrong_plot_costs_a_warning_not_the_results(tmp_path: Path) -> None:
+    file = tmp_path / "plot.toml"
+    file.write_text(EXPERIMENT.replace('x = "workload.load"', 'x = "laod"', 1))
+    done = tailrace("run", file, "--out", tmp_path / "out", "--set", "workload.flows=20")
+    assert done.returncode == 0
+    assert 'plots were not drawn: plot.load.x: unknown axis "laod"' in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "out" / "summary.csv").exists()
+
+
+def test_a_closed_pipe_ends_the_command_quietly() -> None:
+    command = [sys.executable, "-m", "tailrace", "schemes", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def interrupted(command: list[str | Path]) -> tuple[int, str]:
+    """Exit status and standard error of a long run that gets a Ctrl-C."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=5)
+    return process.returncode, errors
+
+
+def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(LONG)
+    status, errors = interrupted([sys.executable, "-m", "tailrace", "run", file, "--out", tmp_path / "out"])
+    assert status == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+
+
+def test_ctrl_c_is_an_ordinary_interrupt_in_python(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    one_run = LONG[LONG.index("[fabric]") : LONG.index("[[scheme]]")]
+    file.write_text(one_run + '[scheme]\nname = "pias"\n')
+    code = "import sys, tailrace; tailrace.Scenario.from_file(sys.argv[1]).run()"
+    status, errors = interrupted([sys.executable, "-c", code, file])
+    assert status == -signal.SIGINT
+    assert errors.rstrip().endswith("KeyboardInterrupt")

@@ -1,0 +1,175 @@
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+
+from tailrace import ResultFolder, ScenarioError, plots
+from tailrace.plots.style import label
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+def drawn(folder: ResultFolder, **table: Any) -> Axes:
+    """The axes of a plot described by `table`."""
+    folder.experiment["plot"] = {"test": table}
+    return folder.plot("test").axes[0]
+
+
+def legend(axes: Axes) -> list[str]:
+    return axes.get_legend_handles_labels()[1]
+
+
+def line(axes: Axes, name: str) -> list[tuple[Any, Any]]:
+    (found,) = [line for line in axes.get_lines() if line.get_label() == name]
+    return list(zip(*found.get_data(), strict=True))
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> ResultFolder:
+    """A folder whose summary is easy to reckon with: A has fct = 100·load + seed, B has half of that."""
+    rows = [
+        (scheme, load, seed, size_class, fct, 0.0, "key")
+        for load in (0.8, 0.4)
+        for seed in (1.0, 3.0)
+        for scheme, factor in (("A", 1.0), ("B", 0.5))
+        for size_class, fct in (("all", factor * (100 * load + seed)), ("short", None))
+    ]
+    columns = ["scheme", "load", "seed", "class", "fct_mean_us", "timeouts", "run"]
+    pl.DataFrame(rows, columns, orient="row").write_parquet(tmp_path / "summary.parquet")
+    (tmp_path / "experiment.toml").write_text("[scaled]\nscale = 0.01\n")
+    return ResultFolder(tmp_path)
+
+
+def test_lines_show_the_mean_of_seeds_in_order_of_x(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y="fct_mean_us")
+    assert legend(axes) == ["A", "B"]
+    assert line(axes, "A") == [(0.4, 42), (0.8, 82)]
+    assert line(axes, "B") == [(0.4, 21), (0.8, 41)]
+    band = axes.collections[0].get_paths()[0].get_extents()
+    assert (band.ymin, band.ymax) == (41, 83)
+    assert axes.get_figure().get_supxlabel() == "scale 0.01; mean and range of seeds 1, 3"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Load", "Mean FCT (µs)")
+
+
+def test_curves_may_be_grouped_by_anything_swept(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y="fct_mean_us", group=["scheme", "seed"])
+    assert legend(axes) == ["A, seed 1", "B, seed 1", "A, seed 3", "B, seed 3"]
+    axes = drawn(numbers, x="scheme", y="fct_mean_us", group="load", at={"seed": 3})
+    assert line(axes, "load 0.4") == [("A", 43), ("B", 21.5)]
+    assert axes.get_figure().get_supxlabel() == "scale 0.01; seed 3"
+
+
+def test_changes_are_in_percent_of_the_same_seed(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y=["fct_mean_us", "timeouts"], relative_to="A")
+    assert line(axes, "B, Mean FCT (µs)") == [(0.4, -50), (0.8, -50)]
+    assert line(axes, "B, Retransmission timeouts") == [(0.4, 0), (0.8, 0)]
+    axes = drawn(numbers, x="load", y="fct_mean_us", relative_to="A")
+    assert axes.get_ylabel() == "Mean FCT: change from A (%)"
+
+
+def test_bars_stand_side_by_side(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, kind="bars", x="load", y="fct_mean_us")
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.8", "0.4"]
+    heights = [[bar.get_height() for bar in bars] for bars in axes.containers if len(bars) == 2]
+    assert heights == [[42, 82], [21, 41]]
+
+
+def test_a_class_without_flows_draws_empty_curves(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y="fct_mean_us", **{"class": "short"})
+    assert line(axes, "A") == []
+
+
+LOAD = {"x": "load", "y": "timeouts"}
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "pie"}, 'kind: unknown kind of plot "pie"; there are line, cdf, series, bars, workloads'),
+    ({"x": "load"}, "y: is missing, and a line plot needs it"),
+    ({"x": "load", "y": 3}, "y: must be text or a list of it"),
+    ({"x": ["load"], "y": "timeouts"}, "x: must be text"),
+    (LOAD | {"colour": "red"}, 'colour: unknown key of a line plot "colour"; there are title'),
+    (LOAD | {"y": "fct_maen_us"}, 'y: unknown column "fct_maen_us"; did you mean "fct_mean_us"?'),
+    (LOAD | {"x": "laod"}, 'x: unknown axis "laod"; did you mean "load"?'),
+    (LOAD | {"class": "shrt"}, 'class: unknown class "shrt"; did you mean "short"?'),
+    (LOAD | {"at": 3}, 'at: must be a table, such as { "workload.load" = 0.8 }'),
+    (LOAD | {"at": {"k": 3}}, 'at: unknown axis "k"; there are scheme, load, seed'),
+    (LOAD | {"at": {"load": 2}}, "at: no run has load = 2; there are 0.8, 0.4"),
+    (LOAD | {"group": []}, 'group: leaves out "scheme", in which runs differ: add it here, or choose'),
+    (LOAD | {"group": "x"}, 'group: unknown axis "x"; there are scheme, load, seed'),
+    (LOAD | {"relative_to": "C"}, 'relative_to: unknown scheme "C"; there are A, B'),
+    (LOAD | {"log": "z"}, 'log: must be a list of "x" and "y", not "z"'),
+    ({"kind": "series", "y": "a", "index": "b"}, "index: must be a whole number or a list of it"),
+    ({"kind": "workloads", "names": "web-serch"}, 'names: unknown workload "web-serch"; did you mean'),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), MISTAKES)
+def test_mistakes_are_named(numbers: ResultFolder, table: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match="^" + re.escape(f"plot.test.{message}")):
+        drawn(numbers, **table)
+
+
+def test_too_many_curves_are_refused(numbers: ResultFolder) -> None:
+    schemes = [f"S{i}" for i in range(22)]
+    numbers.summary = pl.DataFrame({"scheme": schemes, "load": 0.5, "class": "all", "timeouts": 1.0})
+    with pytest.raises(ScenarioError, match="would draw 22 curves"):
+        drawn(numbers, x="load", y="timeouts")
+
+
+def test_an_experiment_leaves_all_its_plots(folder: ResultFolder) -> None:
+    files = sorted(file.name for file in (folder.path / "plots").iterdir())
+    names = ["change", "load", "queue", "sizes", "times"]
+    assert files == [f"{name}.{ending}" for name in names for ending in ("png", "svg")]
+
+
+def test_the_same_results_give_the_same_bytes(folder: ResultFolder) -> None:
+    before = {file: file.read_bytes() for file in (folder.path / "plots").iterdir()}
+    again = plots.draw(folder.path)
+    assert {file: file.read_bytes() for file in again} == before
+    assert not any(b"<dc:date>" in content for content in before.values())
+
+
+def test_a_distribution_ends_at_the_share_that_finished(folder: ResultFolder) -> None:
+    axes = drawn(folder, kind="cdf", y="slowdown", at={"workload.load": 0.8}, **{"class": "short"})
+    curve = line(axes, "DCTCP")
+    assert curve[0][0] >= 1
+    assert curve[0][1] == 0
+    assert curve[-1][1] == 1
+    assert curve == sorted(curve)
+    assert axes.get_xscale() == "log"
+    assert axes.get_figure().get_supxlabel() == "short flows; full scale; flows of seeds 1, 2"
+
+
+def test_series_are_chosen_by_place_and_index(folder: ResultFolder) -> None:
+    chosen = {"kind": "series", "y": "queue_bytes", "at": {"workload.load": 0.4, "scheme": "PIAS"}}
+    axes = drawn(folder, **chosen, index=[0, 7], places="switch0->host0")
+    assert legend(axes) == ["queue (bytes) 0", "queue (bytes) 7"]
+    assert axes.get_ylabel() == "Queue (bytes)"
+    assert axes.get_xlabel() == "Time (ms)"
+    with pytest.raises(ScenarioError, match=r'unknown index "9"; there are 0, 1'):
+        drawn(folder, **chosen, index=9)
+    with pytest.raises(ScenarioError, match=r'unknown place "host0"; there are switch0->host0'):
+        drawn(folder, **chosen, places=["host0"])
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("fct_p99_us", "99th percentile of FCT (µs)"),
+        ("slowdown_mean", "Mean slowdown"),
+        ("retransmitted_bytes", "Retransmitted (bytes)"),
+        ("workload.load", "Load"),
+        ("scheme.PIAS.params.initial_window", "Initial window"),
+    ],
+)
+def test_columns_have_readable_names(column: str, text: str) -> None:
+    assert label(column) == text
+
+
+def test_plots_of_all_shipped_experiments_can_be_read() -> None:
+    for file in EXPERIMENTS.rglob("*.toml"):
+        experiment = tomllib.loads(file.read_text("utf-8"))
+        for name in experiment.get("plot", {}):
+            plots.read(experiment, name)

@@ -1,0 +1,129 @@
+import pickle
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tailrace import Progress, Scenario, ScenarioError
+
+
+def test_a_scenario_runs_and_gives_tables(scenario: Scenario) -> None:
+    result = scenario.run()
+    flows = result.flows.to_polars()
+    assert len(flows) == 200
+    assert flows["fct_ns"].null_count() == 0
+    assert (flows["slowdown"] >= 1).all()
+    assert result.info["scheme"] == "pias"
+    assert result.info["ended"] == "finished"
+
+
+def test_equal_scenarios_give_equal_results(scenario: Scenario) -> None:
+    first, second = scenario.run(), scenario.run()
+    assert first.info == second.info
+    assert first.flows.to_polars().equals(second.flows.to_polars())
+    assert scenario.with_(seed=2).run().info["digest"] != first.info["digest"]
+
+
+def test_the_resolved_scenario_gives_the_same_run(scenario: Scenario, tmp_path: Path) -> None:
+    result = scenario.run()
+    file = tmp_path / "scenario.toml"
+    file.write_text(result.scenario)
+    assert Scenario.from_file(file).run().info == result.info
+
+
+def test_with_changes_a_copy(scenario: Scenario) -> None:
+    busier = scenario.with_(**{"workload.load": 0.9, "scheme.params.port.queues": 4})
+    assert "load = 0.9" in busier.to_toml()
+    assert "params = { port = { queues = 4 } }" in busier.to_toml()
+    assert "load = 0.5" in scenario.to_toml()
+
+
+def test_with_means_every_table_of_a_list() -> None:
+    scenario = Scenario(workload={"rule": [{"load": 0.1}, {"load": 0.2}]})
+    assert scenario.with_(**{"workload.rule.load": 0.3}).to_toml().count("load = 0.3") == 2
+    with pytest.raises(ScenarioError, match=r"^workload\.rule\.load\.x: leads through"):
+        scenario.with_(**{"workload.rule.load.x": 1})
+
+
+def test_files_are_found_beside_the_scenario(scenario: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "own.cdf").write_text("1000 0\n2000 1\n")
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario.with_(**{"workload.sizes": {"file": "own.cdf"}}).to_toml())
+    for own in (Scenario.from_file(file), Scenario.from_file(file).with_(seed=2)):
+        assert own.run().flows.to_polars()["size_bytes"].is_between(1000, 2000).all()
+
+
+def test_errors_name_file_line_and_field(scenario: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(scenario.to_toml().replace("\nload", "\nlaod"))
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_file(file).run()
+    line = 1 + file.read_text().splitlines().index("laod = 0.5")
+    assert (caught.value.file, caught.value.line) == (file, line)
+    assert caught.value.field == "workload.laod"
+    assert str(caught.value).startswith(f"{file}:{line}: workload.laod: ")
+    assert 'did you mean "load"?' in caught.value.message
+
+
+def test_errors_of_a_scenario_built_in_code_name_the_field_only(scenario: Scenario) -> None:
+    with pytest.raises(ScenarioError, match=r"^scheme\.name: .*dctpc") as caught:
+        scenario.with_(**{"scheme.name": "dctpc"}).run()
+    assert (caught.value.file, caught.value.line) == (None, None)
+    with pytest.raises(ScenarioError, match=r"^workload\.load: must be .*, not None"):
+        Scenario(workload={"load": None})
+
+
+def test_a_missing_or_broken_file_is_an_error_of_the_scenario(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"none\.toml: cannot be read: No such file"):
+        Scenario.from_file(tmp_path / "none.toml")
+    file = tmp_path / "broken.toml"
+    file.write_text("seed = 1\nseed = = 2\n")
+    with pytest.raises(ScenarioError, match=r"broken\.toml:2: "):
+        Scenario.from_file(file).run()
+    with pytest.raises(ScenarioError, match=r"broken\.toml: .*line 2"):
+        Scenario.from_file(file).with_(seed=2)
+
+
+def test_errors_travel_between_processes() -> None:
+    error = pickle.loads(pickle.dumps(ScenarioError("is odd", "a.b", Path("c.toml"), 3)))
+    assert str(error) == "c.toml:3: a.b: is odd"
+
+
+def test_progress_is_reported(scenario: Scenario, capfd: pytest.CaptureFixture[str]) -> None:
+    heard: list[Progress] = []
+    longer = scenario.with_(**{"workload.flows": 3000})
+    longer.run(progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1].virtual_seconds > 0
+    assert heard[-1].finished_flows <= heard[-1].started_flows <= 3000
+    longer.run(progress=True)
+    assert "flows finished" in capfd.readouterr().err
+
+
+def test_an_exception_of_the_progress_function_ends_the_run(scenario: Scenario) -> None:
+    def stop(_: Progress) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        scenario.with_(**{"workload.flows": 10_000_000}).run(progress=stop)
+
+
+def test_other_threads_run_on_meanwhile(scenario: Scenario) -> None:
+    run = threading.Thread(target=scenario.with_(**{"workload.flows": 3000}).run)
+    run.start()
+    turns = 0
+    while run.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 20
+
+
+def test_tables_speak_arrow(scenario: Scenario) -> None:
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    flows = scenario.run().flows
+    for frame in (pl.DataFrame(flows), pl.from_arrow(pa.table(flows)), pl.from_pandas(flows.to_pandas())):
+        assert frame["size_bytes"].equals(flows.to_polars()["size_bytes"])
+    assert flows.to_pyarrow().schema.field("fct_ns").type == pa.float64()
+    assert isinstance(flows.to_pandas(), pd.DataFrame)

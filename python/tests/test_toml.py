@@ -1,0 +1,35 @@
+import math
+import tomllib
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailrace import ScenarioError, toml
+
+KEYS = st.text(st.characters(exclude_categories=["Cs"]))
+LEAVES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | KEYS
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=20)
+
+
+@given(st.dictionaries(KEYS, VALUES))
+def test_what_is_written_is_read(table: dict[str, Any]) -> None:
+    assert tomllib.loads(toml.dumps(table)) == table
+
+
+def test_sections_come_after_plain_fields() -> None:
+    table = {"fabric": {"kind": "star", "hosts": 4}, "seed": 1}
+    assert toml.dumps(table) == 'seed = 1\n\n[fabric]\nkind = "star"\nhosts = 4\n'
+
+
+def test_numbers_and_paths_of_other_libraries_are_taken() -> None:
+    np = pytest.importorskip("numpy")
+    written = toml.dumps({"a": np.float64(0.5), "b": np.int32(3), "c": PurePosixPath("x/y"), "d": math.inf})
+    assert tomllib.loads(written) == {"a": 0.5, "b": 3, "c": "x/y", "d": math.inf}
+
+
+def test_what_toml_cannot_say_is_refused_by_name() -> None:
+    with pytest.raises(ScenarioError, match=r"^a\.b\[1\]\.c: must be .*, not <object"):
+        toml.dumps({"a": {"b": [1, {"c": object()}]}})
