@@ -20,6 +20,7 @@ test: lint .venv/built
 	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace
 	$(BIN)/pytest
 	$(BIN)/tailrace check experiments/smoke/*.toml
+	$(BIN)/tailrace bench --instructions benches/instructions.json
 ifneq ($(wildcard crates/*/benches),)
 	cargo bench --locked --no-run --bench '*'
 endif

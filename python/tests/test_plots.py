@@ -8,7 +8,9 @@ import pytest
 from matplotlib.axes import Axes
 
 from tailrace import ResultFolder, ScenarioError, plots
+from tailrace.plots.plot import RunPlot
 from tailrace.plots.style import label
+from tailrace.plots.summary import SummaryPlot
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -168,8 +170,15 @@ def test_columns_have_readable_names(column: str, text: str) -> None:
     assert label(column) == text
 
 
-def test_plots_of_all_shipped_experiments_can_be_read() -> None:
-    for file in EXPERIMENTS.rglob("*.toml"):
-        experiment = tomllib.loads(file.read_text("utf-8"))
-        for name in experiment.get("plot", {}):
-            plots.read(experiment, name)
+@pytest.mark.parametrize("file", sorted(EXPERIMENTS.rglob("*.toml")), ids=lambda file: file.stem)
+def test_plots_of_shipped_experiments_draw_what_there_is(file: Path, folder: ResultFolder) -> None:
+    experiment = tomllib.loads(file.read_text("utf-8"))
+    sweep = experiment.get("sweep", {})
+    axes = {"scheme", *sweep, *(field for group in sweep.get("together", []) for field in group)}
+    for name in experiment.get("plot", {}):
+        plot = plots.read(experiment, name)
+        if isinstance(plot, RunPlot):
+            assert {*plot.group, *plot.at} <= axes
+        if isinstance(plot, SummaryPlot):
+            assert plot.x in axes
+            assert {*plot.y} <= {*folder.summary.columns}

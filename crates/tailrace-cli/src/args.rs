@@ -162,6 +162,9 @@ pub struct Bench {
     /// Measure how time and memory grow with hosts and flows instead
     #[arg(long)]
     pub growth: bool,
+    /// Compare the instructions per packet-hop with those recorded in a file; more than 5 % off fails
+    #[arg(long, value_name = "FILE")]
+    pub instructions: Option<PathBuf>,
     /// Flows of the full-stack run
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub flows: u32,

@@ -1,8 +1,10 @@
 //! Instructions and cycles per packet-hop: what a noisy machine cannot blur.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use tailrace_experiment::Error;
 
 use super::own_command;
 
@@ -22,6 +24,40 @@ pub fn per_packet_hop() -> Result<Counted, String> {
     let command: Vec<String> = command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     with_perf(&command)
         .or_else(|perf| with_valgrind(&command).map_err(|valgrind| format!("{perf}; {valgrind}")))
+}
+
+/// How far the count may move before the change must say why.
+const TOLERANCE: f64 = 0.05;
+
+/// Compares the count with the one in a file; exit status 1 if it has moved. Where nothing can count, that
+/// is said and nothing is compared.
+pub fn check(file: &Path) -> Result<i32, Error> {
+    let text = std::fs::read_to_string(file).map_err(|e| Error::storage(file, e))?;
+    let document: Value =
+        serde_json::from_str(&text).map_err(|e| Error::storage(file, std::io::Error::other(e)))?;
+    let recorded = document["instructions_per_packet_hop"]
+        .as_f64()
+        .ok_or_else(|| Error::storage(file, std::io::Error::other("no instructions_per_packet_hop in it")))?;
+    let counted = match per_packet_hop() {
+        Ok(counted) => counted,
+        Err(reason) => {
+            println!("instructions per packet-hop not compared: {reason}");
+            return Ok(0);
+        }
+    };
+    let change = counted.instructions / recorded - 1.0;
+    let holds = change.abs() <= TOLERANCE;
+    println!(
+        "{} instructions per packet-hop: {:.1} ({}), recorded {recorded:.1}, {:+.1} %",
+        if holds { "✓" } else { "✗" },
+        counted.instructions,
+        counted.tool,
+        change * 100.0
+    );
+    if !holds {
+        println!("  more than 5 %: find out why; if it is meant, record it in {}", file.display());
+    }
+    Ok(i32::from(!holds))
 }
 
 fn with_perf(command: &[String]) -> Result<Counted, String> {

@@ -31,6 +31,9 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         println!("{}", part.run(options.flows)?.json());
         return Ok(0);
     }
+    if let Some(recorded) = &options.instructions {
+        return instructions::check(recorded);
+    }
     let report = match (options.schemes, options.growth) {
         (true, _) => schemes::compare(options)?,
         (_, true) => growth::measure()?,
@@ -108,7 +111,10 @@ fn own_command() -> Option<Vec<std::ffi::OsString>> {
     let args: Vec<_> = std::env::args_os().collect();
     let at = args.iter().position(|arg| arg == "bench")?;
     let mut command: Vec<_> = args[..at].to_vec();
-    // A process knows its program's path better than its first argument says.
-    command[0] = std::env::current_exe().ok()?.into();
+    // A name without a path was looked up; a path is kept, for a virtual environment's Python is a link
+    // that must be called by that name.
+    if !command[0].to_string_lossy().contains('/') {
+        command[0] = std::env::current_exe().ok()?.into();
+    }
     Some(command)
 }

@@ -1,1 +1,106 @@
-//! Later.
+//! Packet memory: tail drop counted by hand, and shared memory with dynamic thresholds.
+
+use proptest::prelude::*;
+use tailrace_core::{Bytes, MTU_BYTES, Time};
+use tailrace_packet::Watch;
+use tailrace_scenario::FlowSpec;
+use tailrace_scenario::fabric::{Buffer, PortId};
+
+use crate::setup::{MSS, Setup, fabric, flow};
+
+const PACKET: u64 = MTU_BYTES as u64;
+/// All of a flow leaves at once, and losses are not repaired within the test.
+const BURST: &str = "window = 1000";
+
+/// A star whose network cards hold everything, because only the switch is of interest.
+fn star(hosts: u16, buffer: Buffer) -> tailrace_scenario::fabric::Fabric {
+    let mut fabric =
+        fabric(&format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"10Gbps\"\nhost_delay = \"1us\""));
+    fabric.buffer = buffer;
+    fabric
+}
+
+/// Flows of `packets` full packets from each of `senders` to host 0, at the same time.
+fn bursts(senders: std::ops::Range<u16>, packets: u64) -> Vec<FlowSpec> {
+    senders.map(|src| flow(src, 0, packets * MSS, Time::ZERO)).collect()
+}
+
+fn dropped(setup: &Setup) -> u64 {
+    // The switch has sent all it kept, and no retransmission timer has expired.
+    Setup { horizon: Some(Time::from_us(900)), ..setup.clone() }.run("fifo", BURST).ledger.dropped().packets
+}
+
+#[test]
+fn tail_drop_is_exact() {
+    // Three bursts of 100 packets meet at one port: 300 come in while 100 leave, 200 want to wait. The
+    // network cards send at once what they are given, so their own queue of up to 99 must fit as well.
+    for (buffer, lost) in [(99, 101), (100, 100), (150, 50), (199, 1), (200, 0)] {
+        let setup = Setup::new(star(4, Buffer::PerPort(Bytes::new(buffer * PACKET))), bursts(1..4, 100));
+        assert_eq!(dropped(&setup), lost, "buffer of {buffer} packets");
+    }
+}
+
+/// The longest queue at each switch port while bursts meet, in packets.
+fn longest_queues(alpha_percent: u32, total: u64, flows: Vec<FlowSpec>, ports: &[PortId]) -> Vec<u64> {
+    let buffer = Buffer::Shared { total: Bytes::new(total * PACKET), alpha_percent };
+    let mut setup = Setup::new(star(9, buffer), flows);
+    setup.watch = Watch { ports: ports.to_vec(), every: Some(Time::from_ns(600)), hosts: Vec::new() };
+    setup.horizon = Some(Time::from_us(900));
+    let rows = setup.run("fifo", BURST).series;
+    let longest = |port: PortId| {
+        let place = tailrace_packet::Place::Port(port);
+        let of_port = rows.iter().filter(|(at, row)| *at == place && row.metric == "port_packets");
+        of_port.map(|(_, row)| row.value as u64).max().unwrap_or(0)
+    };
+    ports.iter().map(|&port| longest(port)).collect()
+}
+
+#[test]
+fn one_port_may_take_alpha_over_one_plus_alpha() {
+    // A lone queue q grows until q = α·(B − q) (Choudhury and Hahne 1998, §III).
+    let port = star(9, Buffer::PerPort(Bytes::MAX)).port_to[0];
+    for (alpha_percent, share) in [(100, 60), (50, 40), (200, 80)] {
+        let longest = longest_queues(alpha_percent, 120, bursts(1..5, 100), &[port])[0];
+        assert!(longest.abs_diff(share) <= 1, "α = {alpha_percent} %: {longest} packets, expected {share}");
+    }
+}
+
+#[test]
+fn two_ports_share_alike() {
+    // With α = 1 two queues take a third of the memory each: q = B − 2q.
+    let fabric = star(9, Buffer::PerPort(Bytes::MAX));
+    let (a, b) = (fabric.port_to[0], fabric.port_to[8]);
+    let to = |dst: u16, src: u16| flow(src, dst, 100 * MSS, Time::ZERO);
+    let flows = [1, 2, 3].map(|src| to(0, src)).into_iter().chain([4, 5, 6].map(|src| to(8, src)));
+    for longest in longest_queues(100, 120, flows.collect(), &[a, b]) {
+        assert!(longest.abs_diff(40) <= 2, "{longest} packets, expected 40");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Whatever arrives, the ports of a switch never hold more than its memory.
+    #[test]
+    fn shared_memory_is_never_exceeded(
+        alpha_percent in 10u32..1000,
+        total in 3u64..60,
+        flows in prop::collection::vec((0u16..9, 0u16..9, 1u64..60, 0u64..60), 1..30),
+    ) {
+        let buffer = Buffer::Shared { total: Bytes::new(total * PACKET), alpha_percent };
+        let fabric = star(9, buffer);
+        let flows = flows.into_iter().filter(|(src, dst, ..)| src != dst);
+        let flows = flows.map(|(src, dst, packets, us)| flow(src, dst, packets * MSS, Time::from_us(us)));
+        let mut setup = Setup::new(fabric, flows.collect());
+        let ports = setup.fabric.port_to.clone();
+        setup.watch = Watch { ports, every: Some(Time::from_ns(900)), hosts: Vec::new() };
+        setup.horizon = Some(Time::from_us(400));
+        let series = setup.run("fifo", BURST).series;
+        let mut held: std::collections::BTreeMap<Time, u64> = std::collections::BTreeMap::new();
+        for (_, row) in series.iter().filter(|(_, row)| row.metric == "port_bytes") {
+            *held.entry(row.at).or_default() += row.value as u64;
+        }
+        for (at, bytes) in held {
+            prop_assert!(bytes <= total * PACKET, "{bytes} bytes at {at}");
+        }
+    }
+}

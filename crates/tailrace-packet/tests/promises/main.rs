@@ -4,7 +4,6 @@
 mod balancing;
 mod buffers;
 mod conservation;
-mod explore;
 mod lone_flow;
 mod md1;
 mod setup;
