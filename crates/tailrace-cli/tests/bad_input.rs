@@ -1,4 +1,5 @@
 //! Bad input gets one clear message and exit status 2; failures get 1; earlier results stay whole.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! The commands as a user calls them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::process::{Command, Output};

@@ -114,6 +114,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
 }
 
 /// A column as floats, whatever numeric type it has; exact for whole numbers up to 2⁵³.
+#[expect(clippy::cast_lossless, reason = "one macro serves types that fit and types that do not")]
 fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<Vec<Option<f64>>>, ScenarioError> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let wrong =

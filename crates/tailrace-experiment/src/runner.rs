@@ -29,7 +29,7 @@ pub trait Observer {
 /// What a worker tells the main thread.
 enum Message {
     Progress(usize, Progress),
-    Done(usize, Result<Finished, Error>),
+    Done(usize, Box<Result<Finished, Error>>),
 }
 
 /// How often the observer is asked whether to stop.
@@ -69,7 +69,7 @@ pub fn run_all(
             let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
             let done = one(planned, &store, options, &link);
             let failed = done.is_err();
-            if sender.send(Message::Done(index, done)).is_err() || failed {
+            if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
                 return;
             }
         }
@@ -131,16 +131,18 @@ fn collect(
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Message::Progress(index, progress)) => observer.progress(index, &progress),
-            Ok(Message::Done(index, Ok(run))) => {
-                observer.finished(index, run.resumed);
-                finished.push((index, run));
-            }
-            Ok(Message::Done(_, Err(error))) => {
-                stop.store(true, Ordering::Relaxed);
-                if failure.is_none() || matches!(failure, Some(Error::Interrupted)) {
-                    failure = Some(error);
+            Ok(Message::Done(index, done)) => match *done {
+                Ok(run) => {
+                    observer.finished(index, run.resumed);
+                    finished.push((index, run));
                 }
-            }
+                Err(error) => {
+                    stop.store(true, Ordering::Relaxed);
+                    if failure.is_none() || matches!(failure, Some(Error::Interrupted)) {
+                        failure = Some(error);
+                    }
+                }
+            },
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

@@ -1,5 +1,6 @@
 //! What every registered scheme must do, under random operations. A new scheme is tested by being
 //! registered.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use serde::de::DeserializeOwned;
 use tailrace_core::random::Stream;
