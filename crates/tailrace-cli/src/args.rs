@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 /// Measure, simulate and deploy datacenter flow scheduling.
 #[derive(Parser)]
-#[command(name = "tailrace", version, about, max_term_width = 100)]
+#[command(name = "tailrace", version, max_term_width = 100)]
 #[command(after_help = "Examples:
   tailrace run experiments/demo.toml             first table and plot
   tailrace run FILE --set workload.load=0.7      another load

@@ -15,8 +15,8 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
         shortfalls += check_one(experiment, options, host)?;
     }
     match shortfalls {
-        0 => println!("all {} experiments hold", experiments.len()),
-        n => println!("{n} shortfalls"),
+        0 => println!("everything holds ({} files)", experiments.len()),
+        n => println!("shortfalls: {n}"),
     }
     Ok(i32::from(shortfalls > 0))
 }

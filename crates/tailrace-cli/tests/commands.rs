@@ -76,7 +76,8 @@ fn check_exits_zero_only_if_all_holds() {
     fs::write(dir.path().join("y.toml"), SWEEP.replace("max = 0", "min = 1")).unwrap();
     let text = stdout(&tailrace(dir.path(), &["check", "x.toml"]));
     assert!(
-        text.contains("4 runs made twice, equal digests") && text.contains("holds: every flow finishes"),
+        text.contains("all runs (4) made twice, equal digests")
+            && text.contains("holds: every flow finishes"),
         "{text}"
     );
     let output = tailrace(dir.path(), &["check", "x.toml", "y.toml"]);

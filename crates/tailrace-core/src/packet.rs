@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-/// Bytes of TCP/IP header on every packet (schemes.md §1.1: MSS 1460, wire packet 1500).
+/// Bytes of TCP/IP header on every packet (MSS 1460, wire packet 1500, as in the PIAS authors' ns-2 scripts).
 pub const HEADER_BYTES: u16 = 40;
 /// Bytes of a pure acknowledgement on the wire.
 pub const ACK_BYTES: u16 = 40;

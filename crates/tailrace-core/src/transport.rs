@@ -1,4 +1,4 @@
-//! Parameters of the reliable transport that every window scheme runs on (schemes.md §1.3).
+//! Parameters of the reliable transport that every window scheme runs on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

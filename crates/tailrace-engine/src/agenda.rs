@@ -1,4 +1,4 @@
-//! The agenda: a three-level calendar of intrusive lists.
+//! The agenda: a calendar of several levels of intrusive lists.
 //!
 //! Level 0 holds the near future in buckets of a few nanoseconds, so that a bucket rarely holds more than
 //! one or two wake-ups; the levels above hold what lies further ahead (retransmission timers, control
@@ -9,7 +9,10 @@
 pub type Entity = u32;
 
 const NONE: u32 = u32::MAX;
-const LEVELS: usize = 3;
+/// Enough for all of 64 bits, whatever the width of the first level's buckets.
+const LEVELS: usize = 6;
+/// Logarithm of the number of buckets of the levels above the first.
+const FAR_BITS: u32 = 12;
 /// Level of an entity that has no wake-up pending.
 const IDLE: u32 = LEVELS as u32;
 
@@ -33,20 +36,16 @@ impl Agenda {
     pub fn new(entities: usize, span_ps: u64) -> Self {
         let buckets = (entities * 16).next_power_of_two().clamp(1 << 10, 1 << 17);
         let width = (span_ps / buckets as u64).max(1).next_power_of_two().trailing_zeros();
-        let near = Level::new(width, buckets.trailing_zeros());
-        let middle = Level::new(near.shift + near.bits, 12);
-        let far = Level::new(middle.shift + middle.bits, 12);
+        let near = buckets.trailing_zeros();
+        let level = |number: usize| match number {
+            0 => Level::new(width, near),
+            n => Level::new((width + near + (n as u32 - 1) * FAR_BITS).min(63), FAR_BITS),
+        };
         Agenda {
             nodes: vec![Node { at: u64::MAX, next: NONE, level: IDLE }; entities],
-            levels: [near, middle, far],
+            levels: std::array::from_fn(level),
             len: 0,
         }
-    }
-
-    /// The latest time that a wake-up may have, counted from the start of the run.
-    pub fn horizon_ps(&self) -> u64 {
-        let far = &self.levels[LEVELS - 1];
-        1u64.checked_shl(far.shift + far.bits).map_or(u64::MAX, |h| h - 1)
     }
 
     /// Sees to it that `entity` is woken at `at_ps` or earlier: a later request than the pending one is
@@ -103,7 +102,7 @@ impl Agenda {
                 return;
             }
         }
-        panic!("wake-up of entity {entity} at {at} ps lies beyond the horizon {} ps", self.horizon_ps());
+        panic!("no level takes the wake-up of entity {entity} at {at} ps");
     }
 
     /// Takes the least (time, entity) out of a bucket of level 0.
@@ -162,13 +161,7 @@ impl Agenda {
     fn advance(&mut self) {
         // What level 0 still holds was put there less than a rotation ahead: it belongs to the very next.
         let near_waits = self.levels[0].occupied_from(0).is_some();
-        let middle = &mut self.levels[1];
-        let next = middle.cursor + 1;
-        let target = if near_waits { Some(next) } else { middle.occupied_from(next) };
-        match target.filter(|&bucket| bucket < 1 << middle.bits) {
-            Some(bucket) => middle.cursor = bucket,
-            None => self.advance_middle(near_waits),
-        }
+        self.turn(1, near_waits);
         let rotation = self.levels[1].slot();
         let near = &mut self.levels[0];
         near.base = rotation << near.bits;
@@ -176,20 +169,26 @@ impl Agenda {
         self.hand_down(1);
     }
 
-    /// The rotation of level 1 is over: starts the next one that holds anything.
-    fn advance_middle(&mut self, near_waits: bool) {
-        let far = &mut self.levels[2];
-        let next = far.cursor + 1;
-        far.cursor = if near_waits { next } else { far.occupied_from(next).unwrap_or(next) };
-        assert!(far.cursor < 1 << far.bits, "the agenda ran past its horizon");
-        let rotation = far.slot();
-        let middle = &mut self.levels[1];
-        middle.base = rotation << middle.bits;
-        middle.cursor = 0;
-        self.hand_down(2);
+    /// Moves `level` on to its next bucket that holds anything, or to the very next if level 0 waits. At
+    /// the end of its rotation it takes over what the level above kept for the one after.
+    fn turn(&mut self, level: usize, near_waits: bool) {
+        let this = &mut self.levels[level];
+        let next = this.cursor + 1;
+        let target = if near_waits { Some(next) } else { this.occupied_from(next) };
+        if let Some(bucket) = target.filter(|&bucket| bucket < 1 << this.bits) {
+            this.cursor = bucket;
+            return;
+        }
+        assert!(level + 1 < LEVELS, "the agenda ran past the end of time");
+        self.turn(level + 1, near_waits);
+        let rotation = self.levels[level + 1].slot();
+        let this = &mut self.levels[level];
+        this.base = rotation << this.bits;
+        this.cursor = 0;
+        self.hand_down(level + 1);
         if self.levels[0].occupied_from(0).is_none() {
-            let middle = &mut self.levels[1];
-            middle.cursor = middle.occupied_from(0).unwrap_or(0);
+            let this = &mut self.levels[level];
+            this.cursor = this.occupied_from(0).unwrap_or(0);
         }
     }
 
@@ -316,7 +315,14 @@ mod tests {
 
     /// Distances that hit every level: the same bucket, near, next rotations, far.
     fn distance() -> impl Strategy<Value = u64> {
-        prop_oneof![0u64..4, 0u64..50_000, 0u64..40_000_000, 0u64..2_000_000_000, 0u64..3_000_000_000_000]
+        prop_oneof![
+            0u64..4,
+            0u64..50_000,
+            0u64..40_000_000,
+            0u64..2_000_000_000,
+            0u64..3_000_000_000_000,
+            0u64..1 << 57
+        ]
     }
 
     proptest! {
@@ -345,13 +351,5 @@ mod tests {
     #[test]
     fn nodes_are_sixteen_bytes() {
         assert_eq!(size_of::<Node>(), 16);
-    }
-
-    #[test]
-    #[should_panic(expected = "beyond the horizon")]
-    fn beyond_the_horizon_is_a_contradiction() {
-        let mut agenda = Agenda::new(2, 1_000);
-        let beyond = agenda.horizon_ps() + 1;
-        agenda.wake(0, beyond);
     }
 }

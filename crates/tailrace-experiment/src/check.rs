@@ -78,7 +78,7 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
         }
     }
     if lines.is_empty() {
-        let text = format!("holds: {} runs made twice, equal digests and statistics", first.runs.len());
+        let text = format!("holds: all runs ({}) made twice, equal digests and statistics", first.runs.len());
         lines.push(Line { shortfall: false, text });
     }
     lines

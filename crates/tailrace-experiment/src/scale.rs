@@ -87,11 +87,11 @@ impl Rule {
         let factor = x.powf(self.power.unwrap_or(1.0));
         match value {
             Value::Integer(n) => {
-                let least = self.min.as_ref().and_then(Value::as_integer).unwrap_or(1);
+                let least = self.least().map_or(1, |min| min.ceil() as i64);
                 Ok(Value::Integer(((*n as f64 * factor).round() as i64).max(least.min(*n))))
             }
             Value::Float(f) => {
-                let least = self.min.as_ref().and_then(Value::as_float).unwrap_or(0.0);
+                let least = self.least().unwrap_or(0.0);
                 Ok(Value::Float((f * factor).max(least.min(*f))))
             }
             Value::String(text) => self.scale_text(text, factor),
@@ -100,6 +100,12 @@ impl Rule {
             }
             _ => Err("only numbers, times, sizes and lists of them can be scaled".into()),
         }
+    }
+
+    /// The smallest value of a number.
+    fn least(&self) -> Option<f64> {
+        let min = self.min.as_ref()?;
+        min.as_float().or_else(|| min.as_integer().map(|n| n as f64))
     }
 
     /// A time or a size in text.

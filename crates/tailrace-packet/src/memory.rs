@@ -44,6 +44,9 @@ impl Shared {
         ports: &mut [Port<P, H>],
     ) -> Bytes {
         let range = self.sharers[port as usize].clone();
+        if range.is_empty() {
+            return Bytes::new(self.total);
+        }
         let mut used = 0;
         for other in &mut ports[range.start as usize..range.end as usize] {
             if other.is_backlogged() {
@@ -58,13 +61,12 @@ impl Shared {
     }
 }
 
-/// The ports of a switch are numbered consecutively; a network card shares with nobody.
+/// The ports of a switch are numbered consecutively; a network card shares with nobody: an empty range.
 fn sharers(fabric: &Fabric) -> Vec<std::ops::Range<PortId>> {
     let mut ranges = Vec::with_capacity(fabric.ports.len());
-    for (number, spec) in fabric.ports.iter().enumerate() {
-        let number = number as PortId;
+    for spec in &fabric.ports {
         let range = match spec.from {
-            Node::Host(_) => number..number + 1,
+            Node::Host(_) => 0..0,
             Node::Switch(_) => {
                 let first = fabric.ports.iter().position(|other| other.from == spec.from).unwrap_or(0);
                 let count = fabric.ports.iter().filter(|other| other.from == spec.from).count();

@@ -1,4 +1,4 @@
-//! ECN marking: a step at a threshold on the instantaneous queue (schemes.md §2.1, DCTCP §3.1).
+//! ECN marking: a step at a threshold on the instantaneous queue (DCTCP, SIGCOMM 2010, §3.1).
 
 use std::borrow::Cow;
 use std::fmt;

@@ -14,7 +14,7 @@ pub struct RttEstimate {
     fixed: bool,
 }
 
-/// The timeout never exceeds 60 s (RFC 6298, 2.5), nor a thousand times its minimum.
+/// The timeout doubles at most so often: to about a thousand times what it was.
 const BACKOFF_MAX: u32 = 10;
 
 impl RttEstimate {

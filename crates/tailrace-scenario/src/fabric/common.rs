@@ -10,7 +10,7 @@ use crate::error::ScenarioError;
 
 /// A port's memory where none is given: 240 packets of 1500 bytes (PIAS).
 const DEFAULT_BUFFER: Bytes = Bytes::new(360_000);
-/// A pause that ends a flowlet where none is given (schemes.md §5, for 10 Gbps).
+/// A pause that ends a flowlet where none is given (LetFlow, for 10 Gbps).
 const DEFAULT_FLOWLET_GAP: Time = Time::from_us(500);
 
 /// The fields of `[fabric]` that all kinds have, as they are written.

@@ -1,4 +1,4 @@
-//! Fabrics of published experiments (schemes.md §1.4), and what `tailrace fabrics` lists.
+//! Fabrics of published experiments, and what `tailrace fabrics` lists.
 
 use toml::Table;
 
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn round_trips_are_as_published() {
         let rtt = |name| preset(name).build().base_rtt();
-        // schemes.md §13 item 18: 43.8 µs one way, 40.88 µs for the ACK; published as 85.2 µs.
+        // By hand: 43.8 µs one way, 40.88 µs for the ACK; published as 85.2 µs.
         assert_eq!(rtt("spine144"), Time::from_ps(84_680_000));
         assert_eq!(rtt("rack16"), Time::from_us(100));
         assert_eq!(rtt("tree5x4"), Time::from_ms(1));

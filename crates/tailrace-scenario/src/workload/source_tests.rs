@@ -43,7 +43,7 @@ fn flows_come_in_order_and_number() {
 
 #[test]
 fn all_to_all_offers_the_rate_of_the_papers() {
-    // λ = load · C / (8 · E[size] · 1500/1460) for each host (schemes.md §1.5).
+    // λ = load · C / (8 · E[size] · 1500/1460) for each host.
     let plan = plan("sizes = \"web-search\"\nload = 0.6\nflows = 1");
     let expected = 16.0 * 0.6 * 10e9 / (8.0 * 1_665_830.8 * 1500.0 / 1460.0);
     assert!((plan.flows_per_sec(0) / expected - 1.0).abs() < 1e-9);
@@ -80,7 +80,7 @@ fn offered_loads_are_the_expected_ones() {
 
 #[test]
 fn filtered_halves_make_up_the_whole() {
-    // AWAFS, heterogeneous traffic (schemes.md §7.3, A5.31): web search upwards, data mining downwards, each alone at full load in both directions.
+    // AWAFS, heterogeneous traffic (§5.6): web search upwards, data mining downwards, each alone at full load in both directions.
     let both = plan(
         r#"load = 0.8
         flows = 1
@@ -98,7 +98,7 @@ fn filtered_halves_make_up_the_whole() {
 
 #[test]
 fn shares_of_flows_share_the_load() {
-    // AWAFS, micro benchmark (schemes.md §7.3, A5.3): hosts 1 and 3 send 1 MB, host 2 sends 10 KB, all to host 0; 80 % of flows are short.
+    // AWAFS, micro benchmark (§5.3): hosts 1 and 3 send 1 MB, host 2 sends 10 KB, all to host 0; 80 % of flows are short.
     let micro = "load = 0.9
         flows = 200_000
         pattern = \"pairs\"

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_the_micro_benchmark() {
-        // schemes.md §13, item 16: {10 KB × 80, 1000 KB × 20}.
+        // AWAFS §5.3: {10 KB × 80, 1000 KB × 20}.
         let mut sizes = vec![(300, 10_000); 80];
         sizes.extend(vec![(300, 1_000_000); 20]);
         assert_eq!(after(&sizes, 0.1), Bytes::new(10_000));

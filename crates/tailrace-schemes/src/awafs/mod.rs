@@ -18,7 +18,9 @@ pub use shim::Shim;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Facts, FlowInfo, Header, Knowledge, ParamError, PortFacts, Scheme, Time};
+use tailrace_core::{
+    Bytes, Facts, FlowInfo, HEADER_BYTES, Header, Knowledge, ParamError, PortFacts, Scheme, Time,
+};
 use tailrace_queues::{MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
@@ -154,7 +156,8 @@ impl Scheme for Awafs {
     }
     fn port(&self, _: &PortFacts) -> AwafsPort {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
-        AwafsPort::new(MultiQueue::new(&self.params.port), estimator, self.params.deduplicate)
+        let overhead = HEADER_BYTES + self.data_overhead();
+        AwafsPort::new(MultiQueue::new(&self.params.port), estimator, self.params.deduplicate, overhead)
     }
 }
 

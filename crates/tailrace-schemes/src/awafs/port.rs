@@ -13,14 +13,21 @@ pub struct AwafsPort {
     queues: MultiQueue<Shim>,
     estimator: Option<Estimator>,
     deduplicate: bool,
+    /// Bytes of a data packet beside its payload.
+    overhead: u16,
     /// The flows that completed last, as a ring.
     recent: [FlowId; REMEMBERED],
     oldest: usize,
 }
 
 impl AwafsPort {
-    pub(super) fn new(queues: MultiQueue<Shim>, estimator: Option<Estimator>, deduplicate: bool) -> Self {
-        AwafsPort { queues, estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
+    pub(super) fn new(
+        queues: MultiQueue<Shim>,
+        estimator: Option<Estimator>,
+        deduplicate: bool,
+        overhead: u16,
+    ) -> Self {
+        AwafsPort { queues, estimator, deduplicate, overhead, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
     }
 
     /// Reads the packet's shim and sets its priority here. The notice counts on arrival, even if the
@@ -44,7 +51,7 @@ impl AwafsPort {
         }
         self.recent[self.oldest] = packet.flow;
         self.oldest = (self.oldest + 1) % REMEMBERED;
-        let payload = u64::from(packet.bytes - tailrace_core::HEADER_BYTES);
+        let payload = u64::from(packet.bytes.saturating_sub(self.overhead));
         if let Some(estimator) = &mut self.estimator {
             estimator.record(now, Bytes::new(packet.header.before + payload));
         }

