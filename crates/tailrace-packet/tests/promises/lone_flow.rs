@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::{FctEnd, LossDetection, TransportParams};
-use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, Time};
-use tailrace_scenario::fabric::{Buffer, Fabric, FabricParams, LoadBalancing, Node};
+use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, PortPlace, Time};
+use tailrace_scenario::fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_schemes::NAMES;
 
 use crate::setup::{ENDLESS, MSS, Setup, any_balancing, any_kind, fabric, flow, preset};
@@ -46,19 +46,19 @@ fn busy_window(fabric: &Fabric, mss: u16) -> u64 {
     fabric.farthest_rtt(mss + HEADER_BYTES).as_ps().div_ceil(fastest)
 }
 
-/// Where the closed form says that it is exact: all packets take one path, or equal-cost links take turns
-/// and are no slower than the hosts'.
+/// Where the closed form says that it is exact: all packets take one path, or the links over which they may be
+/// spread are no slower than the hosts' and take turns, or are changed for pauses only that a lone flow has not.
 fn is_exact(fabric: &Fabric, mss: u16) -> bool {
-    let inside =
-        || fabric.ports.iter().filter(|p| matches!((p.from, p.to), (Node::Switch(_), Node::Switch(_))));
-    let packet = |rate| LinkRate::new(rate).time_for(mss + HEADER_BYTES);
+    let mut inside = fabric.ports.iter().filter(|port| port.place() == PortPlace::SwitchToSwitch);
+    let keeps_up = inside.all(|port| port.rate >= fabric.host_rate());
     match fabric.load_balancing {
         _ if fabric.routes.iter().all(|hops| hops.count <= 1) => true,
         LoadBalancing::Ecmp => true,
-        LoadBalancing::SprayRoundRobin => inside().all(|port| port.rate >= fabric.host_rate()),
+        LoadBalancing::SprayRoundRobin => keeps_up,
         LoadBalancing::SprayRandom => false,
-        // The packets of a lone flow are no farther apart than the slowest link spaces them.
-        LoadBalancing::Flowlet { gap } => fabric.ports.iter().all(|port| packet(port.rate) <= gap),
+        LoadBalancing::Flowlet { gap } => {
+            keeps_up && LinkRate::new(fabric.host_rate()).time_for(mss + HEADER_BYTES) <= gap
+        }
     }
 }
 
@@ -173,6 +173,24 @@ fn delayed_acknowledgements_do_not_beat_the_closed_form() {
     let setup = setup(&fabric(fields), transport, 2, MSS + 1);
     let (measured, ideal) = (measured(&setup, "fifo", ""), ideal(&setup));
     assert!(ideal[1] <= measured[1], "{measured:?} < {ideal:?}");
+}
+
+#[test]
+fn flowlets_over_slow_links_do_not_beat_the_closed_form() {
+    // A flow that pauses uses several of the slow links at once.
+    let fields = r#"kind = "leaf-spine"
+        leaves = 2
+        spines = 4
+        hosts_per_leaf = 1
+        host_rate = "10Gbps"
+        spine_rate = "1Gbps"
+        delay = "1us"
+        load_balancing = "flowlet"
+        flowlet_gap = "12us""#;
+    let transport = TransportParams { initial_window: 2, ..patient(MSS as u16) };
+    let setup = setup(&fabric(fields), transport, 1, 100_000);
+    let (measured, ideal) = (measured(&setup, "tcp", ""), ideal(&setup));
+    assert!(ideal[0] <= measured[0], "{measured:?} < {ideal:?}");
 }
 
 #[test]

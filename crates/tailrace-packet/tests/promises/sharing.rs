@@ -15,7 +15,7 @@ const THRESHOLD: f64 = 65.0;
 const WARM_UP: Time = Time::from_ms(200);
 
 /// As many senders as receivers, 10 Gbps everywhere, a base round trip of 85 µs.
-pub fn dumbbell(senders: u16) -> Fabric {
+fn dumbbell(senders: u16) -> Fabric {
     fabric(&format!(
         r#"kind = "dumbbell"
         left = {senders}
@@ -55,7 +55,10 @@ fn sent_in_a_second(senders: u16) -> (Vec<u64>, u64) {
 
 #[test]
 fn long_flows_share_alike_and_keep_the_link_busy() {
-    for senders in [2, 4, 8] {
+    // Where the cut of the flow that hears of marks first does not drain what all have added, as with many
+    // small windows, that flow is soon marked again and cut twice. Chance decides whom this hits: ns-3's
+    // shares of a second stray by up to 4 % with four flows and 7 % with eight.
+    for (senders, tolerance) in [(2, 0.02), (4, 0.05), (8, 0.08)] {
         let (shares, total) = sent_in_a_second(senders);
         let capacity = PACKETS_PER_SECOND * f64::from(MTU_BYTES);
         assert!(total as f64 > 0.999 * capacity, "{senders} flows send {total} of {capacity} bytes");
@@ -65,7 +68,7 @@ fn long_flows_share_alike_and_keep_the_link_busy() {
         let fair = capacity / f64::from(senders);
         for share in &shares {
             assert!(
-                (*share as f64 / fair - 1.0).abs() < 0.02,
+                (*share as f64 / fair - 1.0).abs() < tolerance,
                 "{senders} flows send {shares:?}, fair is {fair}"
             );
         }
@@ -117,19 +120,13 @@ fn the_queue_swings_as_the_sawtooth_analysis_says() {
         let (samples, base_rtt) = queue_samples(senders);
         let theory = Sawtooth::new(f64::from(senders), base_rtt);
         let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-        let (min, max) = (samples[0], samples[samples.len() - 1]);
-        let measured = format!("{senders} flows: {min} to {max}, mean {mean:.2}");
-        eprintln!(
-            "{measured}; theory {} to {} mean {}",
-            theory.max - theory.amplitude,
-            theory.max,
-            theory.max - theory.amplitude / 2.0
-        );
-        // A line from bottom to top, ten percent of the threshold either way for what the analysis
-        // leaves out: whole packets, and flows that do not cut at the same time.
-        let tolerance = 0.1 * THRESHOLD;
-        assert!((mean - (theory.max - theory.amplitude / 2.0)).abs() < tolerance, "{measured}");
-        assert!((max - theory.max).abs() < tolerance, "{measured}");
-        assert!((min - (theory.max - theory.amplitude)).abs() < tolerance, "{measured}");
+        let percentile = |p: usize| samples[samples.len() * p / 100];
+        let measured = format!("{senders} flows: {} to {}, mean {mean:.2}", percentile(1), percentile(99));
+        let (least, most) = (theory.max - theory.amplitude, theory.max);
+        // The queue rises steadily from its least to its most. The analysis leaves out that windows are
+        // whole packets, and that flows do not all cut at once and some of them twice.
+        assert!((mean - (least + most) / 2.0).abs() <= 2.0, "{measured}, theory {:.2}", (least + most) / 2.0);
+        assert!((percentile(99) - most).abs() <= 2.0, "{measured}, at most {most:.1} in theory");
+        assert!((percentile(1) - least).abs() <= 4.0, "{measured}, at least {least:.1} in theory");
     }
 }
