@@ -160,22 +160,6 @@ proptest! {
 }
 
 #[test]
-fn delayed_acknowledgements_do_not_beat_the_closed_form() {
-    // A full packet and a byte: where each is acknowledged, the second acknowledgement queues behind the
-    // first on the slow link; one for both does not.
-    let fields = r#"kind = "dumbbell"
-        left = 2
-        right = 1
-        host_rate = "100Gbps"
-        bottleneck_rate = "10Gbps"
-        delay = "1us""#;
-    let transport = TransportParams { ack_every: 2, ..patient(MSS as u16) };
-    let setup = setup(&fabric(fields), transport, 2, MSS + 1);
-    let (measured, ideal) = (measured(&setup, "fifo", ""), ideal(&setup));
-    assert!(ideal[1] <= measured[1], "{measured:?} < {ideal:?}");
-}
-
-#[test]
 fn flowlets_over_slow_links_do_not_beat_the_closed_form() {
     // A flow that pauses uses several of the slow links at once.
     let fields = r#"kind = "leaf-spine"
