@@ -4,7 +4,7 @@ use tailrace_core::{MTU_BYTES, Time};
 use tailrace_packet::Watch;
 use tailrace_scenario::fabric::{Fabric, PortId};
 
-use crate::setup::{MSS, Setup, fabric, flow};
+use crate::setup::{Setup, fabric, flow};
 
 const BOTTLENECK: &str = "left->right";
 /// Rate of all links in packets a second.
@@ -38,38 +38,50 @@ fn port(fabric: &Fabric, name: &str) -> PortId {
     fabric.port_named(name).unwrap_or_else(|| panic!("no port {name}"))
 }
 
-/// Bytes that each receiver was sent in the second after the warm-up, and the bottleneck carried.
-fn sent_in_a_second(senders: u16) -> (Vec<u64>, u64) {
-    let sent = |horizon| {
-        let setup = long_flows(senders, horizon);
-        let run = setup.run("dctcp", "");
-        assert_eq!(run.ledger.dropped().packets, 0);
-        let of = |name: String| run.ports[port(&setup.fabric, &name) as usize].sent.bytes;
-        let receivers: Vec<u64> =
-            (senders..2 * senders).map(|host| of(format!("right->host{host}"))).collect();
-        (receivers, of(BOTTLENECK.to_owned()))
-    };
-    let ((before, all_before), (after, all_after)) = (sent(WARM_UP), sent(WARM_UP + Time::from_ms(1_000)));
-    (after.iter().zip(before).map(|(after, before)| after - before).collect(), all_after - all_before)
+/// What each receiver was sent up to `end`, and then what the bottleneck carried, in bytes.
+fn sent_until(end: Time, senders: u16) -> Vec<u64> {
+    let setup = long_flows(senders, end);
+    let run = setup.run("dctcp", "");
+    assert_eq!(run.ledger.dropped().packets, 0);
+    let of = |name: &str| run.ports[port(&setup.fabric, name) as usize].sent.bytes;
+    let receivers = (senders..2 * senders).map(|host| of(&format!("right->host{host}")));
+    receivers.chain([of(BOTTLENECK)]).collect()
 }
 
+/// Shares of the flows in the seconds after the warm-up, as multiples of a fair share; the link is busy.
+fn shares(senders: u16, seconds: u64) -> Vec<f64> {
+    let (before, after) =
+        (sent_until(WARM_UP, senders), sent_until(WARM_UP + Time::from_ms(1_000 * seconds), senders));
+    let mut sent: Vec<f64> =
+        after.iter().zip(before).map(|(after, before)| (after - before) as f64).collect();
+    let capacity = seconds as f64 * PACKETS_PER_SECOND * f64::from(MTU_BYTES);
+    let carried = sent.pop().unwrap_or_default();
+    assert!(carried > 0.999 * capacity, "{senders} flows send {carried} of {capacity} bytes");
+    // Nothing is lost, so all that is carried arrives.
+    assert!(sent.iter().sum::<f64>() > 0.999 * capacity);
+    sent.iter().map(|bytes| bytes * f64::from(senders) / capacity).collect()
+}
+
+/// Packets of several senders meet at the bottleneck in the same picosecond all the time. If ties between
+/// events went to the lower number, its flows would see a queue shorter by one packet and be marked less: of
+/// four flows two got 1.34 and two 0.66 of a fair share.
 #[test]
 fn long_flows_share_alike_and_keep_the_link_busy() {
-    // Two flows only: four and eight lock into unequal shares here (LIMITATIONS.md, "Known faults").
-    for senders in [2] {
-        let (shares, total) = sent_in_a_second(senders);
-        let capacity = PACKETS_PER_SECOND * f64::from(MTU_BYTES);
-        assert!(total as f64 > 0.999 * capacity, "{senders} flows send {total} of {capacity} bytes");
-        // Nothing is lost, so goodput is all but headers.
-        let goodput = shares.iter().sum::<u64>() as f64 * MSS as f64 / f64::from(MTU_BYTES);
-        assert!(goodput > 0.999 * capacity * MSS as f64 / f64::from(MTU_BYTES));
-        let fair = capacity / f64::from(senders);
-        for share in &shares {
-            assert!(
-                (*share as f64 / fair - 1.0).abs() < 0.02,
-                "{senders} flows send {shares:?}, fair is {fair}"
-            );
-        }
+    for (senders, seconds, tolerance) in [(2, 1, 0.02), (3, 1, 0.02), (4, 10, 0.02), (8, 10, 0.02)] {
+        let shares = shares(senders, seconds);
+        let worst = shares.iter().map(|share| (share - 1.0).abs()).fold(0.0, f64::max);
+        assert!(worst < tolerance, "{senders} flows, {seconds} s: {shares:?}");
+    }
+}
+
+/// Where the cut of the flow that hears of marks first does not drain what all have added, as with many small
+/// windows, that flow is soon marked again and cut once more. Chance decides whom this hits, so that a single
+/// second strays further than ten: ns-3's by 4 % with four flows and by 7 % with eight.
+#[test]
+fn within_a_second_four_and_eight_flows_stray_as_in_ns3() {
+    for (senders, tolerance) in [(4, 0.06), (8, 0.08)] {
+        let shares = shares(senders, 1);
+        assert!(shares.iter().all(|share| (share - 1.0).abs() < tolerance), "{senders} flows: {shares:?}");
     }
 }
 
