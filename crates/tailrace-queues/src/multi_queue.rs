@@ -8,6 +8,9 @@ use tailrace_core::{Bytes, Header, MAX_PRIORITIES, Packet, ParamError, PortPolic
 
 use crate::{Marking, MarkingScope, QueueLength, Scheduler, SchedulerKind};
 
+/// The largest weight of a port over its least: quanta stay far below 32 bits.
+const MAX_WEIGHT_RATIO: f64 = 1e5;
+
 /// How the ports of a fabric queue and mark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -50,6 +53,13 @@ impl PortParams {
             let message = format!("{} weights for {} queues", self.weights.len(), self.queues);
             return Err(ParamError::new("weights", message));
         }
+        let missing = (self.weights.len() < usize::from(self.queues)).then_some(1.0);
+        let weights = || self.weights.iter().copied().chain(missing);
+        let (least, most) = (weights().fold(f64::MAX, f64::min), weights().fold(0.0, f64::max));
+        if most > MAX_WEIGHT_RATIO * least {
+            let message = format!("{most} is more than {MAX_WEIGHT_RATIO} times {least}");
+            return Err(ParamError::new("weights", message));
+        }
         Ok(())
     }
 }
@@ -79,7 +89,7 @@ impl<H> MultiQueue<H> {
             bytes: 0,
             marked: 0,
             marking: Marking::new(params.marking_threshold, params.marking),
-            scheduler: Scheduler::new(params.scheduler, &params.weights),
+            scheduler: Scheduler::new(params.scheduler, params.queues, &params.weights),
             queue_bytes: [0; MAX_PRIORITIES],
             queues: std::array::from_fn(|_| VecDeque::new()),
         }

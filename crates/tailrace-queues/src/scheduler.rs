@@ -29,21 +29,20 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler; `weights` are those of the queues in order, 1 where missing.
-    pub fn new(kind: SchedulerKind, weights: &[f64]) -> Self {
-        let weight = |queue: usize| weights.get(queue).copied().unwrap_or(1.0);
+    /// A scheduler of a port's `queues` queues; `weights` are theirs in order, 1 where missing. Only their
+    /// ratios count.
+    pub fn new(kind: SchedulerKind, queues: u8, weights: &[f64]) -> Self {
+        let given = |queue: usize| weights.get(queue).copied().unwrap_or(1.0);
+        let least = (0..usize::from(queues)).map(given).fold(f64::INFINITY, f64::min);
+        let weight = |queue: usize| given(queue) / least;
         match kind {
             SchedulerKind::Strict => Scheduler::Strict,
-            SchedulerKind::Drr => {
+            SchedulerKind::Drr => Scheduler::Drr(Drr {
                 // The smallest quantum is a full packet, so that each visit can send.
-                let least = (0..MAX_PRIORITIES).map(weight).fold(f64::INFINITY, f64::min);
-                let quantum = |queue| (f64::from(MTU_BYTES) * weight(queue) / least) as u32;
-                Scheduler::Drr(Drr {
-                    quantum: std::array::from_fn(quantum),
-                    deficit: [0; MAX_PRIORITIES],
-                    turn: 0,
-                })
-            }
+                quantum: std::array::from_fn(|queue| (f64::from(MTU_BYTES) * weight(queue)) as u32),
+                deficit: [0; MAX_PRIORITIES],
+                turn: 0,
+            }),
             SchedulerKind::Wfq => Scheduler::Wfq(Wfq {
                 weight: std::array::from_fn(weight),
                 finish: [0.0; MAX_PRIORITIES],
