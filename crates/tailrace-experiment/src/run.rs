@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
-use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::Fabric;
@@ -183,7 +182,7 @@ fn tabulate<S: Scheme>(
 ) -> RunResult {
     let ledger = outcome.ledger();
     assert!(ledger.balances(), "packets were lost or made up: {ledger}");
-    let ideal = |r: &FlowRecord| ideal_fct(scenario, fabric, r);
+    let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.size, &scenario.transport, HEADER_BYTES);
     RunResult {
         summary: Summary {
             scheme: crate::file::label(scenario).to_owned(),
@@ -209,16 +208,6 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
     let ports = measure.sample_ports.of(fabric).map_err(within)?;
     let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts).map(|port| port as u16);
     Ok(Watch { hosts: hosts.collect(), every: measure.sample_every, ports })
-}
-
-/// The completion time that a flow would have alone.
-fn ideal_fct(scenario: &Scenario, fabric: &Fabric, record: &FlowRecord) -> Time {
-    let TransportParams { mss, fct_end, .. } = scenario.transport;
-    let ideal = match fct_end {
-        FctEnd::Receiver => Fabric::ideal_fct,
-        FctEnd::Acked => Fabric::ideal_fct_acked,
-    };
-    ideal(fabric, record.src, record.dst, record.size, mss, HEADER_BYTES)
 }
 
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class.

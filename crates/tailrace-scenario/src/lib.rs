@@ -26,7 +26,7 @@
 //! )?;
 //! let fabric = scenario.fabric.build();
 //! let flow = scenario.flows()?.next().expect("there are a thousand");
-//! let ideal = fabric.ideal_fct(flow.src, flow.dst, flow.size, scenario.transport.mss, 40);
+//! let ideal = fabric.ideal_fct(flow.src, flow.dst, flow.size, &scenario.transport, 40);
 //! assert!(ideal > tailrace_core::Time::from_us(40));
 //! # Ok::<(), tailrace_scenario::ScenarioError>(())
 //! ```

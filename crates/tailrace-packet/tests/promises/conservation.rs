@@ -1,7 +1,7 @@
 //! Nothing is lost or made up, nothing is faster than light, and a run repeats to the last event.
 
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, HEADER_BYTES, Time};
+use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, Time};
 use tailrace_packet::Ending;
 use tailrace_scenario::FlowSpec;
 use tailrace_scenario::fabric::{Buffer, Fabric};
@@ -90,12 +90,8 @@ fn every_flow_finishes_and_none_beats_the_closed_form() {
             assert_eq!(run.ending, Ending::Finished);
             assert_balance(&run, name);
             for record in &run.records {
-                let ideal = match fct_end {
-                    FctEnd::Receiver => Fabric::ideal_fct,
-                    FctEnd::Acked => Fabric::ideal_fct_acked,
-                };
-                let ideal =
-                    ideal(&setup.fabric, record.src, record.dst, record.size, MSS as u16, HEADER_BYTES);
+                let FlowRecord { src, dst, size, .. } = *record;
+                let ideal = setup.fabric.ideal_fct(src, dst, size, &setup.transport, HEADER_BYTES);
                 let fct = record.fct().unwrap_or_else(|| panic!("{name}: {record:?} did not finish"));
                 assert!(fct >= ideal, "{name}: {record:?} took {fct}, faster than {ideal}");
             }

@@ -3,9 +3,11 @@
 //! Assumed, and true of the packet simulator: all packets of the flow wait at its network card from time 0
 //! (no window holds them back); every port stores a packet wholly before it forwards it, takes
 //! [`LinkRate::time_for`] to serialise it and serves packets in order of arrival; queues lose nothing; every
-//! data packet but the last carries a full segment; each is acknowledged at once with [`ACK_BYTES`] bytes.
+//! data packet but the last carries a full segment; each, or every n-th, is
+//! acknowledged at once with [`ACK_BYTES`] bytes.
 //! Equal-cost paths have equal rates and delays, and acknowledgements go back over links of the same rates.
 
+use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{ACK_BYTES, Bytes, LinkRate, MTU_BYTES, Time};
 
 use super::{Fabric, LoadBalancing, Node, PortId};
@@ -43,37 +45,45 @@ impl Train {
 }
 
 impl Fabric {
-    /// When the receiver has the last byte of a lone flow of `size` payload bytes, counted from its start,
-    /// if each data packet carries up to `mss` of them and `header_bytes`.
+    /// How long a lone flow of `size` payload bytes takes, to the end that `transport` names; each data packet
+    /// carries up to a full segment and `header_bytes`.
     ///
-    /// Exact where all packets take one path (ECMP, flowlets without pauses), and under round-robin spraying
-    /// where no link between the switches is slower than the sender's. A lower bound under random spraying
-    /// and where sprayed links are slower.
-    pub fn ideal_fct(&self, src: u16, dst: u16, size: Bytes, mss: u16, header_bytes: u16) -> Time {
-        let train = Train::new(size, mss, header_bytes);
-        let hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
-        time(match self.spraying(&hops) {
-            None => one_path(&hops, train.packets),
-            Some(_) if train.packets == 1 => one_path(&hops, 1),
-            Some(Spraying::InTurn) => self.in_turn(src, dst, &hops, train.packets),
-            Some(Spraying::Otherwise) => spread(&hops, train.packets),
-        })
-    }
-
-    /// When the sender of that flow has the acknowledgement of its last byte.
-    pub fn ideal_fct_acked(&self, src: u16, dst: u16, size: Bytes, mss: u16, header_bytes: u16) -> Time {
-        let train = Train::new(size, mss, header_bytes);
+    /// Exact under ECMP, and under flowlets and round-robin spraying where no link between the switches is
+    /// slower than the sender's. A lower bound under random spraying, where those links are slower, and to
+    /// the last acknowledgement where not every packet is acknowledged.
+    pub fn ideal_fct(
+        &self,
+        src: u16,
+        dst: u16,
+        size: Bytes,
+        transport: &TransportParams,
+        header_bytes: u16,
+    ) -> Time {
+        let train = Train::new(size, transport.mss, header_bytes);
         let mut hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
-        let back = self.hops(dst, src, ACK_BYTES, ACK_BYTES);
-        if self.spraying(&hops).is_none() {
+        let spraying = self.spraying(&hops);
+        let back = match transport.fct_end {
+            FctEnd::Receiver => Vec::new(),
+            FctEnd::Acked => self.hops(dst, src, ACK_BYTES, ACK_BYTES),
+        };
+        if spraying.is_none() && transport.ack_every == 1 {
             // Each packet's acknowledgement continues its way, and may queue behind that of the one before.
             hops.extend(back);
             return time(one_path(&hops, train.packets));
         }
-        // No link back is slower than the one over which the data came in, nor acknowledgements larger
-        // than data packets, so none waits for another.
-        let there = self.ideal_fct(src, dst, size, mss, header_bytes);
-        time(Ps::from(there.as_ps()) + one_path(&back, 1))
+        // Of several paths, no link back is slower than the one over which the data came in, nor are
+        // acknowledgements larger than data packets, so none waits for another.
+        time(self.received(src, dst, &hops, train.packets, spraying) + one_path(&back, 1))
+    }
+
+    /// When the receiver has the last byte.
+    fn received(&self, src: u16, dst: u16, hops: &[Hop], packets: u64, spraying: Option<Spraying>) -> Ps {
+        match spraying {
+            None => one_path(hops, packets),
+            Some(_) if packets == 1 => one_path(hops, 1),
+            Some(Spraying::InTurn) => self.in_turn(src, dst, hops, packets),
+            Some(Spraying::Otherwise) => spread(hops, packets),
+        }
     }
 
     /// Round trip of a full packet of 1500 bytes and its acknowledgement between the hosts farthest apart.
@@ -131,8 +141,13 @@ impl Fabric {
         match self.load_balancing {
             _ if !parallel => None,
             LoadBalancing::Ecmp => None,
-            // Packets of a lone flow follow each other at the pace of its slowest link.
-            LoadBalancing::Flowlet { gap } if slowest_inside.max(hops[0].full) <= gap.as_ps().into() => None,
+            // Packets follow each other at the sender's pace. A flow that pauses changes links, which gains
+            // it nothing where these keep up with the sender; over slower ones it would fill several.
+            LoadBalancing::Flowlet { gap }
+                if slowest_inside <= hops[0].full && hops[0].full <= gap.as_ps().into() =>
+            {
+                None
+            }
             LoadBalancing::SprayRoundRobin if slowest_inside <= hops[0].full => Some(Spraying::InTurn),
             _ => Some(Spraying::Otherwise),
         }

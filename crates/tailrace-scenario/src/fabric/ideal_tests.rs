@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
 use tailrace_core::random::Stream;
+use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{Bytes, LinkRate, Rate, Time};
 
 use super::*;
@@ -62,8 +63,11 @@ fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
 }
 
 fn formula(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
-    let size = Bytes::new(size);
-    (fabric.ideal_fct(src, dst, size, MSS, HEADER), fabric.ideal_fct_acked(src, dst, size, MSS, HEADER))
+    let to = |fct_end| {
+        let transport = TransportParams { mss: MSS, fct_end, ..TransportParams::default() };
+        fabric.ideal_fct(src, dst, Bytes::new(size), &transport, HEADER)
+    };
+    (to(FctEnd::Receiver), to(FctEnd::Acked))
 }
 
 fn any_rate() -> impl Strategy<Value = Rate> {
@@ -231,7 +235,8 @@ fn the_longest_flow_on_the_slowest_link_stays_in_range() {
     let rate = Rate::from_bps(1_000_000);
     let fabric =
         Star { hosts: 2, host_rate: rate, host_delay: Time::ZERO }.build(LoadBalancing::Ecmp, BUFFER);
-    assert_eq!(fabric.ideal_fct(0, 1, Bytes::MAX, 1, 40), Time::MAX);
+    let transport = TransportParams { mss: 1, ..TransportParams::default() };
+    assert_eq!(fabric.ideal_fct(0, 1, Bytes::MAX, &transport, 40), Time::MAX);
 }
 
 #[test]
