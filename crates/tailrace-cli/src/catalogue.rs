@@ -102,15 +102,14 @@ fn resolve<'a>(root: &'a Value, field: &'a Value) -> &'a Value {
     reference.and_then(|r| root.pointer(r.strip_prefix('#')?)).unwrap_or(field)
 }
 
-/// The named values of an enumeration, with what they mean.
+/// The named values or the forms that a field may have, with what they mean.
 fn choices(schema: &Value) -> Vec<String> {
-    let variants = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-    variants
-        .filter_map(|v| {
-            let text = v.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
-            Some(format!("{}: {text}", v.get("const")?))
-        })
-        .collect()
+    let variants = ["oneOf", "anyOf"].iter().filter_map(|kind| schema.get(kind)?.as_array()).flatten();
+    let choice = |variant: &Value| {
+        let text = variant.get("description").and_then(Value::as_str)?.replace('\n', " ");
+        Some(variant.get("const").map_or(text.clone(), |value| format!("{value}: {text}")))
+    };
+    variants.filter_map(choice).collect()
 }
 
 pub fn workloads(options: &Catalogue) -> Result<i32, Error> {

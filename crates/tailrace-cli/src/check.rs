@@ -1,6 +1,6 @@
 //! `tailrace check`.
 
-use tailrace_experiment::{Error, Experiment, Line};
+use tailrace_experiment::{Error, Experiment, Line, Outcome};
 
 use crate::progress::Display;
 use crate::run::jobs;
@@ -15,7 +15,11 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
         shortfalls += check_one(experiment, options, host)?;
     }
     match shortfalls {
-        0 => println!("everything holds ({} files)", experiments.len()),
+        0 => println!(
+            "everything holds ({} file{})",
+            experiments.len(),
+            if experiments.len() == 1 { "" } else { "s" }
+        ),
         n => println!("shortfalls: {n}"),
     }
     Ok(i32::from(shortfalls > 0))
@@ -35,8 +39,13 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
     let (_, lines) = checked?;
     println!("\n{} — {}", experiment.file.display(), experiment.title);
     print!("{}", output::scale_note(experiment));
-    for Line { shortfall, text } in &lines {
-        println!("{} {text}", if *shortfall { "✗" } else { "✓" });
+    for Line { outcome, text } in &lines {
+        let mark = match outcome {
+            Outcome::Holds => "✓",
+            Outcome::Differs => "≠",
+            Outcome::Fails => "✗",
+        };
+        println!("{mark} {text}");
     }
-    Ok(lines.iter().filter(|line| line.shortfall).count())
+    Ok(lines.iter().filter(|line| line.outcome == Outcome::Fails).count())
 }

@@ -116,6 +116,11 @@ fn catalogues_and_thresholds_speak() {
         let text = stdout(&tailrace(dir.path(), &["schemes", name]));
         assert!(text.contains("parameters") && text.contains("source:"), "{text}");
     }
+    // A field that has several forms shows them all.
+    let text = stdout(&tailrace(dir.path(), &["schemes", "pias"]));
+    for form in ["\"optimal\"", "{ published = \"web-search\" }", "[\"10KB\", \"100KB\"]"] {
+        assert!(text.contains(form), "{form} is not in\n{text}");
+    }
     for list in ["schemes", "workloads", "fabrics"] {
         let text = stdout(&tailrace(dir.path(), &[list, "--json"]));
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();

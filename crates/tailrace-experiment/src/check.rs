@@ -10,10 +10,21 @@ use crate::runner::{Observer, Options, run_all};
 /// One line of a check's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Whether it is a shortfall: the check fails.
-    pub shortfall: bool,
+    /// What it means for the check.
+    pub outcome: Outcome,
     /// What it says.
     pub text: String,
+}
+
+/// What a line of a report means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should be.
+    Holds,
+    /// Other than in the paper: a declared deviation, or a claim on a smaller scale than the paper's.
+    Differs,
+    /// The check fails.
+    Fails,
 }
 
 /// Runs `experiment` twice below `dir` and compares.
@@ -31,8 +42,8 @@ pub fn check(
         let (value, holds) = expectation.judge(&first);
         let value = value.map_or("nothing".into(), show);
         let bounds = expectation.bounds();
-        let word = if holds { "holds" } else { "FAILS" };
-        Line { shortfall: !holds, text: format!("{word}: {} ({value}; expected {bounds})", expectation.text) }
+        let (outcome, word) = if holds { (Outcome::Holds, "holds") } else { (Outcome::Fails, "FAILS") };
+        Line { outcome, text: format!("{word}: {} ({value}; expected {bounds})", expectation.text) }
     }));
     lines.extend(experiment.claims.iter().map(|claim| judge(claim, &first, experiment.scale)));
     Ok((first, lines))
@@ -44,15 +55,17 @@ fn judge(claim: &crate::judge::Claim, results: &Results, scale: f64) -> Line {
     let paper = if low == high { show(low) } else { format!("{} to {}", show(low), show(high)) };
     let measured = verdict.measured.map_or("–".into(), show);
     let head = format!("claim {}: paper {paper}, here {measured}: {}", claim.id, verdict.words);
-    let (shortfall, text) = match (&claim.deviation, verdict.holds) {
-        (None, true) => (false, format!("{head}; holds")),
-        (Some(reason), true) => (false, format!("{head}; holds here, though declared a deviation: {reason}")),
-        (Some(reason), false) => (false, format!("{head}; DEVIATION: {reason}")),
+    let (outcome, text) = match (&claim.deviation, verdict.holds) {
+        (None, true) => (Outcome::Holds, format!("{head}; holds")),
+        (Some(reason), true) => {
+            (Outcome::Holds, format!("{head}; holds here, though declared a deviation: {reason}"))
+        }
+        (Some(reason), false) => (Outcome::Differs, format!("{head}; DEVIATION: {reason}")),
         // A claim is about the paper's scale: reduced runs inform, they do not judge.
-        (None, false) if scale < 1.0 => (false, format!("{head}; does not hold at scale {scale}")),
-        (None, false) => (true, format!("{head}; does not hold, and no deviation is declared")),
+        (None, false) if scale < 1.0 => (Outcome::Differs, format!("{head}; does not hold at scale {scale}")),
+        (None, false) => (Outcome::Fails, format!("{head}; does not hold, and no deviation is declared")),
     };
-    Line { shortfall, text }
+    Line { outcome, text }
 }
 
 /// Four significant digits, no idle zeros.
@@ -74,12 +87,12 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
                 "FAILS: run {} ({}) differs when repeated: digest {} and {}",
                 a.key, a.scheme, a.summary.digest, b.summary.digest
             );
-            lines.push(Line { shortfall: true, text });
+            lines.push(Line { outcome: Outcome::Fails, text });
         }
     }
     if lines.is_empty() {
         let text = format!("holds: all runs ({}) made twice, equal digests and statistics", first.runs.len());
-        lines.push(Line { shortfall: false, text });
+        lines.push(Line { outcome: Outcome::Holds, text });
     }
     lines
 }

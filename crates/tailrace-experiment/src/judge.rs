@@ -137,7 +137,7 @@ fn judge_change(measured: f64, low: f64, high: f64) -> (bool, String) {
     }
     let factor = measured / nearest;
     let rough = (1.0 / ROUGH_FACTOR..=ROUGH_FACTOR).contains(&factor);
-    (rough, format!("same sign, {factor:.1} times the paper's"))
+    (rough, format!("same sign, {factor:.2} times the paper's"))
 }
 
 /// A plain number: of a like size.

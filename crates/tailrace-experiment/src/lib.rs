@@ -17,7 +17,7 @@ mod summary;
 mod sweep;
 mod tables;
 
-pub use check::{Line, check};
+pub use check::{Line, Outcome, check};
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
 pub use flow_list::{flows, write_flows};
@@ -28,7 +28,7 @@ pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run};
 pub use runner::{Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS, Measured};
-pub use store::{Store, key, read_parquet, write_parquet, write_run};
+pub use store::{Store, read_parquet, write_parquet, write_run};
 pub use summary::axis_text;
 pub use sweep::Point;
 

@@ -1,6 +1,8 @@
 //! Dotted paths into an experiment's table, as `--set`, `[sweep]` and `[scale]` write them.
 //!
-//! `scheme.X.…` means every scheme whose name or label is X; `scheme.*.…` means all of them.
+//! In a list, an element is chosen by its number, by name or label, or all by `*`: `scheme.pias.params`,
+//! `workload.rule.0.stop`. Where elements have no names, a field of theirs means that of each:
+//! `workload.rule.load`.
 
 use toml::{Table, Value};
 
@@ -34,79 +36,93 @@ impl Path {
     }
 }
 
-/// Sets a field, making the tables on the way. Fails if the path leads through something that is no
-/// table, or names a scheme that is not there.
+/// Sets every place that a path leads to, making the tables on the way. Fails if the path leads through
+/// something that is no table, or names an element of a list that is not there.
 pub fn set(table: &mut Table, path: &Path, value: &Value) -> Result<(), String> {
-    let (last, way) = path.parts.split_last().ok_or("an empty field")?;
-    let mut places = vec![table];
-    for part in way {
-        let mut next = Vec::new();
-        for place in places {
-            let entry = place.entry(part.clone()).or_insert_with(|| Value::Table(Table::new()));
-            match entry {
-                Value::Table(inner) => next.push(inner),
-                Value::Array(items) => next.extend(items.iter_mut().filter_map(Value::as_table_mut)),
-                _ => return Err(format!("{part} is no table")),
-            }
-        }
-        places = next;
-        if part == "scheme" {
-            return set_in_schemes(places, &path.parts[1..], value);
-        }
+    for place in places(table, path, true)? {
+        *place = value.clone();
     }
-    places.into_iter().for_each(|place| {
-        place.insert(last.clone(), value.clone());
-    });
     Ok(())
 }
 
-fn set_in_schemes(schemes: Vec<&mut Table>, rest: &[String], value: &Value) -> Result<(), String> {
-    let [which, inner @ ..] = rest else { return Err("scheme.NAME.FIELD is expected".into()) };
-    if inner.is_empty() {
-        return Err("scheme.NAME.FIELD is expected".into());
-    }
-    let inner = Path { parts: inner.to_vec() };
-    let mut found = false;
-    for scheme in schemes.into_iter().filter(|scheme| is_called(scheme, which)) {
-        set(scheme, &inner, value)?;
-        found = true;
-    }
-    if found { Ok(()) } else { Err(format!("no scheme has the name or label \"{which}\"")) }
-}
-
-fn is_called(scheme: &Table, which: &str) -> bool {
-    let is = |key: &str| scheme.get(key).and_then(Value::as_str) == Some(which);
-    which == "*" || is("name") || is("label")
-}
-
-/// All values that a path leads to; schemes are chosen as in [`set`].
-pub fn get_mut<'a>(table: &'a mut Table, path: &Path) -> Vec<&'a mut Value> {
-    fn descend<'a>(value: &'a mut Value, rest: &[String]) -> Vec<&'a mut Value> {
-        let Some((part, rest)) = rest.split_first() else { return vec![value] };
-        match value {
-            Value::Table(table) => table.get_mut(part).map(|v| descend(v, rest)).unwrap_or_default(),
-            Value::Array(items) => items
-                .iter_mut()
-                .enumerate()
-                .filter(|(index, item)| {
-                    part == "*"
-                        || part.parse() == Ok(*index)
-                        || item.as_table().is_some_and(|t| is_called(t, part))
-                })
-                .flat_map(|(_, item)| descend(item, rest))
-                .collect(),
-            _ => Vec::new(),
-        }
-    }
-    let Some((first, rest)) = path.parts.split_first() else { return Vec::new() };
+/// All values that a path leads to; none if there is no such field.
+pub fn get_mut<'a>(table: &'a mut Table, path: &Path) -> Result<Vec<&'a mut Value>, String> {
     // A sweep's axes are keys that may hold dots themselves.
-    if let (true, Some(axes)) = (first == "sweep", table.get("sweep").and_then(Value::as_table)) {
-        let axis = rest.join(".");
-        if axes.contains_key(&axis) {
-            return table.get_mut("sweep").and_then(|s| s.get_mut(&axis)).into_iter().collect();
-        }
+    let axis = path.parts[1..].join(".");
+    let sweep = table.get("sweep").filter(|_| path.root() == "sweep").and_then(Value::as_table);
+    if sweep.is_some_and(|axes| axes.contains_key(&axis)) {
+        return Ok(table.get_mut("sweep").and_then(|s| s.get_mut(&axis)).into_iter().collect());
     }
-    table.get_mut(first).map(|value| descend(value, rest)).unwrap_or_default()
+    places(table, path, false)
+}
+
+fn places<'a>(table: &'a mut Table, path: &Path, make: bool) -> Result<Vec<&'a mut Value>, String> {
+    match path.parts.split_first() {
+        Some((first, rest)) => in_table(table, first, rest, make),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn in_table<'a>(
+    table: &'a mut Table,
+    part: &str,
+    rest: &[String],
+    make: bool,
+) -> Result<Vec<&'a mut Value>, String> {
+    if make && !table.contains_key(part) {
+        table.insert(part.to_owned(), Value::Table(Table::new()));
+    }
+    table.get_mut(part).map_or(Ok(Vec::new()), |value| descend(value, part, rest, make))
+}
+
+/// Follows `rest` from the value of `name`.
+fn descend<'a>(
+    value: &'a mut Value,
+    name: &str,
+    rest: &[String],
+    make: bool,
+) -> Result<Vec<&'a mut Value>, String> {
+    let Some((part, after)) = rest.split_first() else { return Ok(vec![value]) };
+    match value {
+        Value::Table(table) => in_table(table, part, after, make),
+        Value::Array(items) => {
+            let (chosen, after) = match choose(items, part, name)? {
+                Some(chosen) => (chosen, after),
+                None => ((0..items.len()).collect(), rest),
+            };
+            let elements = items.iter_mut().enumerate().filter(|(index, _)| chosen.contains(index));
+            elements
+                .map(|(_, item)| descend(item, name, after, make))
+                .collect::<Result<Vec<_>, _>>()
+                .map(|places| places.into_iter().flatten().collect())
+        }
+        _ if make => Err(format!("{name} is no table")),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Which elements of the list `name` are meant by `part`: a number from 0, `*`, or a name or label. `None` if
+/// it is a field of each of them, which have no names.
+fn choose(items: &[Value], part: &str, name: &str) -> Result<Option<Vec<usize>>, String> {
+    if part == "*" {
+        return Ok(Some((0..items.len()).collect()));
+    }
+    if let Ok(number) = part.parse::<usize>() {
+        return if number < items.len() {
+            Ok(Some(vec![number]))
+        } else {
+            Err(format!("{name} has no element {number}: it has {}, counted from 0", items.len()))
+        };
+    }
+    let is_called = |item: &Value, key| item.get(key).and_then(Value::as_str) == Some(part);
+    let called: Vec<usize> =
+        (0..items.len()).filter(|&i| is_called(&items[i], "name") || is_called(&items[i], "label")).collect();
+    let named = items.iter().any(|item| item.get("name").is_some());
+    match (called.is_empty(), named) {
+        (false, _) => Ok(Some(called)),
+        (true, true) => Err(format!("no {name} has the name or label \"{part}\"")),
+        (true, false) => Ok(None),
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +145,29 @@ mod tests {
         assert!(put(&mut table, "scheme.nobody.params.k", 1).unwrap_err().contains("nobody"));
         assert!(put(&mut table, "workload.load.deep", 1).unwrap_err().contains("no table"));
         let path = Path::parse("scheme.awafs.params.k").unwrap();
-        assert_eq!(get_mut(&mut table, &path).len(), 1);
+        assert_eq!(get_mut(&mut table, &path).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn elements_are_chosen_by_number_or_all_together() {
+        let mut table: Table =
+            "[workload]\n[[workload.rule]]\nload = 0\n[[workload.rule]]\nload = 0\n".parse().unwrap();
+        let put = |table: &mut Table, path: &str, value: i64| {
+            set(table, &Path::parse(path).unwrap(), &Value::Integer(value))
+        };
+        let loads = |table: &Table| {
+            let rules = table["workload"]["rule"].as_array().unwrap();
+            rules.iter().map(|rule| rule["load"].as_integer().unwrap()).collect::<Vec<_>>()
+        };
+        put(&mut table, "workload.rule.1.load", 1).unwrap();
+        assert_eq!(loads(&table), [0, 1]);
+        put(&mut table, "workload.rule.load", 2).unwrap();
+        assert_eq!(loads(&table), [2, 2]);
+        put(&mut table, "workload.rule.*.load", 3).unwrap();
+        assert_eq!(loads(&table), [3, 3]);
+        assert!(put(&mut table, "workload.rule.2.load", 1).unwrap_err().contains("no element 2"));
+        let nowhere = Path::parse("workload.rule.stop").unwrap();
+        assert!(get_mut(&mut table, &nowhere).unwrap().is_empty());
     }
 
     #[test]

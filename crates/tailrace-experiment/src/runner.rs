@@ -13,7 +13,7 @@ use crate::file::{Experiment, Planned};
 use crate::pcap::{self, Capture};
 use crate::results::{Finished, Results};
 use crate::run::{self, Control};
-use crate::store::{Store, key};
+use crate::store::Store;
 use crate::summary;
 
 /// Who watches an experiment. Called from one thread only.
@@ -90,7 +90,7 @@ pub fn run_all(
 }
 
 fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> Result<Finished, Error> {
-    let key = key(&planned.scenario);
+    let key = planned.scenario.key();
     let finished = |summary, resumed| Finished {
         scheme: planned.scheme.clone(),
         point: planned.point.clone(),

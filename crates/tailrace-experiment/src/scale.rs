@@ -60,7 +60,7 @@ pub fn apply(experiment: &mut Table, x: f64) -> Result<Vec<GaveWay>, ScenarioErr
         let here = |message: String| ScenarioError::new(format!("scale.\"{field}\""), message);
         let rule: Rule = rule.try_into().map_err(|e: toml::de::Error| here(e.message().to_owned()))?;
         let path = Path::parse(&field).map_err(&here)?;
-        let targets = get_mut(experiment, &path);
+        let targets = get_mut(experiment, &path).map_err(&here)?;
         if targets.is_empty() {
             return Err(here("there is no such field in this file".into()));
         }

@@ -9,7 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use tailrace_scenario::{Scenario, ScenarioError, fingerprint};
+use tailrace_scenario::ScenarioError;
 
 use crate::error::Error;
 use crate::file::Experiment;
@@ -19,11 +19,6 @@ use crate::run::{RunResult, Summary};
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
-}
-
-/// The key of a run: the beginning of its resolved scenario's fingerprint.
-pub fn key(scenario: &Scenario) -> String {
-    fingerprint(scenario.resolved().as_bytes())[..16].to_owned()
 }
 
 impl Store {

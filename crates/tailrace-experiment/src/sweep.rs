@@ -4,7 +4,7 @@
 //! [sweep]
 //! "workload.load" = [0.5, 0.7, 0.9]        # an axis: a dotted field
 //! seed = [1, 2, 3]                         # all combinations of the axes are run
-//! [[sweep.together]]                       # fields that vary together; the first by name names the axis
+//! [[sweep.together]]                       # fields that vary together; the first names the axis
 //! queues = [2, 4]                          # (a name that is no field only labels the points)
 //! "scheme.mlfq.params.port.queues" = [2, 4]
 //! "scheme.mlfq.params.thresholds" = [["7KB"], ["7KB", "14KB", "21KB"]]
@@ -18,7 +18,7 @@ use crate::path::{self, Path};
 /// A point of the sweep: the name and value of each axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Axes in the order of their names.
+    /// Axes in the order of the file.
     pub axes: Vec<(String, Value)>,
 }
 
@@ -143,12 +143,20 @@ mod tests {
     }
 
     #[test]
+    fn axes_keep_the_order_of_the_file() {
+        let text = "[sweep]\n\"workload.load\" = [0.5]\n\"fabric.leaves\" = [2]\nseed = [1]\n\
+                    [[sweep.together]]\nqueues = [2]\n\"a.b\" = [1]\n";
+        let points = expanded(text).unwrap();
+        assert_eq!(points[0].0.names(), ["workload.load", "fabric.leaves", "seed", "queues"]);
+    }
+
+    #[test]
     fn mistakes_are_named() {
         let error = |text: &str| expanded(text).unwrap_err().to_string();
         assert!(error("[sweep]\n\"workload.load\" = 0.5").contains("workload.load"));
         assert!(error("[sweep]\nflows = [1]").contains("dotted"));
         assert!(error("[sweep]\nseed = []").contains("at least one"));
         assert!(error("[[sweep.together]]\na = [1, 2]\n\"b.c\" = [1]").contains("vary together"));
-        assert!(error("[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
+        assert!(error("[[scheme]]\nname = \"y\"\n[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
     }
 }

@@ -121,14 +121,12 @@ impl Scenario {
 
     /// The scenario as text with all defaults written out, in an order that depends on nothing.
     pub fn resolved(&self) -> String {
-        toml::to_string(&self.to_table()).expect("tables can be written")
+        toml::to_string(&table::sorted(self.to_table())).expect("tables can be written")
     }
 
-    /// What identifies the run: a fingerprint of the resolved text. A label is only a name for people, and
-    /// leaves it as it is.
+    /// What identifies the run: the beginning of a fingerprint of the resolved text.
     pub fn key(&self) -> String {
-        let scheme = SchemeChoice { label: None, ..self.scheme.clone() };
-        fingerprint(Scenario { scheme, ..self.clone() }.resolved().as_bytes())
+        fingerprint(self.resolved().as_bytes())[..16].to_owned()
     }
 
     /// What a workload must know of the rest.

@@ -102,7 +102,9 @@ fn the_key_depends_on_what_matters() {
     let key = |text: &str| Scenario::parse(text).unwrap().key();
     let base = key(SCENARIO);
     assert_eq!(key(&changed("leaves = 3", "leaves = 3\nspines = 4")), base, "a default written out");
-    assert_eq!(key(&changed("name = \"pias\"", "name = \"pias\"\nlabel = \"PIAS\"")), base, "a label");
+    let other_order = "{ ecn = { k = 65 }, thresholds = [\"10KB\", \"1MB\"] }";
+    let params = "{ thresholds = [\"10KB\", \"1MB\"], ecn = { k = 65 } }";
+    assert_eq!(key(&changed(params, other_order)), base, "the order of fields");
     for (from, to) in [("seed = 7", "seed = 8"), ("k = 65", "k = 66"), ("load = 0.6", "load = 0.61")] {
         assert_ne!(key(&changed(from, to)), base);
     }

@@ -1,9 +1,11 @@
 //! Between TOML tables and types, with errors of this crate.
 
+use std::collections::BTreeMap;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::error::ScenarioError;
 use crate::suggest;
@@ -18,17 +20,30 @@ pub(crate) fn write<T: Serialize>(value: &T) -> Table {
     Table::try_from(value).expect("the fields of a scenario are plain data")
 }
 
+/// The same table with the keys of all tables in alphabetical order.
+pub(crate) fn sorted(table: Table) -> Table {
+    fn sorted_value(value: Value) -> Value {
+        match value {
+            Value::Table(table) => Value::Table(sorted(table)),
+            Value::Array(items) => items.into_iter().map(sorted_value).collect::<Vec<_>>().into(),
+            other => other,
+        }
+    }
+    let fields: BTreeMap<String, Value> = table.into_iter().collect();
+    fields.into_iter().map(|(key, field)| (key, sorted_value(field))).collect()
+}
+
 /// Takes a sub-table out of a table; an empty one if there is none.
 pub(crate) fn take(table: &mut Table, field: &str) -> Result<Table, ScenarioError> {
     match table.remove(field) {
         None => Ok(Table::new()),
-        Some(toml::Value::Table(inner)) => Ok(inner),
+        Some(Value::Table(inner)) => Ok(inner),
         Some(other) => Err(ScenarioError::new(field, format!("must be a table, not {}", kind_of(&other)))),
     }
 }
 
 /// What a value is, for messages.
-pub(crate) fn kind_of(value: &toml::Value) -> String {
+pub(crate) fn kind_of(value: &Value) -> String {
     format!("the {} {value}", value.type_str())
 }
 

@@ -34,7 +34,7 @@ pub enum Thresholds {
         /// The load they were derived for; the scenario's own if missing.
         load: Option<f64>,
     },
-    /// The thresholds themselves, ascending, one fewer than queues.
+    /// `["10KB", "100KB"]`: the thresholds themselves, ascending, one fewer than queues.
     Given(Vec<Bytes>),
 }
 
