@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint bench validate docs clean
+.PHONY: demo test lint bench validate check-papers docs clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -38,8 +38,13 @@ lint: .venv/tools
 bench: .venv/built
 	$(BIN)/tailrace bench
 
-# The papers' experiments against their claims; SCALE=1 is what the papers ran.
+# Tailrace beside theory, and beside ns-3 where it is installed; docs/validation.md. Takes about four minutes.
 validate: .venv/built
+	if pkg-config --exists ns3-core; then $(MAKE) -C benches/ns3; else echo "ns-3 is not installed: nothing to build"; fi
+	$(BIN)/python benches/validate
+
+# The papers' experiments against their claims; SCALE=1 is what the papers ran.
+check-papers: .venv/built
 	$(BIN)/tailrace check --scale $(SCALE) $(filter-out experiments/smoke/%,$(wildcard experiments/*/*.toml))
 
 docs:

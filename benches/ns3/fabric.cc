@@ -141,6 +141,7 @@ class BottleneckMonitor {
         summary.Add("mean", mean);
         summary.Add("std", std::sqrt(squares / count));
         summary.Add("min", samples.front());
+        summary.Add("p1", percentile(0.01));
         summary.Add("p50", percentile(0.50));
         summary.Add("p99", percentile(0.99));
         summary.Add("max", samples.back());
