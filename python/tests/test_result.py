@@ -39,7 +39,7 @@ def test_series_are_sorted_by_what_they_tell(result: Result) -> None:
 
 def test_a_result_shows_itself(result: Result, folder: ResultFolder) -> None:
     assert repr(result).startswith("Result(DCTCP: ")
-    assert repr(folder).endswith("8 runs over scheme, seed, workload.load)")
+    assert repr(folder).endswith("8 runs over scheme, workload.load, seed)")
     assert "size_bytes" in repr(result.flows)
     assert "<table" in result.flows._repr_html_()
     assert result.plot()._repr_png_().startswith(b"\x89PNG")

@@ -127,3 +127,18 @@ def test_tables_speak_arrow(scenario: Scenario) -> None:
         assert frame["size_bytes"].equals(flows.to_polars()["size_bytes"])
     assert flows.to_pyarrow().schema.field("fct_ns").type == pa.float64()
     assert isinstance(flows.to_pandas(), pd.DataFrame)
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "uncompressed", "gzip"])
+def test_a_parquet_flow_list_may_be_compressed_as_polars_does(
+    scenario: Scenario, tmp_path: Path, compression: str
+) -> None:
+    file = tmp_path / "flows.parquet"
+    flows = pl.DataFrame({"src": [0, 1], "dst": [1, 0], "size_bytes": [1000, 2000], "start_ns": [0, 5]})
+    flows.write_parquet(file, compression=compression)  # type: ignore[arg-type]
+    replayed = scenario.with_(workload={"flow_list": str(file)}, scheme={"name": "dctcp"})
+    if compression == "gzip":
+        with pytest.raises(ScenarioError, match=r"compressed with .*; supported are zstd, snappy and none"):
+            replayed.run()
+    else:
+        assert len(replayed.run().flows.to_polars()) == 2

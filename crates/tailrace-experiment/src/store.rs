@@ -151,7 +151,13 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
 /// Reads a Parquet file.
 pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
     let file = fs::File::open(path).map_err(|e| Error::storage(path, e))?;
-    let failed = |e: String| Error::storage(path, std::io::Error::other(e));
+    let failed = |error: String| {
+        let reason = match error.split_once("Disabled feature at compile time: ") {
+            Some((_, codec)) => format!("compressed with {codec}; supported are zstd, snappy and none"),
+            None => error,
+        };
+        Error::storage(path, std::io::Error::other(reason))
+    };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .and_then(|builder| builder.build())
         .map_err(|e| failed(e.to_string()))?;
