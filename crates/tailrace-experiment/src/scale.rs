@@ -84,7 +84,7 @@ impl Rule {
         if let Some(keep) = &self.keep {
             return Ok(keep.clone());
         }
-        let factor = x.powf(self.power.unwrap_or(1.0));
+        let factor = libm::pow(x, self.power.unwrap_or(1.0));
         match value {
             Value::Integer(n) => {
                 let least = self.least().map_or(1, |min| min.ceil() as i64);
@@ -113,7 +113,7 @@ impl Rule {
         let least = self.min.as_ref().and_then(Value::as_str);
         if let Ok(time) = text.parse::<Time>() {
             let least: Time = least.unwrap_or("0s").parse().map_err(|e| format!("min: {e}"))?;
-            let scaled = Time::from_ps((time.as_ps() as f64 * factor).round() as u64);
+            let scaled = rounded(time.as_ps() as f64 * factor);
             return Ok(Value::String(scaled.max(least.min(time)).to_string()));
         }
         if let Ok(bytes) = text.parse::<Bytes>() {
@@ -123,6 +123,13 @@ impl Rule {
         }
         Err(format!("\"{text}\" is neither a time nor a size, so it cannot be scaled"))
     }
+}
+
+/// A time in whole microseconds, for people, unless it is shorter than a millisecond.
+fn rounded(ps: f64) -> Time {
+    const US: f64 = 1e6;
+    let ps = if ps >= 1e3 * US { (ps / US).round() * US } else { ps.round() };
+    Time::from_ps(ps as u64)
 }
 
 #[cfg(test)]
@@ -147,6 +154,16 @@ mod tests {
         assert_eq!(experiment["sweep"]["seed"].as_array().map(Vec::len), Some(1));
         assert_eq!(gave_way.len(), 4);
         assert!(!experiment.contains_key("scale"));
+    }
+
+    #[test]
+    fn scaled_times_are_easy_to_read() {
+        let mut experiment = table(
+            "long = \"65s\"\nshort = \"1ms\"\n[scale]\nlong = { power = 0.83 }\nshort = { power = 0.83 }\n",
+        );
+        apply(&mut experiment, 0.01).unwrap();
+        assert_eq!(experiment["long"].as_str(), Some("1422.045ms"));
+        assert_eq!(experiment["short"].as_str(), Some("21877.616ns"));
     }
 
     #[test]
