@@ -9,10 +9,11 @@ use tailrace_scenario::workload::flow_list::{read_csv, write_csv};
 mod scratch;
 
 const HOSTS: u16 = 16;
+const MSS: u16 = 1460;
 
 fuzz_target!(|bytes: &[u8]| {
     let (_, path) = scratch::write("flows.csv", bytes);
-    match read_csv(&path, HOSTS) {
+    match read_csv(&path, HOSTS, MSS) {
         Err(error) => assert!(error.to_string().contains("flows.csv:"), "{error}"),
         Ok(flows) => {
             assert!(flows.is_sorted_by_key(|flow| flow.start));
@@ -20,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
             let mut written = Vec::new();
             write_csv(flows.iter().copied(), &mut written).expect("memory takes what is written");
             let (_, path) = scratch::write("flows.csv", &written);
-            assert_eq!(read_csv(&path, HOSTS).expect("what was written is read"), flows);
+            assert_eq!(read_csv(&path, HOSTS, MSS).expect("what was written is read"), flows);
         }
     }
 });

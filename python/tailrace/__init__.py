@@ -1,11 +1,19 @@
 """Tailrace: a packet-level simulator of datacenter networks and their flow schedulers."""
 
-from tailrace._tailrace import __version__, schemes, workload
-from tailrace.errors import RunError, ScenarioError, TailraceError
-from tailrace.folder import ResultFolder
-from tailrace.result import Result
-from tailrace.scenario import Progress, Scenario
-from tailrace.table import Table
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in typing, which takes as long to import as all that the command needs
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tailrace._tailrace import __version__, schemes, workload
+    from tailrace.errors import RunError, ScenarioError, TailraceError
+    from tailrace.folder import ResultFolder
+    from tailrace.result import Result
+    from tailrace.scenario import Progress, Scenario
+    from tailrace.table import Table
 
 __all__ = [
     "Progress",
@@ -20,3 +28,28 @@ __all__ = [
     "schemes",
     "workload",
 ]
+
+# Imported when asked for: the command needs none of it, and polars takes longer than most commands.
+_HOMES = {
+    "Progress": "scenario",
+    "Result": "result",
+    "ResultFolder": "folder",
+    "RunError": "errors",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "Table": "table",
+    "TailraceError": "errors",
+    "__version__": "_tailrace",
+    "schemes": "_tailrace",
+    "workload": "_tailrace",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"tailrace.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from tailrace import _tailrace
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 
 def main() -> int:
@@ -21,6 +22,9 @@ def main() -> int:
 def command(args: Sequence[str]) -> int:
     """Run the command with its arguments and return its exit status."""
     try:
+        # Imported only now, for Ctrl-C may come while it is.
+        from tailrace import _tailrace
+
         return _tailrace.cli(["tailrace", *args], _draw)
     except KeyboardInterrupt:
         return 130

@@ -6,9 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from tailrace.errors import RunError
+from tailrace.files import frame, load, text
 from tailrace.result import Result
 
 if TYPE_CHECKING:
@@ -20,14 +18,10 @@ class ResultFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
-            text = (self.path / "experiment.toml").read_text("utf-8")
-            self.experiment: dict[str, Any] = tomllib.loads(text)
-            """The experiment as it was run."""
-            self.summary = pl.read_parquet(self.path / "summary.parquet")
-            """One row per run and size class."""
-        except OSError as error:
-            raise RunError(f"{self.path} holds no finished experiment: {error}") from error
+        self.experiment: dict[str, Any] = load(self.path / "experiment.toml", "experiment", _experiment)
+        """The experiment as it was run."""
+        self.summary = load(self.path / "summary.parquet", "experiment", frame)
+        """One row per run and size class."""
 
     @property
     def axes(self) -> list[str]:
@@ -53,3 +47,7 @@ class ResultFolder:
     def __repr__(self) -> str:
         runs = self.summary["run"].n_unique()
         return f"ResultFolder({str(self.path)!r}: {runs} runs over {', '.join(self.axes)})"
+
+
+def _experiment(file: Path) -> dict[str, Any]:
+    return tomllib.loads(text(file))

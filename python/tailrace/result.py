@@ -10,6 +10,7 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError, ScenarioError
+from tailrace.files import frame, load, reason, text
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -39,22 +40,23 @@ class Result:
     def load(cls, directory: str | Path) -> Self:
         """Read the folder of one run, as `save` and ``tailrace run`` write it."""
         directory = Path(directory)
-        try:
-            scenario = (directory / "scenario.toml").read_text("utf-8")
-            info = json.loads((directory / "summary.json").read_text("utf-8"))
-            tables = {name: Table(pl.read_parquet(directory / f"{name}.parquet")) for name in _TABLES}
-        except OSError as error:
-            raise RunError(f"{directory} holds no finished run: {error}") from error
+        scenario = load(directory / "scenario.toml", "run", text)
+        info = load(directory / "summary.json", "run", _info)
+        tables = {name: Table(load(directory / f"{name}.parquet", "run", frame)) for name in _TABLES}
         return cls(scenario, info, **tables)
 
     def save(self, directory: str | Path) -> None:
         """Write the run into a folder: Parquet, JSON and the scenario."""
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "scenario.toml").write_text(self.scenario, "utf-8")
-        (directory / "summary.json").write_text(json.dumps(self.info, indent=2) + "\n", "utf-8")
-        for name in _TABLES:
-            getattr(self, name).to_polars().write_parquet(directory / f"{name}.parquet")
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "scenario.toml").write_text(self.scenario, "utf-8")
+            (directory / "summary.json").write_text(json.dumps(self.info, indent=2) + "\n", "utf-8")
+            for name in _TABLES:
+                getattr(self, name).to_polars().write_parquet(directory / f"{name}.parquet")
+        except (OSError, ValueError) as error:
+            message = f"{directory} must be a folder that can be made and written: {reason(error)}"
+            raise RunError(message) from error
 
     def summary(self) -> Table:
         """Statistics of the measured flows, one row a size class."""
@@ -79,7 +81,7 @@ class Result:
         As in the summary, "short@1" means the short flows of traffic class 1.
         """
         warmup_ns, short, long = _tailrace.measure(self.scenario)
-        size_class, _, traffic_class = size_class.partition("@")
+        size_class, at, traffic_class = size_class.partition("@")
         size = pl.col("size_bytes")
         of_size = {
             "all": pl.lit(True),
@@ -90,8 +92,8 @@ class Result:
         if size_class not in of_size:
             raise ScenarioError(f'unknown size class "{size_class}"; known are {", ".join(of_size)}')
         chosen = of_size[size_class] & (pl.col("start_ns") >= warmup_ns)
-        if traffic_class:
-            chosen &= pl.col("class") == int(traffic_class)
+        if at:
+            chosen &= pl.col("class") == _traffic_class(traffic_class)
         return Table(self.flows.to_polars().filter(chosen))
 
     def plot(self) -> Chart:
@@ -103,3 +105,16 @@ class Result:
     def __repr__(self) -> str:
         flows, hops = self.info["classes"][0]["flows"], self.info["packet_hops"]
         return f"Result({self.info['scheme']}: {flows} measured flows, {hops} packet-hops)"
+
+
+def _info(file: Path) -> dict[str, Any]:
+    info = json.loads(text(file))
+    if not (isinstance(info, dict) and "classes" in info):
+        raise ValueError('must be a JSON object with "classes"')
+    return info
+
+
+def _traffic_class(number: str) -> int:
+    if number not in map(str, range(256)):
+        raise ScenarioError(f'"@{number}" is no traffic class: 0 to 255')
+    return int(number)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
+from tailrace.files import reason
 from tailrace.result import Result
 from tailrace.table import Table
 
@@ -51,8 +52,11 @@ class Scenario:
         scenario._folder = scenario._file.parent
         try:
             scenario._text = scenario._file.read_text("utf-8")
-        except OSError as error:
-            raise ScenarioError(f"cannot be read: {error.strerror}", file=scenario._file) from error
+        except UnicodeDecodeError as error:
+            line = 1 + error.object.count(b"\n", 0, error.start)
+            raise ScenarioError("must be text in UTF-8", file=scenario._file, line=line) from error
+        except (OSError, ValueError) as error:
+            raise ScenarioError(f"cannot be read: {reason(error)}", file=scenario._file) from error
         return scenario
 
     def with_(self, **changes: Any) -> Self:

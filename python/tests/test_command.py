@@ -7,6 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+import tailrace as package
 from tailrace import ResultFolder
 
 SMALL = Path(__file__).with_name("small.toml")
@@ -67,6 +70,35 @@ def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
+
+
+def test_ctrl_c_ends_the_command_while_it_is_imported() -> None:
+    code = """
+import sys
+
+class Interrupt:
+    def find_spec(name, *_):
+        if name == "tailrace._tailrace":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt)
+from tailrace.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_the_command_starts_without_what_it_rarely_needs() -> None:
+    code = "import sys, tailrace.__main__; sys.exit('polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_package_has_what_it_lists() -> None:
+    code = "import tailrace as t; assert dir(t) == t.__all__ and all(hasattr(t, name) for name in t.__all__)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    with pytest.raises(AttributeError, match="module 'tailrace' has no attribute 'Scenaro'"):
+        _ = package.Scenaro
 
 
 def test_ctrl_c_is_an_ordinary_interrupt_in_python(tmp_path: Path) -> None:

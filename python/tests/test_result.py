@@ -31,6 +31,12 @@ def test_an_unknown_size_class_is_named(result: Result) -> None:
         result.measured_flows("shrot")
 
 
+@pytest.mark.parametrize("traffic_class", ["x", "", "-1", "256"])
+def test_what_is_no_traffic_class_is_said_so(result: Result, traffic_class: str) -> None:
+    with pytest.raises(ScenarioError, match=f'"@{traffic_class}" is no traffic class: 0 to 255'):
+        result.measured_flows(f"short@{traffic_class}")
+
+
 def test_series_are_sorted_by_what_they_tell(result: Result) -> None:
     assert set(result.queues.to_polars()["metric"]) == {"port_bytes", "port_packets", "queue_bytes"}
     assert result.thresholds.to_polars().is_empty()
@@ -52,10 +58,79 @@ def test_a_result_travels_between_processes(result: Result) -> None:
 
 
 def test_what_is_no_result_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"holds no finished experiment: .*experiment\.toml"):
+    with pytest.raises(RunError, match=r"holds no finished experiment .*: experiment\.toml: No such file"):
         ResultFolder(tmp_path)
-    with pytest.raises(RunError, match="holds no finished run"):
+    with pytest.raises(RunError, match=r"holds no finished run .*: scenario\.toml: No such file"):
         Result.load(tmp_path)
+    with pytest.raises(RunError, match="holds no finished run"):
+        Result.load("a\0b")
+
+
+DAMAGES = [
+    ("scenario.toml", b"\xff", "can't decode"),
+    ("summary.json", b"", "Expecting value: line 1"),
+    ("summary.json", b'{"digest": "\xff"}', "can't decode"),
+    ("summary.json", b"[]", "must be a JSON object"),
+    ("flows.parquet", b"", "out of specification"),
+    ("ports.parquet", b"no table, but long enough for one", "out of specification"),
+    ("series.parquet", None, "No such file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), DAMAGES)
+def test_a_damaged_run_names_the_file(
+    result: Result, tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    result.save(tmp_path)
+    damage(tmp_path / name, content)
+    with pytest.raises(
+        RunError, match=f"holds no finished run as tailrace run leaves it: {name}: .*{reason}"
+    ):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("experiment.toml", b"= 3"),
+        ("experiment.toml", b"\xff"),
+        ("summary.parquet", b""),
+        ("summary.parquet", None),
+    ],
+)
+def test_a_damaged_experiment_names_the_file(
+    folder: ResultFolder, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    for kept in ("experiment.toml", "summary.parquet"):
+        (tmp_path / kept).write_bytes((folder.path / kept).read_bytes())
+    assert repr(ResultFolder(tmp_path)).endswith("8 runs over scheme, workload.load, seed)")
+    damage(tmp_path / name, content)
+    with pytest.raises(RunError, match=f"holds no finished experiment as tailrace run leaves it: {name}: "):
+        ResultFolder(tmp_path)
+
+
+def damage(file: Path, content: bytes | None) -> None:
+    """Replaces a file's content, or removes the file."""
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+
+
+def test_a_folder_may_be_called_anything(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "[a]*")
+    assert Result.load(tmp_path / "[a]*").info == result.info
+
+
+def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    (tmp_path / "taken" / "flows.parquet").mkdir(parents=True)
+    impossible = [file, file / "kept", tmp_path / "taken", "/dev/null/kept", "a\0b"]
+    for directory in impossible:
+        with pytest.raises(RunError, match="must be a folder that can be made and written: ") as caught:
+            result.save(directory)
+        assert str(caught.value).startswith(f"{directory} ")
 
 
 def test_warm_up_flows_are_kept_in_the_table(result: Result) -> None:

@@ -86,6 +86,24 @@ def test_a_missing_or_broken_file_is_an_error_of_the_scenario(tmp_path: Path) ->
         Scenario.from_file(file).with_(seed=2)
 
 
+def test_a_file_in_another_encoding_is_an_error_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "latin1.toml"
+    file.write_bytes("seed = 1\n# für alle\n".encode("latin-1"))
+    with pytest.raises(ScenarioError, match=r"latin1\.toml:2: must be text in UTF-8$"):
+        Scenario.from_file(file)
+
+
+def test_an_impossible_path_is_an_error_of_the_scenario() -> None:
+    with pytest.raises(ScenarioError, match="cannot be read: embedded null byte"):
+        Scenario.from_file("a\0b")
+
+
+def test_seeds_beyond_toml_are_refused_by_name(scenario: Scenario) -> None:
+    for seed in (2**63, -(2**63) - 1):
+        with pytest.raises(ScenarioError, match=r"^seed: must be from"):
+            scenario.with_(seed=seed)
+
+
 def test_errors_travel_between_processes() -> None:
     error = pickle.loads(pickle.dumps(ScenarioError("is odd", "a.b", Path("c.toml"), 3)))
     assert str(error) == "c.toml:3: a.b: is odd"

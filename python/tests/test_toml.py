@@ -33,3 +33,26 @@ def test_numbers_and_paths_of_other_libraries_are_taken() -> None:
 def test_what_toml_cannot_say_is_refused_by_name() -> None:
     with pytest.raises(ScenarioError, match=r"^a\.b\[1\]\.c: must be .*, not <object"):
         toml.dumps({"a": {"b": [1, {"c": object()}]}})
+
+
+@pytest.mark.parametrize(
+    ("table", "field"), [({3: 4}, ""), ({"a": {3: 4}}, "a"), ({"a": {"b": [{3: 4}]}}, "a.b[0]")]
+)
+def test_keys_are_text(table: dict[Any, Any], field: str) -> None:
+    with pytest.raises(ScenarioError, match=r"must have keys that are text, not 3$") as caught:
+        toml.dumps(table)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_whole_numbers_are_those_of_toml(number: int) -> None:
+    with pytest.raises(ScenarioError, match=r"^seed: must be from -2\^63 to 2\^63 - 1"):
+        toml.dumps({"seed": number})
+    with pytest.raises(ScenarioError, match=r"^a\.b\[1\]: must be from"):
+        toml.dumps({"a": {"b": [1, number]}})
+
+
+@pytest.mark.parametrize("table", [{"b": "\ud800"}, {"\ud800": 1}])
+def test_text_that_no_file_can_hold_is_refused(table: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioError, match=r"must be text that UTF-8 can say, not '\\ud800'$"):
+        toml.dumps({"a": table})

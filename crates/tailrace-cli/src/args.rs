@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
-/// Measure, simulate and deploy datacenter flow scheduling.
+/// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
 #[command(name = "tailrace", version, max_term_width = 100)]
 #[command(after_help = "Examples:

@@ -17,6 +17,15 @@ const TEMPLATE: [(&str, &str); 4] = [
     ("smoke.toml", include_str!("../../tailrace-schemes/src/fifo/smoke.toml")),
 ];
 
+/// Words that the language keeps for itself (The Rust Reference, "Keywords").
+const KEYWORDS: [&str; 51] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield",
+];
+
 pub fn new_scheme(options: &args::NewScheme) -> Result<i32, Error> {
     let name = options.name.as_str();
     check_name(name)?;
@@ -33,8 +42,10 @@ pub fn new_scheme(options: &args::NewScheme) -> Result<i32, Error> {
     }
     let module = name.replace('-', "_");
     let dir = source.join(&module);
-    if dir.exists() {
-        return Err(wrong(format!("{} exists already", dir.display())));
+    for taken in [dir.clone(), dir.with_extension("rs")] {
+        if taken.exists() {
+            return Err(wrong(format!("{} exists already", taken.display())));
+        }
     }
     let type_name = type_name(name);
     fs::create_dir(&dir).map_err(|e| Error::storage(&dir, e))?;
@@ -46,6 +57,7 @@ pub fn new_scheme(options: &args::NewScheme) -> Result<i32, Error> {
     insert_line(&lib, "\npub mod ", &format!("\npub mod {module};"))?;
     println!("{}: the scheme, a copy of fifo to be changed", dir.display());
     println!("{}: its line", registry.display());
+    println!("{}: its module", lib.display());
     println!("next: cargo test -p tailrace-schemes {module}; then CONTRIBUTING.md, \"Add a scheme\"");
     Ok(0)
 }
@@ -54,9 +66,13 @@ fn check_name(name: &str) -> Result<(), Error> {
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(letters)
-        && !name.ends_with('-');
+        && !name.ends_with('-')
+        && !name.contains("--");
     if !fits {
         return Err(wrong(format!("\"{name}\": lower-case letters, digits and hyphens, a letter first")));
+    }
+    if KEYWORDS.contains(&name) {
+        return Err(wrong(format!("\"{name}\" is a word of Rust, so no module can be called so")));
     }
     if NAMES.contains(&name) {
         return Err(wrong(format!("there is a scheme called \"{name}\" already")));
@@ -104,7 +120,7 @@ mod tests {
 
     #[test]
     fn bad_names_are_refused() {
-        for bad in ["", "LAS", "1st", "a_b", "a-", "fifo", "a b"] {
+        for bad in ["", "LAS", "1st", "a_b", "a-", "a--b", "fifo", "a b", "match", "self"] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
         assert!(check_name("las").is_ok());

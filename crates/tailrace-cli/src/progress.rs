@@ -4,8 +4,10 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tailrace_core::Time;
 use tailrace_experiment::{Experiment, Observer};
 use tailrace_packet::Progress;
+use tailrace_scenario::Scenario;
 
 use crate::Host;
 
@@ -16,14 +18,44 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct Display<'a> {
     host: &'a dyn Host,
     name: String,
-    /// Flows that each run will start, where known.
-    expected: Vec<Option<u64>>,
+    /// What each run ends with.
+    ends: Vec<End>,
     latest: Vec<Option<Progress>>,
     done: Vec<bool>,
     resumed: usize,
     bar: Option<ProgressBar>,
     started: Instant,
     last_line: Instant,
+}
+
+/// What a run ends with, as far as the scenario says.
+enum End {
+    /// So many flows.
+    Flows(u64),
+    /// The time at which flows stop to start, or the run to be watched.
+    At(Time),
+    /// The end of a flow list.
+    Unknown,
+}
+
+impl End {
+    fn of(scenario: &Scenario) -> Self {
+        match (scenario.measure.horizon, scenario.workload.flows, scenario.workload.duration) {
+            (Some(horizon), ..) => End::At(horizon),
+            (None, Some(flows), _) => End::Flows(flows),
+            (None, None, Some(duration)) => End::At(duration),
+            (None, None, None) => End::Unknown,
+        }
+    }
+
+    fn share(&self, progress: &Progress) -> f64 {
+        let share = match self {
+            End::Flows(flows) => progress.finished as f64 / *flows as f64,
+            End::At(end) => progress.now.as_secs_f64() / end.as_secs_f64(),
+            End::Unknown => progress.finished as f64 / progress.started.max(1) as f64,
+        };
+        share.clamp(0.0, 1.0)
+    }
 }
 
 impl<'a> Display<'a> {
@@ -40,7 +72,7 @@ impl<'a> Display<'a> {
         Display {
             host,
             name: format!("{prefix}{}", experiment.name),
-            expected: experiment.runs.iter().map(|run| run.scenario.workload.flows).collect(),
+            ends: experiment.runs.iter().map(|run| End::of(&run.scenario)).collect(),
             latest: vec![None; runs],
             done: vec![false; runs],
             resumed: 0,
@@ -50,14 +82,11 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Share of the work that is done, by flows.
+    /// Share of the work that is done.
     fn share(&self) -> f64 {
         let parts = self.done.iter().enumerate().map(|(index, &done)| match (done, &self.latest[index]) {
             (true, _) => 1.0,
-            (false, Some(p)) => {
-                let expected = self.expected[index].unwrap_or(0).max(p.started as u64).max(1);
-                (p.finished as f64 / expected as f64).min(1.0)
-            }
+            (false, Some(progress)) => self.ends[index].share(progress),
             (false, None) => 0.0,
         });
         parts.sum::<f64>() / self.done.len().max(1) as f64
@@ -71,7 +100,9 @@ impl<'a> Display<'a> {
         let hops: u64 = self.latest.iter().flatten().map(|p| p.packet_hops).sum();
         let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
         let share = self.share();
-        let left = if share > 0.0 { elapsed * (1.0 - share) / share } else { f64::INFINITY };
+        // What was there already took no time.
+        let made = share - self.resumed as f64 / self.done.len().max(1) as f64;
+        let left = if made > 0.0 { elapsed * (1.0 - share) / made } else { f64::INFINITY };
         let virtual_ms = running.iter().map(|p| p.now.as_secs_f64() * 1e3).fold(0.0, f64::max);
         let flows: usize = self.latest.iter().flatten().map(|p| p.finished).sum();
         let left = if left.is_finite() { format!("{left:.0} s left") } else { "…".into() };
@@ -116,5 +147,19 @@ impl Observer for Display<'_> {
     }
     fn interrupted(&mut self) -> bool {
         self.host.interrupted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_follow_what_ends_the_run() {
+        let progress = Progress { now: Time::from_ms(5), started: 100, finished: 40, packet_hops: 0 };
+        assert_eq!(End::At(Time::from_ms(20)).share(&progress), 0.25);
+        assert_eq!(End::Flows(400).share(&progress), 0.1);
+        assert_eq!(End::Unknown.share(&progress), 0.4);
+        assert_eq!(End::At(Time::from_ms(2)).share(&progress), 1.0);
     }
 }

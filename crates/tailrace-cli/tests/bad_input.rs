@@ -109,6 +109,59 @@ fn loads_outside_zero_and_one_are_refused() {
 }
 
 #[test]
+fn loads_of_several_rules_must_stay_below_one_together() {
+    let rules = "[[workload.rule]]\nsizes = \"web-search\"\nload = 0.7\n".repeat(2);
+    let place = Place::new();
+    let (start, end) = (GOOD.find("[workload]").unwrap(), GOOD.find("[[scheme]]").unwrap());
+    place.write("x.toml", &format!("{}[workload]\nflows = 20\n{rules}{}", &GOOD[..start], &GOOD[end..]));
+    let message = mistake(&place, &["run", "x.toml"]);
+    assert!(message.contains("workload.load") && message.contains("1.40"), "{message}");
+}
+
+#[test]
+fn times_beyond_reason_are_refused() {
+    for (field, said) in [
+        ("workload.start=18446743s", "at most 1000000s"),
+        ("transport.min_rto=200s", "at most 100s"),
+        ("measure.horizon=18446743s", "at most 1000000s"),
+    ] {
+        let place = Place::new();
+        place.write("x.toml", GOOD);
+        let message = mistake(&place, &["run", "x.toml", "--set", field]);
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn claims_and_expectations_ask_for_what_is_there() {
+    let number = "{ metric = \"fct_mean_us\", class = \"short\", of = \"mlfq\" }";
+    for (from, to, said) in [
+        (
+            "fct_mean_us",
+            "fct_men_us",
+            "number.metric: unknown metric \"fct_men_us\"; did you mean \"fct_mean_us\"?",
+        ),
+        ("short", "shrt", "number.class: unknown class"),
+        ("\"mlfq\"", "\"mlqf\"", "number.of: unknown scheme \"mlqf\"; did you mean \"mlfq\"?"),
+        (" }", ", stat = \"mode\" }", "number.stat"),
+        (" }", ", from = \"abc\" }", "number.from"),
+        (" }", ", at = { load = 0.5 } }", "number.at"),
+        (" }", ", against = \"pias\" }", "number.against"),
+    ] {
+        let place = Place::new();
+        let number = number.replacen(from, to, 1);
+        let claim = format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = 1\nnumber = {number}\n");
+        place.write("x.toml", &claim);
+        let message = mistake(&place, &["check", "x.toml"]);
+        assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
+    }
+    let place = Place::new();
+    place.write("x.toml", &format!("{GOOD}\n[[expect]]\ntext = \"t\"\nnumber = {number}\n"));
+    let message = mistake(&place, &["check", "x.toml"]);
+    assert!(message.contains("expect[0]") && message.contains("neither min nor max"), "{message}");
+}
+
+#[test]
 fn thresholds_must_ascend_and_fit_the_queues() {
     let message = changed("[\"10KB\", \"20KB\"]", "[\"20KB\", \"10KB\"]");
     assert!(
@@ -129,6 +182,11 @@ fn a_fabric_whose_parts_do_not_fit_is_refused() {
         ("\"10Gbps\"", "\"0bps\"", "fabric.host_rate"),
         ("\"360KB\"", "\"100B\"", "fabric.buffer"),
         ("\"1us\"", "\"1parsec\"", "fabric.delay"),
+        (
+            "buffer = \"360KB\"",
+            "shared_buffer = { total = \"2KB\", alpha = 0.5 }",
+            "fabric.shared_buffer.alpha",
+        ),
     ] {
         let message = changed(from, to);
         assert!(message.contains(said) && message.contains("x.toml:"), "{message}");
@@ -167,6 +225,8 @@ fn flow_lists_are_checked_line_by_line() {
         ("0,1,1000,0\n0,0,1000,5\n", 3, "0"),
         ("0,1,-5,0\n", 2, "-5"),
         ("0,1,many,0\n", 2, "many"),
+        ("0,1,18446744073709551615,0\n", 2, "size_bytes is 18446744073709551615, but must be at most"),
+        ("0,1,1000,18446744073709551\n", 2, "start_ns"),
     ] {
         let place = Place::new();
         place.write("flows.csv", &format!("src,dst,size_bytes,start_ns\n{rows}"));
@@ -286,7 +346,7 @@ fn ctrl_c_keeps_finished_runs_and_the_next_call_goes_on() {
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     assert!(stderr(&output).contains("interrupted; finished runs are kept"), "{}", stderr(&output));
     assert_eq!(finished(), 1);
     assert!(

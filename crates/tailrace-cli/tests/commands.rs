@@ -157,3 +157,18 @@ fn sent_packets(ports: &std::path::Path, name: &str) -> u64 {
     let row = (0..batch.num_rows()).find(|&row| names.value(row) == name).unwrap();
     batch.column_by_name("sent_packets").unwrap().as_primitive::<arrow_array::types::UInt64Type>().value(row)
 }
+
+#[test]
+fn what_a_killed_run_left_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    stdout(&tailrace(dir.path(), &["run", "x.toml"]));
+    let out = dir.path().join("out/x");
+    fs::write(out.join(".tmp-0123.pcap"), "half").unwrap();
+    fs::create_dir(out.join("runs/.tmp-0123")).unwrap();
+    stdout(&tailrace(dir.path(), &["run", "x.toml"]));
+    for folder in [out.clone(), out.join("runs")] {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(names.map(|name| name.to_string_lossy().into_owned()).all(|name| !name.starts_with(".tmp-")));
+    }
+}

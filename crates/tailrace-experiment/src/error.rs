@@ -42,7 +42,8 @@ impl Error {
     pub fn exit_status(&self) -> i32 {
         match self {
             Error::Input(_) => 2,
-            Error::Storage { .. } | Error::Interrupted => 1,
+            Error::Storage { .. } => 1,
+            Error::Interrupted => 130,
         }
     }
 }

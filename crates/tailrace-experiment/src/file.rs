@@ -11,6 +11,7 @@ use crate::judge::{Claim, Expectation};
 use crate::path;
 use crate::scale::{self, GaveWay};
 use crate::sweep::{self, Point};
+use crate::vet::vet;
 
 /// Tables and fields that belong to the experiment; all others belong to the scenario.
 const OWN_FIELDS: [&str; 9] =
@@ -97,6 +98,7 @@ impl Experiment {
         let base = file.parent().unwrap_or(Path::new("."));
         let runs = plan(&table, base)?;
         check_labels(&runs)?;
+        vet(&own.claim, &own.expect, &runs, scale)?;
         let name = file.file_stem().map_or_else(|| "experiment".into(), |s| s.to_string_lossy().into_owned());
         Ok(Experiment {
             file: file.to_owned(),

@@ -21,8 +21,9 @@ pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
         return Ok(scenario.flows()?);
     }
     let path = scenario.base.join(&list.path);
-    let flows = read_flows(&path, scenario.setting().hosts).map_err(|e| e.in_file(&path))?;
-    let source = FlowSource::from_records(flows, scenario.setting().hosts).map_err(|e| e.in_file(&path))?;
+    let setting = scenario.setting();
+    let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;
+    let source = FlowSource::from_records(flows, setting.hosts, setting.mss).map_err(|e| e.in_file(&path))?;
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
 }
 

@@ -104,7 +104,7 @@ impl Claim {
     /// Compares the claim with the results.
     pub fn judge(&self, results: &Results) -> Verdict {
         let Some(measured) = self.number.value(results) else {
-            return Verdict { measured: None, holds: false, words: "not measured at this scale".into() };
+            return Verdict { measured: None, holds: false, words: "not measured here".into() };
         };
         let (low, high) = self.paper.ends();
         let (holds, words) = if self.number.against.is_some() {

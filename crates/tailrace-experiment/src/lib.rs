@@ -16,6 +16,7 @@ mod store;
 mod summary;
 mod sweep;
 mod tables;
+mod vet;
 
 pub use check::{Line, Outcome, check};
 pub use error::Error;

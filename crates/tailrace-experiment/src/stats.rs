@@ -49,6 +49,8 @@ pub struct ClassSummary {
     pub fct_p95_us: Option<f64>,
     /// 99th percentile of completion times.
     pub fct_p99_us: Option<f64>,
+    /// Least slowdown: no flow is faster than 1.
+    pub slowdown_min: Option<f64>,
     /// Mean slowdown.
     pub slowdown_mean: Option<f64>,
     /// Median slowdown.
@@ -89,6 +91,7 @@ impl ClassSummary {
             fct_p50_us: percentile(&fct, 50.0),
             fct_p95_us: percentile(&fct, 95.0),
             fct_p99_us: percentile(&fct, 99.0),
+            slowdown_min: slowdown.first().copied(),
             slowdown_mean: mean(&slowdown),
             slowdown_p50: percentile(&slowdown, 50.0),
             slowdown_p95: percentile(&slowdown, 95.0),
@@ -108,13 +111,14 @@ impl ClassSummary {
 }
 
 /// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 14] = [
+pub const METRICS: [&str; 15] = [
     "flows",
     "unfinished",
     "fct_mean_us",
     "fct_p50_us",
     "fct_p95_us",
     "fct_p99_us",
+    "slowdown_min",
     "slowdown_mean",
     "slowdown_p50",
     "slowdown_p95",

@@ -58,10 +58,16 @@ impl Store {
 
     /// What a killed run may have left behind.
     fn remove_leftovers(&self) {
-        for entry in fs::read_dir(self.dir.join("runs")).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(".tmp-") {
-                let _ = fs::remove_dir_all(entry.path());
+        let folders = [self.dir.clone(), self.dir.join("runs"), self.dir.join("plots")];
+        for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+            if !entry.file_name().to_string_lossy().starts_with(".tmp-") {
+                continue;
             }
+            let _ = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
+                Ok(kind) if kind.is_file() => fs::remove_file(entry.path()),
+                _ => Ok(()),
+            };
         }
     }
 

@@ -100,7 +100,10 @@ impl Measure {
             return wrong("sample_every", "is 0, but must be a positive time".to_owned());
         }
         if self.sample_every.is_some() != (self.sample_ports != SamplePorts::None) {
-            return wrong("sample_ports", "and sample_every need each other".to_owned());
+            return wrong(
+                "sample_ports",
+                "needs sample_every, and sample_every needs ports: give both or neither".to_owned(),
+            );
         }
         match self.horizon {
             Some(horizon) if horizon <= self.warmup => {
@@ -195,8 +198,8 @@ mod tests {
     fn contradictions_are_errors() {
         assert_eq!(read(""), Ok(Measure::default()));
         assert!(read("short = \"20MB\"").unwrap_err().contains("must not exceed"));
-        assert!(read("sample_ports = \"all\"").unwrap_err().contains("need each other"));
-        assert!(read("sample_every = \"1ms\"").unwrap_err().contains("need each other"));
+        assert!(read("sample_ports = \"all\"").unwrap_err().contains("both or neither"));
+        assert!(read("sample_every = \"1ms\"").unwrap_err().contains("both or neither"));
         assert!(read("sample_ports = \"some\"").unwrap_err().contains("\"none\", \"all\", or a list"));
         assert!(read("horizon = \"1s\"\nwarmup = \"2s\"").unwrap_err().starts_with("horizon: is 1s"));
         assert!(read("warmpu = \"1s\"").unwrap_err().contains("did you mean \"warmup\"?"));

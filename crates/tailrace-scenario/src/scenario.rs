@@ -194,6 +194,9 @@ fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
     Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss }
 }
 
+/// Doubled ten times, it is still far from the end of time.
+const LONGEST_RTO: Time = Time::from_ms(100_000);
+
 fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
     let TransportParams { mss, initial_window, max_window, min_rto, ack_every, .. } = *transport;
@@ -212,6 +215,9 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     if min_rto == Time::ZERO {
         return wrong("min_rto", "is 0, but must be a positive time".to_owned());
     }
+    if min_rto > LONGEST_RTO {
+        return wrong("min_rto", format!("is {min_rto}, but must be at most {LONGEST_RTO}"));
+    }
     if ack_every == 0 {
         return wrong("ack_every", "is 0, but must be at least 1".to_owned());
     }
@@ -224,11 +230,19 @@ fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<()
         Buffer::PerPort(bytes) => ("buffer", bytes),
         Buffer::Shared { total, .. } => ("shared_buffer.total", total),
     };
-    if bytes >= packet {
-        Ok(())
-    } else {
-        Err(ScenarioError::new(field, format!("is {bytes}, but must hold at least one packet of {packet}")))
+    if bytes < packet {
+        let message = format!("is {bytes}, but must hold at least one packet of {packet}");
+        return Err(ScenarioError::new(field, message));
     }
+    if let Buffer::Shared { total, alpha_percent } = fabric.buffer
+        && u128::from(total.get()) * u128::from(alpha_percent) / 100 < u128::from(packet.get())
+    {
+        let message = format!(
+            "leaves a port of an empty switch {alpha_percent} % of {total}, but that must hold a packet of {packet}"
+        );
+        return Err(ScenarioError::new("shared_buffer.alpha", message));
+    }
+    Ok(())
 }
 
 impl JsonSchema for Scenario {

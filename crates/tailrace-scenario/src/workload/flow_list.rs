@@ -16,10 +16,10 @@ const REQUIRED: usize = 4;
 /// Reads a list of flows between `hosts` hosts from a CSV file, ordered by start. Columns, in any order:
 /// `src,dst,size_bytes,start_ns` and, where wanted, `deadline_ns` (after the start; empty for none), `class`,
 /// `slice`, `task`. Times may have up to three decimals.
-pub fn read_csv(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+pub fn read_csv(path: &Path, hosts: u16, mss: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
     let text = std::fs::read(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
-    parse(&text, path, hosts)
+    parse(&text, path, hosts, mss)
 }
 
 /// Writes a list of flows that [`read_csv`] reads back.
@@ -35,7 +35,7 @@ pub fn write_csv(flows: impl IntoIterator<Item = FlowSpec>, mut to: impl io::Wri
 }
 
 /// Checks that a flow can run between `hosts` hosts.
-pub(super) fn check(flow: &FlowSpec, hosts: u16) -> Result<(), String> {
+pub(super) fn check(flow: &FlowSpec, hosts: u16, mss: u16) -> Result<(), String> {
     if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
         return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
     }
@@ -45,10 +45,19 @@ pub(super) fn check(flow: &FlowSpec, hosts: u16) -> Result<(), String> {
     if flow.size == Bytes::ZERO {
         return Err("size_bytes is 0, but must be at least 1".to_owned());
     }
+    // Segment numbers have 32 bits.
+    let largest = u64::from(mss) * u64::from(u32::MAX);
+    if flow.size.get() > largest {
+        return Err(format!("size_bytes is {}, but must be at most {largest}", flow.size.get()));
+    }
+    if flow.start > Time::LONGEST || flow.deadline.is_some_and(|deadline| deadline > Time::LONGEST) {
+        let longest = Time::LONGEST.as_ns();
+        return Err(format!("start_ns, or the deadline after it, is above {longest} ({})", Time::LONGEST));
+    }
     Ok(())
 }
 
-fn parse(text: &[u8], path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+fn parse(text: &[u8], path: &Path, hosts: u16, mss: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .comment(Some(b'#'))
@@ -73,7 +82,7 @@ fn parse(text: &[u8], path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, Scenario
     let mut flows = Vec::new();
     for record in records {
         let record = record.map_err(broken)?;
-        let flow = flow(&record, &column_of).and_then(|flow| check(&flow, hosts).map(|()| flow));
+        let flow = flow(&record, &column_of).and_then(|flow| check(&flow, hosts, mss).map(|()| flow));
         flows.push(flow.map_err(|message| wrong(line_of(&record), message))?);
     }
     flows.sort_by_key(|flow| flow.start);
@@ -158,7 +167,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Vec<FlowSpec>, String> {
-        parse(text.as_bytes(), Path::new("f.csv"), 4).map_err(|error| error.to_string())
+        parse(text.as_bytes(), Path::new("f.csv"), 4, 1460).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -223,7 +232,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes, Path::new("f.csv"), 4);
+            let _ = parse(&bytes, Path::new("f.csv"), 4, 1460);
         }
 
         #[test]

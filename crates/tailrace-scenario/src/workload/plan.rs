@@ -57,6 +57,12 @@ impl Plan {
             Some(load) => plan.share_load(load),
             None => plan.rules.iter_mut().for_each(|rule| rule.set_rate(&setting, seed)),
         }
+        let peak = plan.peak_load();
+        if peak >= 1.0 && plan.rules.iter().any(|rule| rule.rule.load.is_some()) {
+            let message =
+                format!("of all rules together is {peak:.2} at the busiest host, but must be below 1");
+            return Err(ScenarioError::new("load", message));
+        }
         Ok(plan)
     }
 

@@ -31,9 +31,10 @@ enum Kind {
 
 impl FlowSource {
     /// The flows of a list between `hosts` hosts, ordered by start (those at equal times keep their order).
-    pub fn from_records(mut flows: Vec<FlowSpec>, hosts: u16) -> Result<Self, ScenarioError> {
+    pub fn from_records(mut flows: Vec<FlowSpec>, hosts: u16, mss: u16) -> Result<Self, ScenarioError> {
         for (index, flow) in flows.iter().enumerate() {
-            check(flow, hosts).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
+            check(flow, hosts, mss)
+                .map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
         }
         flows.sort_by_key(|flow| flow.start);
         Ok(FlowSource { kind: Kind::List(flows.into_iter()), left: u64::MAX })

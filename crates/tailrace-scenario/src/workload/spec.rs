@@ -139,8 +139,9 @@ impl Workload {
         match &self.flow_list {
             None => Ok(self.plan(setting, seed)?.flows()),
             Some(list) => {
-                let flows = flow_list::read_csv(&base.join(&list.path), setting.hosts)?;
-                Ok(FlowSource::from_records(flows, setting.hosts)?.limited(self.flows, self.duration))
+                let flows = flow_list::read_csv(&base.join(&list.path), setting.hosts, setting.mss)?;
+                Ok(FlowSource::from_records(flows, setting.hosts, setting.mss)?
+                    .limited(self.flows, self.duration))
             }
         }
     }

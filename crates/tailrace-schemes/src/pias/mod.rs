@@ -88,6 +88,11 @@ impl Thresholds {
             Thresholds::Given(list) => Ok(list.clone()),
             Thresholds::Named(Optimal::Optimal) => {
                 let traffic = facts.traffic.as_ref().ok_or_else(|| missing("\"optimal\""))?;
+                if traffic.load >= 1.0 {
+                    let message =
+                        format!("\"optimal\" needs a load below 1, not {:.2}; give a list", traffic.load);
+                    return Err(ParamError::new("thresholds", message));
+                }
                 Ok(model::optimal(&traffic.sizes, traffic.load, usize::from(queues)).thresholds)
             }
             Thresholds::Published { published: workload, load } => {

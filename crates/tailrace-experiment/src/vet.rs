@@ -1,0 +1,100 @@
+//! Finds mistakes in claims and expectations before anything runs.
+
+use tailrace_core::Time;
+use tailrace_scenario::{ScenarioError, unknown};
+use toml::Table;
+
+use crate::file::Planned;
+use crate::judge::{Claim, Expectation, Quantity, point_matches};
+use crate::results::STATISTICS;
+use crate::stats::METRICS;
+
+const CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
+
+/// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
+/// missing.
+pub(crate) fn vet(
+    claims: &[Claim],
+    expectations: &[Expectation],
+    runs: &[Planned],
+    scale: f64,
+) -> Result<(), ScenarioError> {
+    let vetter = Vetter { runs, whole: scale >= 1.0 };
+    for (index, claim) in claims.iter().enumerate() {
+        vetter.quantity(&claim.number).map_err(|e| e.within(&format!("claim[{index}].number")))?;
+    }
+    for (index, expectation) in expectations.iter().enumerate() {
+        let here = format!("expect[{index}]");
+        if expectation.min.is_none() && expectation.max.is_none() {
+            return Err(ScenarioError::new(here, "has neither min nor max, so it would always hold"));
+        }
+        vetter.quantity(&expectation.number).map_err(|e| e.within(&format!("{here}.number")))?;
+    }
+    Ok(())
+}
+
+struct Vetter<'a> {
+    runs: &'a [Planned],
+    whole: bool,
+}
+
+impl Vetter<'_> {
+    fn quantity(&self, number: &Quantity) -> Result<(), ScenarioError> {
+        if !number.metric.starts_with("series:") {
+            known("metric", &number.metric, METRICS)?;
+        }
+        let (size_class, rule) = number.class.split_once('@').unwrap_or((&number.class, "0"));
+        if !number.class.is_empty() {
+            known("class", size_class, CLASSES)?;
+        }
+        if rule.parse::<u8>().is_err() {
+            return Err(ScenarioError::new("class", format!("\"@{rule}\" is no traffic class: 0 to 255")));
+        }
+        self.scheme("of", &number.of, "at", &number.at)?;
+        if let Some(other) = &number.against {
+            let (field, at) = match &number.against_at {
+                Some(at) => ("against_at", at),
+                None => ("at", &number.at),
+            };
+            self.scheme("against", other, field, at)?;
+        }
+        if let Some(stat) = &number.stat {
+            known("stat", stat, STATISTICS)?;
+        }
+        for (field, time) in [("from", &number.from), ("to", &number.to)] {
+            if let Some(Err(error)) = time.as_ref().map(|text| text.parse::<Time>()) {
+                return Err(ScenarioError::new(field, error.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a scheme is there, and was run at the points that `at` asks for.
+    fn scheme(&self, field: &str, name: &str, at_field: &str, at: &Table) -> Result<(), ScenarioError> {
+        known_as("scheme", field, name, self.runs.iter().map(|run| run.scheme.as_str()))?;
+        let axes = || self.runs.iter().flat_map(|run| run.point.axes.iter().map(|(axis, _)| axis.as_str()));
+        at.keys().try_for_each(|axis| known_as("axis", at_field, axis, axes()))?;
+        let matches = |run: &Planned| run.scheme == name && point_matches(&run.point.axes, at);
+        if self.whole && !self.runs.iter().any(matches) {
+            return Err(ScenarioError::new(at_field, format!("{name} is not run at {at}")));
+        }
+        Ok(())
+    }
+}
+
+fn known<'a>(field: &str, name: &str, names: impl IntoIterator<Item = &'a str>) -> Result<(), ScenarioError> {
+    known_as(field, field, name, names)
+}
+
+/// As [`known`], where the message calls it otherwise than the field.
+fn known_as<'a>(
+    what: &str,
+    field: &str,
+    name: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<(), ScenarioError> {
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.contains(&name) { Ok(()) } else { Err(ScenarioError::new(field, unknown(what, name, names))) }
+}
