@@ -300,7 +300,10 @@ fn exercise(text: &str) {
         assert_eq!(Scenario::parse(&scenario.resolved()).unwrap(), scenario);
         let fabric = scenario.fabric.build();
         scenario.facts(&fabric);
-        scenario.flows().unwrap().take(100).for_each(drop);
+        match scenario.flows() {
+            Ok(flows) => flows.take(100).for_each(drop),
+            Err(error) => assert!(error.field.starts_with("workload"), "{error}"),
+        }
     }
 }
 

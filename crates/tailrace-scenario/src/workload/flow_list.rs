@@ -207,7 +207,7 @@ mod tests {
 
     fn any_flow() -> impl Strategy<Value = FlowSpec> {
         let numbers = (any::<u8>(), any::<u16>(), any::<u32>());
-        (0u16..3, 1u64..1 << 50, 0u64..1 << 60, prop::option::of(0u64..1 << 60), numbers).prop_map(
+        (0u16..3, 1u64..1 << 42, 0u64..1 << 58, prop::option::of(0u64..1 << 58), numbers).prop_map(
             |(src, size, start, deadline, (class, slice, task))| FlowSpec {
                 src,
                 dst: 3,

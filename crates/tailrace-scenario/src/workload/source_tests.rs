@@ -149,7 +149,7 @@ fn load_only_stretches_time() {
             "load = {load}\nflows = 2_000\n[[rule]]\nsizes = \"web-search\"\n[[rule]]\nsizes = \"data-mining\""
         ))
     };
-    for (low, high) in at(0.25).into_iter().zip(at(0.5)) {
+    for (low, high) in at(0.2).into_iter().zip(at(0.4)) {
         let expected = low.start.as_secs_f64() / 2.0;
         assert!((high.start.as_secs_f64() / expected - 1.0).abs() < 1e-6);
         assert_eq!(FlowSpec { start: Time::ZERO, ..low }, FlowSpec { start: Time::ZERO, ..high });
