@@ -122,11 +122,18 @@ impl Agenda {
             return (first.at, head);
         }
         let mut least = (first.at, head);
+        // The turn of the least so far, once it is asked for.
+        let mut its_turn = None;
         let mut entity = first.next;
         while entity != NONE {
             let node = &self.nodes[entity as usize];
-            if node.at < least.0 || (node.at == least.0 && turn(node.at, entity) < turn(node.at, least.1)) {
-                least = (node.at, entity);
+            if node.at < least.0 {
+                (least, its_turn) = ((node.at, entity), None);
+            } else if node.at == least.0 {
+                let this_turn = turn(node.at, entity);
+                if this_turn < *its_turn.get_or_insert_with(|| turn(least.0, least.1)) {
+                    (least, its_turn) = ((node.at, entity), Some(this_turn));
+                }
             }
             entity = node.next;
         }
