@@ -72,8 +72,11 @@ struct SelfClocked {
 
 impl SelfClocked {
     fn new(weights: &[f64]) -> Self {
+        // Only ratios count; rounded as the port rounds them, so that equal stamps are equal in both.
+        let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+        let weights: Vec<f64> = weights.iter().map(|weight| weight / least).collect();
         let last_stamp = vec![0.0; weights.len()];
-        SelfClocked { weights: weights.to_vec(), last_stamp, stamps: BTreeMap::new(), clock: 0.0 }
+        SelfClocked { weights, last_stamp, stamps: BTreeMap::new(), clock: 0.0 }
     }
 }
 
