@@ -12,7 +12,7 @@ use tailrace_schemes::{SchemeVisitor, with_scheme};
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
-use crate::stats::{ClassSummary, Measured};
+use crate::stats::{ClassSummary, Measured, SIZE_CLASSES};
 use crate::tables;
 
 /// Who follows a run and may stop it.
@@ -243,7 +243,7 @@ fn summarise<'a>(
     }
     let mut summaries = Vec::new();
     for class in traffic {
-        for size in ["all", "short", "medium", "long"] {
+        for size in SIZE_CLASSES {
             let of_class = |f: &&Measured| {
                 class.is_none_or(|c| f.class == c) && (size == "all" || size_class(f) == size)
             };

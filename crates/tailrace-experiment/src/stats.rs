@@ -110,6 +110,9 @@ impl ClassSummary {
     }
 }
 
+/// Size classes: of all flows, and of those that a scenario's `short` and `long` part.
+pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
+
 /// Names of the columns that [`ClassSummary::metric`] knows.
 pub const METRICS: [&str; 15] = [
     "flows",

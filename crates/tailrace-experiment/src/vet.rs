@@ -7,9 +7,7 @@ use toml::Table;
 use crate::file::Planned;
 use crate::judge::{Claim, Expectation, Quantity, point_matches};
 use crate::results::STATISTICS;
-use crate::stats::METRICS;
-
-const CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
+use crate::stats::{METRICS, SIZE_CLASSES};
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
 /// missing.
@@ -45,7 +43,7 @@ impl Vetter<'_> {
         }
         let (size_class, rule) = number.class.split_once('@').unwrap_or((&number.class, "0"));
         if !number.class.is_empty() {
-            known("class", size_class, CLASSES)?;
+            known("class", size_class, SIZE_CLASSES)?;
         }
         if rule.parse::<u8>().is_err() {
             return Err(ScenarioError::new("class", format!("\"@{rule}\" is no traffic class: 0 to 255")));
