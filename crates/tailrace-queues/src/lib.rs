@@ -5,8 +5,10 @@ mod marking;
 mod multi_queue;
 mod rank_queue;
 mod scheduler;
+mod threshold;
 
 pub use marking::{Marking, MarkingScope, QueueLength};
 pub use multi_queue::{MultiQueue, PortParams};
 pub use rank_queue::{RankQueue, Ranked};
 pub use scheduler::{Scheduler, SchedulerKind};
+pub use threshold::MarkingThreshold;

@@ -79,6 +79,9 @@ pub enum MarkingScope {
     Port,
     /// The packet's own queue.
     Queue,
+    /// All queues together, but for packets of the first queue that queue alone: deadline flows must not slow
+    /// down for others' backlog (Karuna, which keeps the first queue to them).
+    PortExceptFirst,
     /// No marking.
     None,
 }
@@ -87,25 +90,32 @@ pub enum MarkingScope {
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
     threshold: u64,
-    per_queue: bool,
+    /// A bit for each queue whose own length counts; for the others the port's does.
+    own: u8,
 }
 
 impl Marking {
     /// Marks when the queue in `scope`, the arriving packet included, is longer than `threshold`.
     pub fn new(threshold: QueueLength, scope: MarkingScope) -> Self {
         let threshold = if scope == MarkingScope::None { u64::MAX } else { threshold.bytes().get() };
-        Marking { threshold, per_queue: scope == MarkingScope::Queue }
+        let own = match scope {
+            MarkingScope::Port | MarkingScope::None => 0,
+            MarkingScope::Queue => u8::MAX,
+            MarkingScope::PortExceptFirst => 1,
+        };
+        Marking { threshold, own }
     }
 
     /// No marking.
     pub fn none() -> Self {
-        Marking { threshold: u64::MAX, per_queue: false }
+        Marking { threshold: u64::MAX, own: 0 }
     }
 
-    /// Whether a packet that makes the port `port` and its queue `queue` bytes long is marked.
+    /// Whether a packet that makes the port `port` bytes and its own queue, number `queue`, `own` bytes long
+    /// is marked.
     #[inline]
-    pub fn applies(&self, port: u64, queue: u64) -> bool {
-        (if self.per_queue { queue } else { port }) > self.threshold
+    pub fn applies(&self, queue: usize, port: u64, own: u64) -> bool {
+        (if self.own & (1 << queue) != 0 { own } else { port }) > self.threshold
     }
 }
 
@@ -124,10 +134,15 @@ mod tests {
     #[test]
     fn scope_chooses_the_queue() {
         let k = QueueLength::Packets(2);
-        assert!(Marking::new(k, MarkingScope::Port).applies(3_001, 0));
-        assert!(!Marking::new(k, MarkingScope::Port).applies(3_000, 3_000));
-        assert!(!Marking::new(k, MarkingScope::Queue).applies(9_000, 3_000));
-        assert!(Marking::new(k, MarkingScope::Queue).applies(9_000, 3_001));
-        assert!(!Marking::new(k, MarkingScope::None).applies(u64::MAX - 1, u64::MAX - 1));
+        for queue in 0..8 {
+            let applies = |scope, port, own| Marking::new(k, scope).applies(queue, port, own);
+            assert!(applies(MarkingScope::Port, 3_001, 0));
+            assert!(!applies(MarkingScope::Port, 3_000, 3_000));
+            assert!(!applies(MarkingScope::Queue, 9_000, 3_000));
+            assert!(applies(MarkingScope::Queue, 9_000, 3_001));
+            assert_eq!(applies(MarkingScope::PortExceptFirst, 9_000, 3_000), queue > 0);
+            assert!(applies(MarkingScope::PortExceptFirst, 9_000, 3_001));
+            assert!(!applies(MarkingScope::None, u64::MAX - 1, u64::MAX - 1));
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Bytes, Header, MAX_PRIORITIES, Packet, ParamError, PortPolicy, Reason, Time};
+use tailrace_core::{Bytes, Header, MAX_PRIORITIES, Packet, ParamError, PortPolicy, Rate, Reason, Time};
 
-use crate::{Marking, MarkingScope, QueueLength, Scheduler, SchedulerKind};
+use crate::{Marking, MarkingScope, MarkingThreshold, QueueLength, Scheduler, SchedulerKind};
 
 /// The largest weight of a port over its least: quanta stay far below 32 bits.
 const MAX_WEIGHT_RATIO: f64 = 1e5;
@@ -22,7 +22,7 @@ pub struct PortParams {
     /// Weights of the queues for `drr` and `wfq`; 1 where missing.
     pub weights: Vec<f64>,
     /// Packets are marked when the queue is longer than this, themselves included.
-    pub marking_threshold: QueueLength,
+    pub marking_threshold: MarkingThreshold,
     /// Which queue is compared with the threshold.
     pub marking: MarkingScope,
 }
@@ -33,7 +33,7 @@ impl Default for PortParams {
             queues: 8,
             scheduler: SchedulerKind::Strict,
             weights: Vec::new(),
-            marking_threshold: QueueLength::Packets(65),
+            marking_threshold: QueueLength::Packets(65).into(),
             marking: MarkingScope::Port,
         }
     }
@@ -60,7 +60,7 @@ impl PortParams {
             let message = format!("{most} is more than {MAX_WEIGHT_RATIO} times {least}");
             return Err(ParamError::new("weights", message));
         }
-        Ok(())
+        self.marking_threshold.check()
     }
 }
 
@@ -80,15 +80,15 @@ pub struct MultiQueue<H = ()> {
 }
 
 impl<H> MultiQueue<H> {
-    /// A port; `params` must have passed [`PortParams::check`].
-    pub fn new(params: &PortParams) -> Self {
+    /// A port of a link of this rate; `params` must have passed [`PortParams::check`].
+    pub fn new(params: &PortParams, rate: Rate) -> Self {
         MultiQueue {
             occupied: 0,
             last: params.queues - 1,
             packets: 0,
             bytes: 0,
             marked: 0,
-            marking: Marking::new(params.marking_threshold, params.marking),
+            marking: Marking::new(params.marking_threshold.at(rate), params.marking),
             scheduler: Scheduler::new(params.scheduler, params.queues, &params.weights),
             queue_bytes: [0; MAX_PRIORITIES],
             queues: std::array::from_fn(|_| VecDeque::new()),
@@ -112,7 +112,7 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
         }
         let queue = usize::from(packet.priority.min(self.last));
         let queue_bytes = self.queue_bytes[queue] + bytes;
-        if self.marking.applies(port_bytes, queue_bytes) {
+        if self.marking.applies(queue, port_bytes, queue_bytes) {
             self.marked += u64::from(packet.mark());
         }
         if self.occupied & (1 << queue) == 0 {
@@ -139,7 +139,8 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
             drop(packet, Reason::Buffer);
             return None;
         }
-        if self.marking.applies(bytes, bytes) {
+        // Whichever queue counts, it holds this packet alone.
+        if self.marking.applies(0, bytes, bytes) {
             self.marked += u64::from(packet.mark());
         }
         if !matches!(self.scheduler, Scheduler::Strict) {

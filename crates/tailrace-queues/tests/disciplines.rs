@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, Ecn, Packet, PacketKind, PortPolicy, Reason, Time};
-use tailrace_queues::{MarkingScope, MultiQueue, PortParams, QueueLength, SchedulerKind};
+use tailrace_core::{Bytes, Ecn, Packet, PacketKind, PortPolicy, Rate, Reason, Time};
+use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength, SchedulerKind};
 
 const MTU: u64 = 1500;
 
@@ -98,6 +98,7 @@ impl Discipline for SelfClocked {
 /// A whole port: tail drop, step marking and one of the disciplines.
 struct Model<'a> {
     params: &'a PortParams,
+    rate: Rate,
     discipline: Box<dyn Discipline>,
     /// The queues that hold something.
     queues: BTreeMap<usize, VecDeque<Packet>>,
@@ -105,7 +106,7 @@ struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    fn new(params: &'a PortParams) -> Self {
+    fn new(params: &'a PortParams, rate: Rate) -> Self {
         let weight = |queue| params.weights.get(queue).copied().unwrap_or(1.0);
         let weights: Vec<f64> = (0..usize::from(params.queues)).map(weight).collect();
         let discipline: Box<dyn Discipline> = match params.scheduler {
@@ -113,7 +114,7 @@ impl<'a> Model<'a> {
             SchedulerKind::Drr => Box::new(DeficitRoundRobin::new(&weights)),
             SchedulerKind::Wfq => Box::new(SelfClocked::new(&weights)),
         };
-        Model { params, discipline, queues: BTreeMap::new(), marked: 0 }
+        Model { params, rate, discipline, queues: BTreeMap::new(), marked: 0 }
     }
 
     fn bytes_of(&self, queue: usize) -> u64 {
@@ -122,6 +123,19 @@ impl<'a> Model<'a> {
 
     fn bytes(&self) -> u64 {
         self.queues.keys().map(|&queue| self.bytes_of(queue)).sum()
+    }
+
+    /// Of a table's entries that are not above the link's rate the last, of all others the first.
+    fn threshold(&self) -> u64 {
+        let length = match &self.params.marking_threshold {
+            MarkingThreshold::Same(length) => *length,
+            MarkingThreshold::ByRate(table) => {
+                let (below, above): (Vec<_>, Vec<_>) =
+                    table.iter().partition(|(rate, _)| **rate <= self.rate);
+                *below.last().unwrap_or_else(|| &above[0]).1
+            }
+        };
+        length.bytes().get()
     }
 
     /// Whether the packet found room.
@@ -133,10 +147,11 @@ impl<'a> Model<'a> {
         let queue = usize::from(packet.priority.min(self.params.queues - 1));
         let length = match self.params.marking {
             MarkingScope::Port => self.bytes() + bytes,
-            MarkingScope::Queue => self.bytes_of(queue) + bytes,
+            MarkingScope::PortExceptFirst if queue > 0 => self.bytes() + bytes,
+            MarkingScope::PortExceptFirst | MarkingScope::Queue => self.bytes_of(queue) + bytes,
             MarkingScope::None => 0,
         };
-        if length > self.params.marking_threshold.bytes().get() && packet.ecn() != Ecn::NotCapable {
+        if length > self.threshold() && packet.ecn() != Ecn::NotCapable {
             packet.set(packet.kind(), Ecn::Marked);
             self.marked += 1;
         }
@@ -189,13 +204,27 @@ fn any_scheduler() -> impl Strategy<Value = SchedulerKind> {
     prop::sample::select(vec![SchedulerKind::Strict, SchedulerKind::Drr, SchedulerKind::Wfq])
 }
 
+fn any_rate() -> impl Strategy<Value = Rate> {
+    prop::sample::select(vec![1, 10, 25, 40, 100]).prop_map(Rate::from_gbps)
+}
+
+fn any_threshold() -> impl Strategy<Value = MarkingThreshold> {
+    let length = || (0u64..20_000).prop_map(|bytes| QueueLength::Bytes(Bytes::new(bytes)));
+    let table = prop::collection::btree_map(any_rate(), length(), 1..4);
+    prop_oneof![length().prop_map(MarkingThreshold::Same), table.prop_map(MarkingThreshold::ByRate)]
+}
+
 fn any_params() -> impl Strategy<Value = PortParams> {
-    let scope = prop::sample::select(vec![MarkingScope::Port, MarkingScope::Queue, MarkingScope::None]);
+    let scope = prop::sample::select(vec![
+        MarkingScope::Port,
+        MarkingScope::Queue,
+        MarkingScope::PortExceptFirst,
+        MarkingScope::None,
+    ]);
     let weights = prop::collection::vec(0.5f64..20.0, 0..8);
-    (1u8..9, any_scheduler(), weights, 0u64..20_000, scope).prop_map(
-        |(queues, scheduler, mut weights, threshold, marking)| {
+    (1u8..9, any_scheduler(), weights, any_threshold(), scope).prop_map(
+        |(queues, scheduler, mut weights, marking_threshold, marking)| {
             weights.truncate(usize::from(queues));
-            let marking_threshold = QueueLength::Bytes(Bytes::new(threshold));
             PortParams { queues, scheduler, weights, marking_threshold, marking }
         },
     )
@@ -234,11 +263,12 @@ proptest! {
     #[test]
     fn every_packet_fares_as_in_the_model(
         params in any_params(),
+        rate in any_rate(),
         operations in prop::collection::vec(any_operation(), 1..200),
         pass in any::<bool>(),
     ) {
         prop_assert_eq!(params.check(), Ok(()));
-        let (mut port, mut model) = (MultiQueue::new(&params), Model::new(&params));
+        let (mut port, mut model) = (MultiQueue::new(&params, rate), Model::new(&params, rate));
         for (number, operation) in operations.into_iter().enumerate() {
             match operation {
                 Operation::Enqueue { priority, bytes, capable, room } => {
@@ -266,7 +296,7 @@ fn backlogged(scheduler: SchedulerKind, weights: &[f64], sizes: &[u16]) -> Vec<V
         marking: MarkingScope::None,
         ..PortParams::default()
     };
-    let mut port: MultiQueue = MultiQueue::new(&params);
+    let mut port: MultiQueue = MultiQueue::new(&params, Rate::from_gbps(10));
     let mut sizes = sizes.iter().copied().cycle();
     let mut refill = |port: &mut MultiQueue, queue: usize| {
         let packet = packet(0, queue as u8, sizes.next().unwrap_or(1500), false);

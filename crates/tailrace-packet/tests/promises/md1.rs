@@ -168,7 +168,8 @@ impl Scheme for TwoClasses {
     fn host(&self) -> ByDeadline {
         ByDeadline
     }
-    fn port(&self, _: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&PortParams { queues: 2, marking: MarkingScope::None, ..PortParams::default() })
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        let params = PortParams { queues: 2, marking: MarkingScope::None, ..PortParams::default() };
+        MultiQueue::new(&params, port.rate)
     }
 }

@@ -154,10 +154,11 @@ impl Scheme for Awafs {
     fn host(&self) -> AwafsHost {
         AwafsHost::new((self.params.placement == Placement::Host).then(|| self.params.estimator()))
     }
-    fn port(&self, _: &PortFacts) -> AwafsPort {
+    fn port(&self, port: &PortFacts) -> AwafsPort {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
         let overhead = HEADER_BYTES + self.data_overhead();
-        AwafsPort::new(MultiQueue::new(&self.params.port), estimator, self.params.deduplicate, overhead)
+        let queues = MultiQueue::new(&self.params.port, port.rate);
+        AwafsPort::new(queues, estimator, self.params.deduplicate, overhead)
     }
 }
 

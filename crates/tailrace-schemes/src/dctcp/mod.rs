@@ -57,7 +57,7 @@ impl Scheme for Dctcp {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port)
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.params.port, port.rate)
     }
 }

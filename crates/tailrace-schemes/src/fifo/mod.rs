@@ -78,7 +78,7 @@ impl Scheme for Fifo {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port)
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.port, port.rate)
     }
 }

@@ -94,7 +94,7 @@ impl Scheme for Mlfq {
     fn host(&self) -> Tagged {
         Tagged(self.tags)
     }
-    fn port(&self, _: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port)
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.port, port.rate)
     }
 }

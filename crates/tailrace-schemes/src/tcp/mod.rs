@@ -77,7 +77,7 @@ impl Scheme for Tcp {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port)
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.port, port.rate)
     }
 }
