@@ -10,7 +10,7 @@ use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Ecn, FlowInfo, FlowView, Loss, Packet, PacketKind,
     Rate, TagTable, Time,
 };
-use tailrace_transport::{Receiver, Sender, Wire};
+use tailrace_transport::{Receiver, Sender};
 
 /// Keeps a fixed window and counts what it is told.
 struct Counting {
@@ -97,11 +97,11 @@ impl Pair {
             acked: 0,
         };
         let info = FlowInfo { id: 0, size: None, deadline: None };
-        let (wire, directive) = (Wire { ecn: true, scheme_bytes: 0 }, Directive { tags: TagTable::FLAT });
+        let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
             sender: Sender::new(law, info, Bytes::new(size), 1, wire, directive, &params),
-            receiver: Receiver::new(0, &params),
+            receiver: Receiver::new(0, 0, &params),
             under_way: Vec::new(),
             size,
             honest: true,

@@ -1,11 +1,38 @@
 //! Flows, and what a policy may see of them.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{Bytes, Time};
 
 /// A flow's number, counted from the start of the run in order of start time.
 pub type FlowId = u32;
 /// A host's number.
 pub type HostId = u16;
+
+/// What an application tells of its flows when they start (Karuna §2.1 calls them types 1, 2 and 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reveals {
+    /// Size and deadline: type 1.
+    Deadline,
+    /// The size: type 2.
+    #[default]
+    Size,
+    /// Nothing: type 3.
+    Nothing,
+}
+
+impl Reveals {
+    /// Blanks what the application does not tell.
+    pub fn filter(self, flow: FlowInfo) -> FlowInfo {
+        FlowInfo {
+            id: flow.id,
+            size: flow.size.filter(|_| self != Reveals::Nothing),
+            deadline: flow.deadline.filter(|_| self == Reveals::Deadline),
+        }
+    }
+}
 
 /// What a policy may know of a flow. The driver blanks what the scheme's [`crate::Knowledge`] does not
 /// include, so a policy cannot use what its setting says is unknown.
@@ -26,4 +53,6 @@ pub struct FlowView {
     pub sent: Bytes,
     /// Payload bytes acknowledged without a gap.
     pub acked: Bytes,
+    /// Payload bytes acknowledged in any order.
+    pub delivered: Bytes,
 }

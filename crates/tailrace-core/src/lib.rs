@@ -13,14 +13,15 @@ mod tags;
 pub mod transport;
 mod units;
 
-pub use flow::{FlowId, FlowInfo, FlowView, HostId};
+pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals};
 pub use ledger::{Count, Ledger, Reason};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
-    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Untagged,
+    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Standing,
+    Untagged,
 };
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
-pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic};
+pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

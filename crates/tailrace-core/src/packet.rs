@@ -13,14 +13,25 @@ pub const MTU_BYTES: u16 = 1500;
 ///
 /// Most schemes need none: `()`.
 pub trait Header: Copy + Debug + 'static {
-    /// A header that says nothing.
+    /// A header that says nothing, and takes no bytes.
     const NONE: Self;
-    /// Bytes that the header adds to each data packet.
+    /// Bytes on the wire of a header that says something.
     const WIRE_BYTES: u16;
     /// Writes the header into `out`, which is [`Self::WIRE_BYTES`] long.
     fn encode(&self, out: &mut [u8]);
     /// Reads a header; `None` if `raw` is too short or holds no valid one.
     fn decode(raw: &[u8]) -> Option<Self>;
+    /// Bytes that this header adds to its packet.
+    #[inline]
+    fn wire_bytes(&self) -> u16 {
+        Self::WIRE_BYTES
+    }
+    /// What the receiver of this header puts into its acknowledgement: nothing, unless the network's
+    /// feedback travels in it.
+    #[inline]
+    fn returned(&self) -> Self {
+        Self::NONE
+    }
 }
 
 impl Header for () {
@@ -57,7 +68,15 @@ pub enum PacketKind {
     Ack,
     /// An acknowledgement of segments that carried a congestion mark (ECN echo).
     AckMarked,
+    /// A scheme's header without payload: a rate request, a probe, the end of a flow.
+    Probe,
+    /// The answer to a probe; it acknowledges nothing new.
+    ProbeAck = 6,
 }
+
+/// Bits of [`Packet::kind_ecn`] that hold the kind; the ECN field lies above.
+const KIND_BITS: u32 = 3;
+const KIND: u8 = (1 << KIND_BITS) - 1;
 
 /// One packet. Ports read the first line of fields only; the second belongs to the transport.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +126,13 @@ impl<H: Header> Packet<H> {
     /// What the transport put into it.
     #[inline]
     pub fn kind(&self) -> PacketKind {
-        match self.kind_ecn & 3 {
+        match self.kind_ecn & KIND {
             0 => PacketKind::Data,
             1 => PacketKind::LastData,
             2 => PacketKind::Ack,
-            _ => PacketKind::AckMarked,
+            3 => PacketKind::AckMarked,
+            4 => PacketKind::Probe,
+            _ => PacketKind::ProbeAck,
         }
     }
 
@@ -124,7 +145,7 @@ impl<H: Header> Packet<H> {
     /// Its ECN field.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        match self.kind_ecn >> 2 {
+        match self.kind_ecn >> KIND_BITS {
             0 => Ecn::NotCapable,
             1 => Ecn::Capable,
             _ => Ecn::Marked,
@@ -134,15 +155,15 @@ impl<H: Header> Packet<H> {
     /// Sets kind and ECN field.
     #[inline]
     pub fn set(&mut self, kind: PacketKind, ecn: Ecn) {
-        self.kind_ecn = kind as u8 | (ecn as u8) << 2;
+        self.kind_ecn = kind as u8 | (ecn as u8) << KIND_BITS;
     }
 
     /// Marks "congestion experienced" if the packet is ECN-capable; tells whether the mark is new.
     #[inline]
     pub fn mark(&mut self) -> bool {
-        let capable = self.kind_ecn & 0b0100 != 0;
+        let capable = self.kind_ecn & (Ecn::Capable as u8) << KIND_BITS != 0;
         if capable {
-            self.kind_ecn = (self.kind_ecn & 3) | (Ecn::Marked as u8) << 2;
+            self.kind_ecn = (self.kind_ecn & KIND) | (Ecn::Marked as u8) << KIND_BITS;
         }
         capable
     }
@@ -159,12 +180,14 @@ mod tests {
 
     #[test]
     fn kind_and_ecn_do_not_disturb_each_other() {
-        let kinds = [PacketKind::Data, PacketKind::LastData, PacketKind::Ack, PacketKind::AckMarked];
+        use PacketKind::{Ack, AckMarked, Data, LastData, Probe, ProbeAck};
+        let kinds = [Data, LastData, Ack, AckMarked, Probe, ProbeAck];
         for kind in kinds {
             for ecn in [Ecn::NotCapable, Ecn::Capable, Ecn::Marked] {
                 let mut packet = Packet::<()>::EMPTY;
                 packet.set(kind, ecn);
                 assert_eq!((packet.kind(), packet.ecn()), (kind, ecn));
+                assert_eq!(packet.is_ack(), matches!(kind, Ack | AckMarked | ProbeAck));
                 packet.mark();
                 let marked = if ecn == Ecn::NotCapable { Ecn::NotCapable } else { Ecn::Marked };
                 assert_eq!((packet.kind(), packet.ecn()), (kind, marked));

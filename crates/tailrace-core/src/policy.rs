@@ -5,7 +5,7 @@ use crate::{Bytes, FlowInfo, FlowView, Header, Packet, Rate, Reason, SeriesSink,
 
 /// What one or more acknowledgements told the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct AckSample<H = ()> {
+pub struct AckSample {
     /// When the sample reached the sender.
     pub now: Time,
     /// Payload bytes acknowledged for the first time.
@@ -19,8 +19,6 @@ pub struct AckSample<H = ()> {
     pub rtt: Time,
     /// Whether the flow had less to send than its window allowed.
     pub app_limited: bool,
-    /// The scheme's header, as the receiver returned it.
-    pub echo: H,
 }
 
 /// How a loss was noticed.
@@ -52,19 +50,61 @@ pub struct Segment {
     pub last: bool,
 }
 
+/// How a law sees the prospects of its flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It goes on.
+    #[default]
+    Going,
+    /// It goes on without its deadline: the host policy is asked anew how to tag what is left.
+    Demoted,
+    /// It is given up: nothing more is sent.
+    Stopped,
+}
+
 /// A congestion control law; one value per flow.
+///
+/// Laws that talk to the network also send headers without data ([`Self::probe`]) and read what comes back
+/// in every acknowledgement ([`Self::on_feedback`]).
 pub trait CongestionLaw<H: Header = ()> {
-    /// The header of a data packet about to leave.
+    /// The header of a data packet about to leave. `flow` is the state before it.
     #[inline]
-    fn stamp(&mut self, _now: Time, _segment: &Segment) -> H {
+    fn stamp(&mut self, _now: Time, _segment: &Segment, _flow: &FlowView) -> H {
         H::NONE
     }
+    /// An acknowledgement brought back a header: of data, old or new, or of a probe. Comes before
+    /// [`Self::on_ack`].
+    #[inline]
+    fn on_feedback(&mut self, _now: Time, _rtt: Time, _echo: &H, _flow: &FlowView) {}
     /// New data was acknowledged. `flow` is the state after it.
-    fn on_ack(&mut self, ack: &AckSample<H>, flow: &FlowView);
+    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView);
     /// A loss was noticed. `flow` is the state before the repair.
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView);
     /// What the flow may have now.
     fn allowance(&self) -> Allowance;
+    /// When a header without data is due, if no data packet carries one first; [`Time::MAX`] for never.
+    #[inline]
+    fn probe_at(&self) -> Time {
+        Time::MAX
+    }
+    /// The header that is due.
+    fn probe(&mut self, _now: Time, _flow: &FlowView) -> H {
+        H::NONE
+    }
+    /// The header of a last packet without data that tells the network that the flow has ended.
+    fn farewell(&mut self, _now: Time) -> Option<H> {
+        None
+    }
+    /// How the law sees the prospects of its flow.
+    #[inline]
+    fn standing(&self) -> Standing {
+        Standing::Going
+    }
+    /// The flow has been given a new directive: a [`Standing::Demoted`] has been seen to.
+    fn directed(&mut self) {}
+    /// Reports what has happened since the last call, for traces. Called after each acknowledgement of a
+    /// flow that is traced.
+    fn trace(&mut self, _now: Time, _series: &mut dyn SeriesSink) {}
 }
 
 /// What a host policy decides for one flow: data that a driver can carry into a kernel map.
@@ -72,6 +112,15 @@ pub trait CongestionLaw<H: Header = ()> {
 pub struct Directive {
     /// Bytes sent → priority.
     pub tags: TagTable,
+    /// Priority of the flow's acknowledgements.
+    pub acks: u8,
+}
+
+impl Directive {
+    /// These tags; acknowledgements in the highest priority.
+    pub fn tagged(tags: TagTable) -> Self {
+        Directive { tags, acks: 0 }
+    }
 }
 
 /// Whether the directives of flows in progress have changed.
@@ -87,6 +136,17 @@ pub enum Refresh {
 pub trait HostPolicy {
     /// The directive of a flow that starts, or of a flow in progress after [`Refresh::All`].
     fn directive(&self, flow: &FlowInfo) -> Directive;
+    /// The retransmission timer of a flow has expired for the `consecutive`-th time without progress. A new
+    /// directive replaces the `current` one.
+    fn on_timeout(
+        &self,
+        _flow: &FlowInfo,
+        _view: &FlowView,
+        _consecutive: u32,
+        _current: &Directive,
+    ) -> Option<Directive> {
+        None
+    }
     /// A flow of this host has completed after `size` payload bytes.
     fn on_flow_end(&mut self, _now: Time, _size: Bytes) {}
     /// When this policy wants to be woken next.
@@ -105,12 +165,17 @@ pub struct Untagged;
 
 impl HostPolicy for Untagged {
     fn directive(&self, _: &FlowInfo) -> Directive {
-        Directive { tags: TagTable::FLAT }
+        Directive::tagged(TagTable::FLAT)
     }
 }
 
 /// The policy of one egress port: which packet is next, which is marked, which is dropped.
 pub trait PortPolicy<H: Header = ()> {
+    /// Whether the port wants to see acknowledgements that come back over its link; their flows must then
+    /// take the same way in both directions.
+    const REVERSE: bool = false;
+    /// An acknowledgement of packets that passed this port comes back over its link.
+    fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
     /// Takes in a packet. The port may hold `room` bytes in all, this packet included; what does not fit
     /// goes to `drop` — the newcomer, or what the policy evicts for it.
     fn enqueue(

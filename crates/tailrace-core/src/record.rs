@@ -27,6 +27,8 @@ pub struct FlowRecord {
     pub timeouts: u16,
     /// Slice it belongs to, 0 if none.
     pub slice: u16,
+    /// Given up by its sender before it was complete.
+    pub stopped: bool,
     /// Traffic class: the number of the workload's rule that made it, or the flow list's `class`.
     pub class: u8,
 }

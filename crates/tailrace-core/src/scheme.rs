@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
-use crate::{Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, SizeDistribution, Time};
+use crate::{
+    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution, Time,
+};
 
 /// What a scheme may know of a flow when it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,19 @@ pub struct Traffic {
     /// Name of the published workload, if it is one.
     pub workload: Option<String>,
     /// Offered load of a host link, as a share of its rate.
+    pub load: f64,
+    /// The same by what flows reveal; loads add up to `load`.
+    pub classes: Vec<TrafficClass>,
+}
+
+/// A part of the planned traffic.
+#[derive(Clone, Debug)]
+pub struct TrafficClass {
+    /// What its flows reveal.
+    pub reveals: Reveals,
+    /// Their sizes.
+    pub sizes: SizeDistribution,
+    /// Their part of the load.
     pub load: f64,
 }
 
@@ -114,6 +129,8 @@ pub trait Scheme: Sized + 'static {
     const SOURCE: &'static str;
     /// What it may know of flows.
     const KNOWS: Knowledge;
+    /// Whether all packets of a flow must take one way through the fabric: ports keep state for it.
+    const ONE_PATH: bool = false;
 
     /// Its parameters; doc comments become help, schema and web page.
     type Params: DeserializeOwned + Serialize + JsonSchema + Default + Clone;
@@ -130,10 +147,6 @@ pub trait Scheme: Sized + 'static {
     fn new(params: Self::Params, facts: &Facts) -> Result<Self, ParamError>;
     /// Whether data packets are ECN-capable.
     fn ecn(&self) -> bool;
-    /// Bytes on the wire that the scheme's header adds to each data packet.
-    fn data_overhead(&self) -> u16 {
-        Self::Header::WIRE_BYTES
-    }
     /// The law of one flow.
     fn law(&self, flow: &FlowInfo) -> Self::Law;
     /// The policy of one host.

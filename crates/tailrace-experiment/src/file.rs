@@ -157,8 +157,11 @@ fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
                 .filter(|(key, _)| !OWN_FIELDS.contains(&key.as_str()))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
-            let scheme = varied["scheme"][index].clone();
+            let mut scheme = varied["scheme"][index].clone();
+            let own = scheme.as_table_mut().and_then(|fields| fields.remove("with"));
             scenario.insert("scheme".into(), scheme);
+            own.map_or(Ok(()), |own| set_own(&mut scenario, own))
+                .map_err(|message| ScenarioError::new(format!("scheme[{index}].with"), message))?;
             let scenario = read_scenario(scenario, base).map_err(|e| place(e, index))?;
             check_scheme(&scenario).map_err(|e| place(e, index))?;
             check_places(&scenario)?;
@@ -166,6 +169,22 @@ fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
         }
     }
     Ok(runs)
+}
+
+/// Sets the fields that one scheme wants otherwise than the others: dotted path = value.
+fn set_own(scenario: &mut Table, own: Value) -> Result<(), String> {
+    let Value::Table(own) = own else {
+        return Err("must be a table such as { \"fabric.load_balancing\" = \"ecmp\" }".into());
+    };
+    own.iter().try_for_each(|(field, value)| {
+        let path = path::Path::parse(field)?;
+        if !["fabric", "transport", "measure"].contains(&path.root()) {
+            return Err(format!(
+                "\"{field}\": only fabric, transport and measure may differ between schemes"
+            ));
+        }
+        path::set(scenario, &path, value)
+    })
 }
 
 /// What results call a scenario's scheme.

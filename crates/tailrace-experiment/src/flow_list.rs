@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::workload::flow_list::write_csv;
+use tailrace_scenario::workload::flow_list::{flow_type, reveals, write_csv};
 use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
 
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
     let path = scenario.base.join(&list.path);
     let setting = scenario.setting();
     let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;
-    let source = FlowSource::from_records(flows, setting.hosts, setting.mss).map_err(|e| e.in_file(&path))?;
+    let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
 }
 
@@ -55,6 +55,7 @@ fn table(flows: &[FlowSpec]) -> RecordBatch {
         ("class", Arc::new(UInt8Array::from_iter_values(flows.iter().map(|f| f.class)))),
         ("slice", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.slice)))),
         ("task", Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.task)))),
+        ("flow_type", Arc::new(UInt8Array::from_iter_values(flows.iter().map(flow_type)))),
     ];
     match RecordBatch::try_from_iter(columns) {
         Ok(batch) => batch,
@@ -76,7 +77,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
         let (src, dst, size, start) =
             (needed("src")?, needed("dst")?, needed("size_bytes")?, needed("start_ns")?);
         let (deadline, class) = (column("deadline_ns")?, column("class")?);
-        let (slice, task) = (column("slice")?, column("task")?);
+        let (slice, task, types) = (column("slice")?, column("task")?, column("flow_type")?);
         for row in 0..batch.num_rows() {
             let line = flows.len();
             let whole = |name: &str, values: &[Option<f64>], max: f64| match values[row] {
@@ -96,15 +97,20 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
             };
             let start = time("start_ns", &start)?;
             let last_host = f64::from(hosts) - 1.0;
+            let deadline = match &deadline {
+                Some(values) if values[row].is_some() => Some(start + time("deadline_ns", values)?),
+                _ => None,
+            };
+            let flow_type = optional("flow_type", &types, 3.0)? as u8;
+            let told = reveals(flow_type, deadline.is_some());
             flows.push(FlowSpec {
                 src: whole("src", &src, last_host)? as u16,
                 dst: whole("dst", &dst, last_host)? as u16,
                 size: Bytes::new(whole("size_bytes", &size, 9e15)?),
                 start,
-                deadline: match &deadline {
-                    Some(values) if values[row].is_some() => Some(start + time("deadline_ns", values)?),
-                    _ => None,
-                },
+                deadline,
+                reveals: told.map_err(|m| ScenarioError::new("flow_type", format!("row {line}: {m}")))?,
+                controlled: false,
                 class: optional("class", &class, 255.0)? as u8,
                 slice: optional("slice", &slice, 65_535.0)? as u16,
                 task: optional("task", &task, f64::from(u32::MAX))? as u32,

@@ -197,7 +197,7 @@ impl Quantity {
             }
             None => {
                 let class = if self.class.is_empty() { "all" } else { &self.class };
-                runs.iter().filter_map(|run| run.class(class)?.metric(&self.metric)).collect()
+                runs.iter().filter_map(|run| run.metric(class, &self.metric)).collect()
             }
         };
         crate::stats::mean(&values)

@@ -156,6 +156,8 @@ fn frame<H: Header>(packet: &Packet<H>, src: u16, mss: u32) -> [u8; STORED] {
         PacketKind::LastData => (sender_port, RECEIVER_PORT, offset, 0, ACK | PUSH | FIN),
         PacketKind::Ack => (RECEIVER_PORT, sender_port, 0, offset, ACK),
         PacketKind::AckMarked => (RECEIVER_PORT, sender_port, 0, offset, ACK | ECE),
+        PacketKind::Probe => (sender_port, RECEIVER_PORT, offset, 0, PUSH),
+        PacketKind::ProbeAck => (RECEIVER_PORT, sender_port, 0, offset, ACK | PUSH),
     };
     tcp[0..2].copy_from_slice(&from.to_be_bytes());
     tcp[2..4].copy_from_slice(&to.to_be_bytes());

@@ -66,6 +66,15 @@ impl Finished {
         self.summary.classes.iter().find(|class| class.class == name)
     }
 
+    /// A metric of the whole run, or of a class of its flows.
+    pub fn metric(&self, class: &str, name: &str) -> Option<f64> {
+        match name {
+            "urgent_share" => Some(self.summary.urgent_share),
+            "packet_hops" => Some(self.summary.packet_hops as f64),
+            _ => self.class(class)?.metric(name),
+        }
+    }
+
     /// A statistic over the values of a series; `None` if there are none or the statistic is unknown.
     pub fn series_stat(&self, query: &SeriesQuery) -> Option<f64> {
         let mut values = Vec::new();

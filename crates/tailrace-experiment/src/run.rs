@@ -6,13 +6,14 @@ use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
-use tailrace_scenario::fabric::Fabric;
+use tailrace_scenario::fabric::{Fabric, LoadBalancing};
+use tailrace_scenario::workload::GammaControl;
 use tailrace_scenario::{Scenario, ScenarioError};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
-use crate::stats::{ClassSummary, Measured, SIZE_CLASSES};
+use crate::stats::{ClassSummary, Group, Measured, SIZE_CLASSES};
 use crate::tables;
 
 /// Who follows a run and may stop it.
@@ -41,6 +42,8 @@ pub struct Summary {
     pub packet_hops: u64,
     /// Where every packet went, in packets.
     pub packets: PacketCounts,
+    /// Share of all bytes sent over links that had the highest priority.
+    pub urgent_share: f64,
     /// Statistics by size class (and traffic class where there are several).
     pub classes: Vec<ClassSummary>,
 }
@@ -104,6 +107,14 @@ pub fn run(
 
 /// Builds scheme `S` for a scenario.
 pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
+    if S::ONE_PATH && fabric.load_balancing != LoadBalancing::Ecmp {
+        let message = format!(
+            "must be \"ecmp\": {} keeps state of each flow at the ports of its one path; to change it for this \
+             scheme only, write with = {{ \"fabric.load_balancing\" = \"ecmp\" }} into its [[scheme]]",
+            S::NAME
+        );
+        return Err(ScenarioError::new("fabric.load_balancing", message));
+    }
     let params = S::Params::deserialize(toml::Value::Table(scenario.scheme.params.clone()))
         .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
     S::new(params, &scenario.facts(fabric))
@@ -158,7 +169,10 @@ impl Runner<'_> {
         let scenario = self.scenario;
         let flows = crate::flow_list::flows(scenario)?;
         let (watch, horizon) = (watch(scenario, fabric)?, scenario.measure.horizon);
-        let mut world = World::new(scheme, fabric, scenario.transport, flows, horizon, watch, scenario.seed);
+        let gamma = GammaControl::new(&scenario.workload, scenario.setting(), scenario.seed);
+        let mut world = World::new(scheme, fabric, scenario.transport, flows, horizon, watch, scenario.seed)
+            .controlled(gamma)
+            .omniscient(scenario.scheme.oracle);
         let ending = world.run(&mut |progress| {
             self.control.progress(progress);
             if self.control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -192,6 +206,7 @@ fn tabulate<S: Scheme>(
             ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
             packet_hops: outcome.network().packet_hops(),
             packets: ledger.into(),
+            urgent_share: urgent_share(outcome),
             classes: summarise(scenario, outcome.records(), ideal),
         },
         flows: tables::flows(outcome.records(), ideal),
@@ -201,13 +216,22 @@ fn tabulate<S: Scheme>(
     }
 }
 
+fn urgent_share<S: Scheme>(outcome: &Outcome<S>) -> f64 {
+    let (urgent, all) = outcome
+        .network()
+        .port_counts()
+        .fold((0, 0), |(urgent, all), port| (urgent + port.urgent_bytes, all + port.sent.bytes));
+    urgent as f64 / (all as f64).max(1.0)
+}
+
 /// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.
 pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
     let measure = &scenario.measure;
     let within = |e: ScenarioError| e.within("measure.sample_ports");
     let ports = measure.sample_ports.of(fabric).map_err(within)?;
     let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts).map(|port| port as u16);
-    Ok(Watch { hosts: hosts.collect(), every: measure.sample_every, ports })
+    let (every, every_flow) = (measure.sample_every, measure.trace_every_flow);
+    Ok(Watch { hosts: hosts.collect(), every, ports, every_flow })
 }
 
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class.
@@ -227,6 +251,8 @@ fn summarise<'a>(
             ideal: ideal(r).as_secs_f64(),
             timeouts: u32::from(r.timeouts),
             retransmitted: u64::from(r.retransmitted),
+            deadline: (r.deadline != Time::MAX).then(|| (r.deadline - r.start).as_secs_f64()),
+            stopped: r.stopped,
         })
         .collect();
     let size_class = |flow: &Measured| match flow.size {
@@ -234,22 +260,12 @@ fn summarise<'a>(
         size if size <= measure.long.get() => "medium",
         _ => "long",
     };
-    let mut traffic: Vec<Option<u8>> = vec![None];
-    let mut classes: Vec<u8> = flows.iter().map(|f| f.class).collect();
-    classes.sort_unstable();
-    classes.dedup();
-    if classes.len() > 1 {
-        traffic.extend(classes.into_iter().map(Some));
-    }
     let mut summaries = Vec::new();
-    for class in traffic {
+    for group in Group::of(&flows) {
         for size in SIZE_CLASSES {
-            let of_class = |f: &&Measured| {
-                class.is_none_or(|c| f.class == c) && (size == "all" || size_class(f) == size)
-            };
-            let group: Vec<Measured> = flows.iter().filter(of_class).copied().collect();
-            let name = class.map_or(size.to_owned(), |c| format!("{size}@{c}"));
-            summaries.push(ClassSummary::of(name, &group));
+            let belongs = |f: &&Measured| group.has(f) && (size == "all" || size_class(f) == size);
+            let members: Vec<Measured> = flows.iter().filter(belongs).copied().collect();
+            summaries.push(ClassSummary::of(format!("{size}{}", group.suffix()), &members));
         }
     }
     summaries

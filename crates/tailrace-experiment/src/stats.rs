@@ -30,12 +30,87 @@ pub struct Measured {
     pub timeouts: u32,
     /// Payload bytes sent again.
     pub retransmitted: u64,
+    /// Deadline in seconds after the start, if there is one.
+    pub deadline: Option<f64>,
+    /// Given up by its sender.
+    pub stopped: bool,
 }
+
+impl Measured {
+    /// Whether it had a deadline and met it.
+    fn met(&self) -> bool {
+        self.deadline.is_some_and(|deadline| self.fct.is_some_and(|fct| fct <= deadline))
+    }
+}
+
+/// Flows that are summarised together, beside their size classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// All.
+    All,
+    /// Those with a deadline.
+    Deadline,
+    /// Those without.
+    NoDeadline,
+    /// Those of a traffic class.
+    Class(u8),
+}
+
+impl Group {
+    /// The groups that `flows` fall into: traffic classes where there are several, and those with and
+    /// without deadlines where there are such.
+    pub fn of(flows: &[Measured]) -> Vec<Group> {
+        let mut groups = vec![Group::All];
+        let due = flows.iter().filter(|flow| flow.deadline.is_some()).count();
+        if due > 0 {
+            groups.push(Group::Deadline);
+        }
+        if due > 0 && due < flows.len() {
+            groups.push(Group::NoDeadline);
+        }
+        let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        if classes.len() > 1 {
+            groups.extend(classes.into_iter().map(Group::Class));
+        }
+        groups
+    }
+
+    /// Whether a flow is one of the group.
+    pub fn has(self, flow: &Measured) -> bool {
+        match self {
+            Group::All => true,
+            Group::Deadline => flow.deadline.is_some(),
+            Group::NoDeadline => flow.deadline.is_none(),
+            Group::Class(class) => flow.class == class,
+        }
+    }
+
+    /// What stands behind the size class in a summary's class.
+    pub fn suffix(self) -> String {
+        match self {
+            Group::All => String::new(),
+            Group::Deadline => format!("@{DEADLINE}"),
+            Group::NoDeadline => format!("@{NO_DEADLINE}"),
+            Group::Class(class) => format!("@{class}"),
+        }
+    }
+
+    /// Whether `text`, what follows the "@", names a group.
+    pub fn is_named(text: &str) -> bool {
+        [DEADLINE, NO_DEADLINE].contains(&text) || text.parse::<u8>().is_ok()
+    }
+}
+
+const DEADLINE: &str = "deadline";
+const NO_DEADLINE: &str = "no-deadline";
 
 /// Statistics of one group of flows. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
-    /// Size class ("all", "short", "medium", "long"), with "@rule" behind it for one traffic class only.
+    /// Size class ("all", "short", "medium", "long"), with "@deadline", "@no-deadline" or "@" and a traffic
+    /// class behind it for a part of the flows.
     pub class: String,
     /// Flows that were measured.
     pub flows: usize,
@@ -67,6 +142,16 @@ pub struct ClassSummary {
     pub retransmitted_bytes: u64,
     /// Payload of completed flows over the time from the first start to the last completion.
     pub goodput_gbps: Option<f64>,
+    /// Flows that had a deadline.
+    pub deadlines: usize,
+    /// Of these, flows that missed it, given up or not.
+    pub missed: usize,
+    /// Flows that their senders gave up.
+    pub stopped: usize,
+    /// Missed deadlines over deadlines.
+    pub miss_rate: Option<f64>,
+    /// Payload of flows that met their deadlines, over the time of `goodput_gbps`.
+    pub met_goodput_gbps: Option<f64>,
 }
 
 impl ClassSummary {
@@ -83,6 +168,10 @@ impl ClassSummary {
         let first = done.iter().map(|f| f.start).fold(f64::INFINITY, f64::min);
         let last = done.iter().filter_map(|f| f.fct.map(|fct| f.start + fct)).fold(0.0, f64::max);
         let bytes: u64 = done.iter().map(|f| f.size).sum();
+        let met_bytes: u64 = done.iter().filter(|f| f.met()).map(|f| f.size).sum();
+        let gbps = |bytes: u64| (last > first).then(|| bytes as f64 * 8.0 / (last - first) / 1e9);
+        let deadlines = flows.iter().filter(|f| f.deadline.is_some()).count();
+        let missed = deadlines - flows.iter().filter(|f| f.met()).count();
         ClassSummary {
             class,
             flows: flows.len(),
@@ -99,7 +188,12 @@ impl ClassSummary {
             timeouts: flows.iter().map(|f| u64::from(f.timeouts)).sum(),
             flows_with_timeouts: flows.iter().filter(|f| f.timeouts > 0).count(),
             retransmitted_bytes: flows.iter().map(|f| f.retransmitted).sum(),
-            goodput_gbps: (last > first).then(|| bytes as f64 * 8.0 / (last - first) / 1e9),
+            goodput_gbps: gbps(bytes),
+            deadlines,
+            missed,
+            stopped: flows.iter().filter(|f| f.stopped).count(),
+            miss_rate: (deadlines > 0).then(|| missed as f64 / deadlines as f64),
+            met_goodput_gbps: gbps(met_bytes).filter(|_| deadlines > 0),
         }
     }
 
@@ -114,7 +208,7 @@ impl ClassSummary {
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 
 /// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 15] = [
+pub const METRICS: [&str; 20] = [
     "flows",
     "unfinished",
     "fct_mean_us",
@@ -130,7 +224,15 @@ pub const METRICS: [&str; 15] = [
     "flows_with_timeouts",
     "retransmitted_bytes",
     "goodput_gbps",
+    "deadlines",
+    "missed",
+    "stopped",
+    "miss_rate",
+    "met_goodput_gbps",
 ];
+
+/// Names of metrics of whole runs, which have no size class.
+pub const RUN_METRICS: [&str; 2] = ["urgent_share", "packet_hops"];
 
 #[cfg(test)]
 mod tests {
@@ -155,11 +257,42 @@ mod tests {
             ideal: 0.5,
             timeouts: 1,
             retransmitted: 3,
+            deadline: Some(2.0),
+            stopped: false,
         };
         let summary = ClassSummary::of("all".into(), &[flow]);
         for name in METRICS {
             assert!(summary.metric(name).is_some(), "{name}");
         }
         assert_eq!(summary.metric("slowdown_p99"), Some(2.0));
+    }
+
+    #[test]
+    fn deadlines_are_met_missed_or_given_up() {
+        let flow = |fct, deadline, stopped| Measured {
+            size: 125_000_000,
+            class: 0,
+            start: 0.0,
+            fct,
+            ideal: 0.1,
+            timeouts: 0,
+            retransmitted: 0,
+            deadline,
+            stopped,
+        };
+        let flows = [
+            flow(Some(1.0), Some(1.0), false),
+            flow(Some(1.0), Some(0.9), false),
+            flow(None, Some(5.0), true),
+            flow(Some(2.0), None, false),
+        ];
+        let all = ClassSummary::of("all".into(), &flows);
+        assert_eq!((all.deadlines, all.missed, all.stopped), (3, 2, 1));
+        assert_eq!(all.miss_rate, Some(2.0 / 3.0));
+        // 1 Gbit in 2 seconds met its deadline, of 3 Gbit that arrived.
+        assert_eq!((all.met_goodput_gbps, all.goodput_gbps), (Some(0.5), Some(1.5)));
+        assert_eq!(Group::of(&flows), [Group::All, Group::Deadline, Group::NoDeadline]);
+        assert_eq!(flows.iter().filter(|flow| Group::NoDeadline.has(flow)).count(), 1);
+        assert_eq!(ClassSummary::of("all".into(), &flows[3..]).miss_rate, None);
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
+    UInt64Array,
 };
 use tailrace_core::{FlowRecord, Time};
 use tailrace_packet::{Place, PortCounts, Series};
@@ -24,7 +25,8 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 }
 
 /// One row a flow: `flow, src, dst, size_bytes, start_ns, fct_ns` (null if unfinished)`, ideal_ns, slowdown,
-/// retransmitted_bytes, timeouts, class, slice, task, deadline_ns` (relative to the start, null if none).
+/// retransmitted_bytes, timeouts, class, slice, task, deadline_ns` (relative to the start, null if none)`,
+/// stopped` (given up by its sender).
 pub fn flows<'a>(
     records: impl Iterator<Item = &'a FlowRecord>,
     ideal: impl Fn(&FlowRecord) -> Time,
@@ -53,11 +55,12 @@ pub fn flows<'a>(
         ("slice", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.slice)))),
         ("task", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.task)))),
         ("deadline_ns", Arc::new(Float64Array::from_iter(records.iter().map(deadline)))),
+        ("stopped", Arc::new(BooleanArray::from_iter(records.iter().map(|r| Some(r.stopped))))),
     ])
 }
 
 /// One row a port: `port, name, rate_bps, sent_packets, sent_bytes, dropped_packets, dropped_bytes,
-/// marked_packets, utilisation` (of the time from 0 to `end`).
+/// marked_packets, urgent_bytes` (sent in the highest priority)`, utilisation` (of the time from 0 to `end`).
 pub fn ports(fabric: &Fabric, counts: impl Iterator<Item = PortCounts>, end: Time) -> RecordBatch {
     let counts: Vec<PortCounts> = counts.collect();
     let rates: Vec<u64> = fabric.ports.iter().map(|p| p.rate.as_bps()).collect();
@@ -76,6 +79,7 @@ pub fn ports(fabric: &Fabric, counts: impl Iterator<Item = PortCounts>, end: Tim
         ("dropped_packets", u64s(|c| c.dropped.packets)),
         ("dropped_bytes", u64s(|c| c.dropped.bytes)),
         ("marked_packets", u64s(|c| c.marked)),
+        ("urgent_bytes", u64s(|c| c.urgent_bytes)),
         ("utilisation", Arc::new(Float64Array::from_iter_values(utilisation))),
     ])
 }
@@ -86,6 +90,7 @@ pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
     let place = |place: &Place| match *place {
         Place::Port(port) => fabric.port_name(port),
         Place::Host(host) => format!("host{host}"),
+        Place::Flow(flow) => format!("flow{flow}"),
     };
     batch(vec![
         ("time_ns", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| ns(r.at))))),

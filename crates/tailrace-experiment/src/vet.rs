@@ -7,7 +7,7 @@ use toml::Table;
 use crate::file::Planned;
 use crate::judge::{Claim, Expectation, Quantity, point_matches};
 use crate::results::STATISTICS;
-use crate::stats::{METRICS, SIZE_CLASSES};
+use crate::stats::{Group, METRICS, RUN_METRICS, SIZE_CLASSES};
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
 /// missing.
@@ -39,14 +39,16 @@ struct Vetter<'a> {
 impl Vetter<'_> {
     fn quantity(&self, number: &Quantity) -> Result<(), ScenarioError> {
         if !number.metric.starts_with("series:") {
-            known("metric", &number.metric, METRICS)?;
+            known("metric", &number.metric, METRICS.into_iter().chain(RUN_METRICS))?;
         }
-        let (size_class, rule) = number.class.split_once('@').unwrap_or((&number.class, "0"));
+        let (size_class, group) = number.class.split_once('@').unwrap_or((&number.class, "0"));
         if !number.class.is_empty() {
             known("class", size_class, SIZE_CLASSES)?;
         }
-        if rule.parse::<u8>().is_err() {
-            return Err(ScenarioError::new("class", format!("\"@{rule}\" is no traffic class: 0 to 255")));
+        if !Group::is_named(group) {
+            let message =
+                format!("\"@{group}\" is neither a traffic class, 0 to 255, nor @deadline or @no-deadline");
+            return Err(ScenarioError::new("class", message));
         }
         self.scheme("of", &number.of, "at", &number.at)?;
         if let Some(other) = &number.against {

@@ -37,6 +37,11 @@ impl Balancer {
         }
     }
 
+    /// Whether a flow's way depends on nothing but the flow.
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self, Balancer::Ecmp)
+    }
+
     /// The port that `packet` takes at `switch`.
     #[inline]
     pub(crate) fn choose<H>(
@@ -49,7 +54,9 @@ impl Balancer {
         if hops.count == 1 {
             return hops.first;
         }
-        let key = u64::from(packet.flow) | u64::from(switch) << 32;
+        // By flow and number of choices, not by switch: a flow's acknowledgements come back on the way that
+        // its packets took, as explicit feedback needs it (PDQ).
+        let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
         hops.first
             + match self {
                 Balancer::Ecmp => scale(mix(key), hops.count),

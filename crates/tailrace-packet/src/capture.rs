@@ -41,6 +41,10 @@ impl<P: PortPolicy<H>, H: Header> TappedPort<P, H> {
 }
 
 impl<P: PortPolicy<H>, H: Header> PortPolicy<H> for TappedPort<P, H> {
+    const REVERSE: bool = P::REVERSE;
+    fn on_reverse(&mut self, now: Time, packet: &mut Packet<H>) {
+        self.port.on_reverse(now, packet);
+    }
     fn enqueue(
         &mut self,
         now: Time,
@@ -89,6 +93,7 @@ impl<S: Scheme> Scheme for Captured<S> {
     const SUMMARY: &'static str = S::SUMMARY;
     const SOURCE: &'static str = S::SOURCE;
     const KNOWS: Knowledge = S::KNOWS;
+    const ONE_PATH: bool = S::ONE_PATH;
     type Params = S::Params;
     type Header = S::Header;
     type Law = S::Law;
@@ -100,9 +105,6 @@ impl<S: Scheme> Scheme for Captured<S> {
     }
     fn ecn(&self) -> bool {
         self.scheme.ecn()
-    }
-    fn data_overhead(&self) -> u16 {
-        self.scheme.data_overhead()
     }
     fn law(&self, flow: &FlowInfo) -> S::Law {
         self.scheme.law(flow)

@@ -1,7 +1,9 @@
 //! The network: ports, links and switches. It moves packets; what hosts do is the edge's business.
 
+use std::collections::BTreeMap;
+
 use tailrace_core::{
-    Bytes, Count, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortFacts, PortPolicy,
+    Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortFacts, PortPolicy,
     SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
@@ -24,6 +26,8 @@ pub enum Step<H> {
 pub struct PortCounts {
     /// Sent over its link.
     pub sent: Count,
+    /// Of these, bytes in the highest priority.
+    pub urgent_bytes: u64,
     /// Dropped at the port.
     pub dropped: Count,
     /// Packets marked "congestion experienced" by it.
@@ -46,6 +50,8 @@ pub struct Network<P, H> {
     ports: Vec<Port<P, H>>,
     hosts: Vec<Attachment>,
     routes: Vec<NextHops>,
+    /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
+    reverse: Vec<PortId>,
     switches: usize,
     balancer: Balancer,
     memory: Memory,
@@ -91,6 +97,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             ports,
             hosts,
             routes: fabric.routes.clone(),
+            reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
             switches: fabric.switches,
             balancer: Balancer::new(fabric, seed),
             memory: Memory::new(fabric),
@@ -130,10 +137,14 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
-            let (packet, next) = port.arrive(self.now);
+            let (mut packet, next) = port.arrive(self.now);
             let to = port.to;
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
+            }
+            if P::REVERSE && packet.is_ack() {
+                let back = self.reverse[entity as usize];
+                self.ports[back as usize].policy.on_reverse(self.now, &mut packet);
             }
             if to & Port::<P, H>::SWITCH == 0 {
                 self.delivered.count(packet.bytes);
@@ -195,6 +206,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> {
         self.ports.iter().map(|port| PortCounts {
             sent: port.sent,
+            urgent_bytes: port.sent_urgent,
             dropped: port.dropped,
             marked: port.policy.marked(),
         })
@@ -215,6 +227,25 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.digest.value()
     }
 
+    /// Bytes of a priority in the longest of its queues at the switches between two hosts, where a flow's way
+    /// is fixed; otherwise at the last switch only.
+    pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> u64 {
+        let packet = Packet { flow, dst, ..Packet::EMPTY };
+        let (mut port, mut longest) = (PortId::from(src), 0);
+        if !self.balancer.is_fixed() {
+            port = self.hosts[usize::from(dst)].port;
+            longest = self.sample(port).2[usize::from(priority)];
+        }
+        loop {
+            let to = self.ports[port as usize].to;
+            if to & Port::<P, H>::SWITCH == 0 {
+                return longest;
+            }
+            port = self.route((to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
+            longest = longest.max(self.sample(port).2[usize::from(priority)]);
+        }
+    }
+
     /// Where every packet is.
     pub fn ledger(&self) -> Ledger {
         let mut ledger = Ledger { injected: self.injected, delivered: self.delivered, ..self.ledger };
@@ -224,4 +255,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
         ledger
     }
+}
+
+/// For each port the one that sends back over its link.
+fn reverse_ports(fabric: &Fabric) -> Vec<PortId> {
+    let ends: BTreeMap<(Node, Node), PortId> =
+        fabric.ports.iter().zip(0..).map(|(port, number)| ((port.from, port.to), number)).collect();
+    fabric.ports.iter().map(|port| ends[&(port.to, port.from)]).collect()
 }

@@ -27,6 +27,8 @@ pub(crate) struct Port<P, H> {
     link: VecDeque<Flight<H>>,
     pub(crate) policy: P,
     pub(crate) sent: Count,
+    /// Bytes sent in the highest priority.
+    pub(crate) sent_urgent: u64,
     pub(crate) dropped: Count,
 }
 
@@ -42,6 +44,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
             link: VecDeque::new(),
             policy,
             sent: Count::default(),
+            sent_urgent: 0,
             dropped: Count::default(),
         }
     }
@@ -92,6 +95,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     #[inline]
     fn transmit(&mut self, start: Time, packet: Packet<H>) {
         self.sent.count(packet.bytes);
+        self.sent_urgent += if packet.priority == 0 { u64::from(packet.bytes) } else { 0 };
         self.free_at = start + self.rate.time_for(packet.bytes);
         self.link.push_back(Flight { at: self.free_at + self.delay, packet });
     }

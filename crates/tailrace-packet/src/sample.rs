@@ -1,6 +1,6 @@
 //! Long-format series: what policies report and what the sampler reads, with the place it came from.
 
-use tailrace_core::{HostId, SeriesRow, SeriesSink};
+use tailrace_core::{FlowId, HostId, SeriesRow, SeriesSink};
 use tailrace_scenario::fabric::PortId;
 
 /// Where a series row came from.
@@ -10,6 +10,8 @@ pub enum Place {
     Port(PortId),
     /// A host.
     Host(HostId),
+    /// A flow.
+    Flow(FlowId),
 }
 
 /// The series of a run.

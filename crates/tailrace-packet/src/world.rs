@@ -1,15 +1,18 @@
 //! A whole run: a network, the scheme's parts at its hosts and ports, and the flows that come and go.
 
+mod life;
+
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    FlowInfo, FlowRecord, HostId, HostPolicy, Ledger, PortFacts, Refresh, Scheme, SeriesRow, SeriesSink, Time,
+    CongestionLaw, FlowRecord, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, SeriesRow,
+    SeriesSink, Standing, Time,
 };
 use tailrace_engine::Entity;
 use tailrace_scenario::fabric::{Fabric, PortId};
-use tailrace_scenario::workload::FlowSpec;
-use tailrace_transport::{Receiver, Sender, Wire};
+use tailrace_scenario::workload::{FlowSpec, GammaControl};
+use tailrace_transport::{Receiver, Sender};
 
 use crate::flows::FlowTable;
 use crate::sample::{Place, Series};
@@ -25,6 +28,8 @@ pub struct Watch {
     pub every: Option<Time>,
     /// Hosts whose policies' series are kept.
     pub hosts: Vec<HostId>,
+    /// The laws of every n-th flow are traced; none if `None`.
+    pub every_flow: Option<u32>,
 }
 
 /// How far a run is.
@@ -81,6 +86,10 @@ pub struct World<S: Scheme, F: Iterator> {
     receivers: Vec<Receiver<S::Header>>,
     armed: Vec<Armed>,
     horizon: Time,
+    /// Decides which flows get deadlines, if the workload leaves that open.
+    gamma: Option<GammaControl>,
+    /// Whether the scheme is told what flows do not reveal.
+    oracle: bool,
     watch: Watch,
     watched_port: Vec<bool>,
     watched_host: Vec<bool>,
@@ -117,6 +126,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             receivers: Vec::new(),
             armed: Vec::new(),
             horizon: horizon.unwrap_or(Time::MAX),
+            gamma: None,
+            oracle: false,
             watch,
             watched_port,
             watched_host,
@@ -124,6 +135,18 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         };
         world.arm_at_start();
         world
+    }
+
+    /// Lets `control` decide which flows get deadlines.
+    pub fn controlled(mut self, control: Option<GammaControl>) -> Self {
+        self.gamma = control;
+        self
+    }
+
+    /// Tells the scheme what flows do not reveal, as far as it can use it.
+    pub fn omniscient(mut self, oracle: bool) -> Self {
+        self.oracle = oracle;
+        self
     }
 
     fn arm_at_start(&mut self) {
@@ -171,19 +194,49 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     }
 
     #[inline]
-    fn on_ack(&mut self, host: HostId, packet: &tailrace_core::Packet<S::Header>) {
+    fn on_ack(&mut self, host: HostId, packet: &Packet<S::Header>) {
         let Some(slot) = self.flows.slot(packet.flow) else { return };
         let now = self.network.now();
         self.senders[slot].on_ack(now, packet);
+        if self.watch.every_flow.is_some_and(|n| packet.flow.is_multiple_of(n)) {
+            self.trace(packet.flow, slot);
+        }
         if self.senders[slot].is_done() {
             self.finish(host, slot);
         } else {
-            self.pump(host, slot);
+            self.go_on(host, slot);
+        }
+    }
+
+    /// Writes down what a law reports, and beside it the true length of what it may have estimated.
+    #[cold]
+    fn trace(&mut self, flow: u32, slot: usize) {
+        let at = self.network.now();
+        let reported = self.series.rows.len();
+        let mut sink = self.series.at(Place::Flow(flow), true);
+        self.senders[slot].law_mut().trace(at, &mut sink);
+        if self.series.rows.len() > reported {
+            let FlowRecord { src, dst, .. } = *self.flows.record(flow);
+            let sender = &self.senders[slot];
+            let priority = sender.directive().tags.priority(sender.view().acked.get());
+            let value = self.network.longest_queue(src, dst, flow, priority) as f64;
+            let mut sink = self.series.at(Place::Flow(flow), true);
+            sink.push(SeriesRow { at, metric: "longest_queue_bytes", index: 0, value });
+        }
+    }
+
+    /// Lets the flow in `slot` go on, as its law sees its prospects.
+    #[inline]
+    fn go_on(&mut self, host: HostId, slot: usize) {
+        match self.senders[slot].standing() {
+            Standing::Going => self.pump(host, slot),
+            Standing::Demoted => self.demote(host, slot),
+            Standing::Stopped => self.finish(host, slot),
         }
     }
 
     #[inline]
-    fn on_data(&mut self, host: HostId, packet: &tailrace_core::Packet<S::Header>) {
+    fn on_data(&mut self, host: HostId, packet: &Packet<S::Header>) {
         let Some(slot) = self.flows.slot(packet.flow) else { return };
         let now = self.network.now();
         let receiver = &mut self.receivers[slot];
@@ -255,10 +308,10 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         }
         self.armed[slot].sender = Time::MAX;
         let now = self.network.now();
-        if self.senders[slot].next_wake() <= now {
-            self.senders[slot].on_wake(now);
+        if self.senders[slot].next_wake() <= now && self.senders[slot].on_wake(now) {
+            self.on_timeout(host, slot);
         }
-        self.pump(host, slot);
+        self.go_on(host, slot);
     }
 
     fn wake_receiver(&mut self, host: HostId, slot: usize, at: Time) {
@@ -272,85 +325,6 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let due = self.receivers[slot].next_wake();
         let timers = &mut self.hosts[usize::from(host)].timers;
         timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
-    }
-
-    /// Gives all flows of a host the directives that its policy now has for them.
-    fn redirect(&mut self, host: HostId) {
-        let policy = &self.hosts[usize::from(host)].policy;
-        for (flow, slot) in self.flows.in_progress() {
-            if self.flows.record(flow).src == host {
-                let sender = &mut self.senders[slot];
-                let directive = policy.directive(sender.info());
-                sender.direct(&directive);
-            }
-        }
-    }
-
-    fn start_flows(&mut self) {
-        let now = self.network.now();
-        while let Some(spec) = self.source.next_if(|spec| spec.start <= now) {
-            self.start(&spec);
-        }
-        self.arm_source();
-    }
-
-    fn start(&mut self, spec: &FlowSpec) {
-        let id = self.flows.len() as u32;
-        let known = FlowInfo { id, size: Some(spec.size), deadline: spec.deadline };
-        let info = S::KNOWS.filter(known);
-        let slot = self.flows.start(FlowRecord {
-            size: spec.size,
-            start: spec.start,
-            end: Time::MAX,
-            deadline: spec.deadline.unwrap_or(Time::MAX),
-            id,
-            task: spec.task,
-            retransmitted: 0,
-            src: spec.src,
-            dst: spec.dst,
-            timeouts: 0,
-            slice: spec.slice,
-            class: spec.class,
-        }) as usize;
-        let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
-        let law = self.scheme.law(&info);
-        let wire = Wire { ecn: self.scheme.ecn(), scheme_bytes: self.scheme.data_overhead() };
-        let sender = Sender::new(law, info, spec.size, spec.dst, wire, directive, &self.transport);
-        let receiver = Receiver::new(spec.src, &self.transport);
-        if slot == self.senders.len() {
-            self.senders.push(sender);
-            self.receivers.push(receiver);
-            self.armed.push(UNARMED);
-        } else {
-            let finished = std::mem::replace(&mut self.senders[slot], sender);
-            self.senders[slot].reuse(finished);
-            let finished = std::mem::replace(&mut self.receivers[slot], receiver);
-            self.receivers[slot].reuse(finished);
-            self.armed[slot] = UNARMED;
-        }
-        self.pump(spec.src, slot);
-    }
-
-    fn finish(&mut self, host: HostId, slot: usize) {
-        let now = self.network.now();
-        let id = self.senders[slot].info().id;
-        self.note(id, slot);
-        let record = self.flows.record_mut(id);
-        if self.transport.fct_end == FctEnd::Acked {
-            record.end = now;
-        }
-        let size = record.size;
-        self.hosts[usize::from(host)].policy.on_flow_end(now, size);
-        self.armed[slot] = UNARMED;
-        self.flows.finish(id);
-    }
-
-    /// Copies what a sender counted into the flow's record.
-    fn note(&mut self, id: u32, slot: usize) {
-        let stats = self.senders[slot].stats();
-        let record = self.flows.record_mut(id);
-        record.retransmitted = u32::try_from(stats.retransmitted).unwrap_or(u32::MAX);
-        record.timeouts = u16::try_from(stats.timeouts).unwrap_or(u16::MAX);
     }
 
     fn wake_port(&mut self, port: PortId) {

@@ -25,6 +25,10 @@ pub struct Measure {
     pub sample_every: Option<Time>,
     /// Ports to sample: "none", "all", or names such as `["leaf0->host0"]`.
     pub sample_ports: SamplePorts,
+    /// The congestion law of every n-th flow is traced, in schemes whose laws report something; none if left
+    /// out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_every_flow: Option<u32>,
     /// Short flows have at most this size.
     pub short: Bytes,
     /// Long flows are larger than this.
@@ -38,6 +42,7 @@ impl Default for Measure {
             horizon: None,
             sample_every: None,
             sample_ports: SamplePorts::None,
+            trace_every_flow: None,
             short: Bytes::new(100_000),
             long: Bytes::new(10_000_000),
         }
@@ -95,6 +100,12 @@ impl Measure {
         let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
         if self.short > self.long {
             return wrong("short", format!("is {}, but must not exceed long = {}", self.short, self.long));
+        }
+        if self.trace_every_flow == Some(0) {
+            return wrong(
+                "trace_every_flow",
+                "is 0, but must be at least 1, which traces all flows".to_owned(),
+            );
         }
         if self.sample_every == Some(Time::ZERO) {
             return wrong("sample_every", "is 0, but must be a positive time".to_owned());

@@ -46,6 +46,10 @@ pub struct SchemeChoice {
     /// What results call it; its name if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// Tells the scheme the size and deadline of every flow, whatever its class reveals: how a paper's
+    /// simulation treats a scheme that needs to know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub oracle: bool,
     /// The scheme's parameters.
     #[serde(default)]
     #[schemars(schema_with = "any_table")]
@@ -151,8 +155,9 @@ impl Scenario {
         let mut names = self.workload.rules.iter().map(|rule| rule.sizes.published().map(|table| table.name));
         let first = names.next()?;
         let workload = first.filter(|_| names.all(|name| name == first)).map(str::to_owned);
-        let traffic = Traffic { sizes: plan.sizes()?, workload, load: plan.peak_load() };
-        (traffic.load > 0.0).then_some(traffic)
+        let load = plan.peak_load();
+        let traffic = Traffic { sizes: plan.sizes()?, workload, load, classes: plan.classes(load) };
+        (load > 0.0).then_some(traffic)
     }
 
     /// What a scheme is told about where it runs.
@@ -191,7 +196,8 @@ fn section<T>(
 }
 
 fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
-    Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss }
+    let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES);
+    Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss, base_rtt }
 }
 
 /// Doubled ten times, it is still far from the end of time.

@@ -12,6 +12,8 @@ use tailrace_core::{
 };
 use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
 
+const NOTHING_SENT: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+
 fn facts() -> Facts {
     let sizes = SizeDistribution::new(vec![(1_000.0, 0.0), (20_000.0, 0.6), (5_000_000.0, 1.0)]).unwrap();
     Facts {
@@ -19,7 +21,7 @@ fn facts() -> Facts {
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(80),
         transport: TransportParams::default(),
-        traffic: Some(Traffic { sizes, workload: None, load: 0.6 }),
+        traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
     }
 }
 
@@ -79,13 +81,13 @@ impl SchemeVisitor for Laws {
                 now += Time::from_us(u64::from(stream.below(200)));
                 let window = law.allowance().window;
                 assert!(window.get() < 1 << 40, "{}: window {window} at {now}", S::NAME);
-                let flow = FlowView { sent, acked };
+                let flow = FlowView { sent, acked, delivered: acked };
                 match stream.below(10) {
                     0 => law.on_loss(now, Loss::Fast, &flow),
                     1 => law.on_loss(now, Loss::Timeout, &flow),
                     2..5 => {
                         let segment = Segment { before: sent, len: 1460, last: false };
-                        law.stamp(now, &segment);
+                        law.stamp(now, &segment, &flow);
                         sent += Bytes::new(1460);
                     }
                     _ => {
@@ -100,9 +102,10 @@ impl SchemeVisitor for Laws {
                             in_flight: Bytes::new(sent.get() - acked.get()),
                             rtt: Time::from_us(u64::from(1 + stream.below(5_000))),
                             app_limited: stream.below(2) == 0,
-                            echo: S::Header::NONE,
                         };
-                        law.on_ack(&sample, &FlowView { sent, acked });
+                        let flow = FlowView { sent, acked, delivered: acked };
+                        law.on_feedback(now, sample.rtt, &S::Header::NONE, &flow);
+                        law.on_ack(&sample, &flow);
                     }
                 }
             }
@@ -152,7 +155,7 @@ fn fuzz_port<S: Scheme>(port: &mut S::Port, stream: &mut Stream, room: Bytes) {
                 bytes: len + 40,
                 priority: stream.below(10) as u8,
                 seq: number,
-                header: law.stamp(now, &Segment { before: Bytes::new(before), len, last }),
+                header: law.stamp(now, &Segment { before: Bytes::new(before), len, last }, &NOTHING_SENT),
                 ..Packet::EMPTY
             };
             packet.set(if last { PacketKind::LastData } else { PacketKind::Data }, Ecn::Capable);

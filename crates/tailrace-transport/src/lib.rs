@@ -14,7 +14,7 @@ mod window;
 
 pub use receiver::Receiver;
 pub use rtt::RttEstimate;
-pub use sender::{Sender, SenderStats, Wire};
+pub use sender::{Sender, SenderStats};
 pub use seq_set::SeqSet;
 pub use window::Window;
 

@@ -10,9 +10,7 @@ use tailrace_core::{
     TagTable, Time,
 };
 
-use crate::{Receiver, Sender, Wire};
-
-const WIRE: Wire = Wire { ecn: true, scheme_bytes: 0 };
+use crate::{Receiver, Sender};
 
 /// A law that keeps a fixed window and writes down what it was told.
 #[derive(Default)]
@@ -67,11 +65,11 @@ impl Pair {
     fn new(size: u64, window: u64, params: TransportParams, channel: Channel, seed: u64) -> Self {
         let info = FlowInfo { id: 0, size: None, deadline: None };
         let law = Recorder { window, ..Recorder::default() };
-        let directive = Directive { tags: TagTable::FLAT };
+        let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
-            sender: Sender::new(law, info, Bytes::new(size), 1, WIRE, directive, &params),
-            receiver: Receiver::new(0, &params),
+            sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
+            receiver: Receiver::new(0, 0, &params),
             channel,
             stream: Stream::new(seed, "channel", 0),
             wire: BTreeMap::new(),
@@ -113,7 +111,8 @@ impl Pair {
             if let Some(ack) = self.receiver.on_wake(self.now) {
                 self.put(ack);
             }
-            return self.sender.on_wake(self.now);
+            self.sender.on_wake(self.now);
+            return;
         }
         let Some((_, packet)) = self.wire.pop_first() else { return };
         if packet.is_ack() {
@@ -227,9 +226,9 @@ fn pacing_spaces_packets() {
     let mut pair = Pair::new(100 * 1460, 1 << 30, TransportParams::default(), Channel::default(), 1);
     let law = Recorder { window: 1 << 30, pacing: Some(Rate::from_gbps(1)), ..Recorder::default() };
     let info = *pair.sender.info();
-    let directive = Directive { tags: TagTable::FLAT };
+    let directive = Directive::tagged(TagTable::FLAT);
     pair.sender =
-        Sender::new(law, info, Bytes::new(100 * 1460), 1, WIRE, directive, &TransportParams::default());
+        Sender::new(law, info, Bytes::new(100 * 1460), 1, true, directive, &TransportParams::default());
     pair.drive();
     // 99 gaps of 12 µs between the first and the last packet, and one round trip.
     assert_eq!(pair.now, Time::from_us(99 * 12) + DELAY + DELAY);

@@ -17,6 +17,8 @@ pub struct Receiver<H> {
     /// Segments that arrived beyond a hole.
     beyond: SeqSet,
     peer: HostId,
+    /// Priority of its acknowledgements.
+    priority: u8,
     /// Segments accepted beyond `next`.
     window: u32,
     ack_every: u32,
@@ -29,13 +31,14 @@ pub struct Receiver<H> {
 }
 
 impl<H: Header> Receiver<H> {
-    /// A receiver that acknowledges to host `peer`.
-    pub fn new(peer: HostId, params: &TransportParams) -> Self {
+    /// A receiver that acknowledges to host `peer`, in a priority.
+    pub fn new(peer: HostId, priority: u8, params: &TransportParams) -> Self {
         Receiver {
             next: 0,
             segments: u32::MAX,
             beyond: SeqSet::default(),
             peer,
+            priority,
             window: params.max_window,
             ack_every: params.ack_every,
             delay: params.delayed_ack_timeout,
@@ -72,6 +75,9 @@ impl<H: Header> Receiver<H> {
     /// A data packet has arrived; acknowledgements go to `emit`.
     #[inline]
     pub fn on_data(&mut self, now: Time, packet: &Packet<H>, mut emit: impl FnMut(Packet<H>)) {
+        if packet.kind() == PacketKind::Probe {
+            return emit(self.answer(packet));
+        }
         let seq = packet.seq;
         if seq >= self.next.saturating_add(self.window) {
             return; // No sender of ours goes that far: the segment set must not grow at a stranger's will.
@@ -120,6 +126,22 @@ impl<H: Header> Receiver<H> {
         self.next = end;
     }
 
+    /// The answer to a probe: its header, and nothing else.
+    fn answer(&self, probe: &Packet<H>) -> Packet<H> {
+        let header = probe.header.returned();
+        let mut answer = Packet {
+            flow: probe.flow,
+            dst: self.peer,
+            bytes: ACK_BYTES + header.wire_bytes(),
+            priority: self.priority,
+            sent_ps: probe.sent_ps,
+            header,
+            ..Packet::EMPTY
+        };
+        answer.set(PacketKind::ProbeAck, Ecn::NotCapable);
+        answer
+    }
+
     #[inline]
     fn acknowledge(&mut self, packet: &Packet<H>) -> Packet<H> {
         let seq = packet.seq;
@@ -128,15 +150,17 @@ impl<H: Header> Receiver<H> {
         } else {
             (self.beyond.run_start(self.next, seq), self.beyond.first_missing(self.next, seq))
         };
+        let header = packet.header.returned();
         let mut ack = Packet {
             flow: packet.flow,
             dst: self.peer,
-            bytes: ACK_BYTES,
+            bytes: ACK_BYTES + header.wire_bytes(),
+            priority: self.priority,
             seq: self.next,
             block_start: start,
             block_end: end,
             sent_ps: packet.sent_ps,
-            header: packet.header,
+            header,
             ..Packet::EMPTY
         };
         let marked = packet.ecn() == Ecn::Marked;

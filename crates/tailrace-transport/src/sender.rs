@@ -3,7 +3,7 @@
 use tailrace_core::transport::{LossDetection, TransportParams};
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Ecn, FlowInfo, FlowView, HEADER_BYTES, Header,
-    HostId, LinkRate, Loss, Packet, PacketKind, Segment, TagTable, Time,
+    HostId, LinkRate, Loss, Packet, PacketKind, Segment, Standing, Time,
 };
 
 use crate::{RttEstimate, SeqSet};
@@ -18,15 +18,6 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,
-}
-
-/// How a scheme's data packets look on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wire {
-    /// Whether they are ECN-capable.
-    pub ecn: bool,
-    /// Bytes that the scheme's header adds.
-    pub scheme_bytes: u16,
 }
 
 /// The sending end of a flow.
@@ -52,26 +43,27 @@ pub struct Sender<L, H> {
     dst: HostId,
     fast_retransmit: bool,
     ecn: Ecn,
-    /// Bytes of a data packet beside its payload.
-    overhead: u16,
     rto_at: Time,
     pace_at: Time,
     rtt: RttEstimate,
     sacked: SeqSet,
-    tags: TagTable,
+    directive: Directive,
     info: FlowInfo,
     stats: SenderStats,
+    /// Timeouts since the last progress.
+    consecutive_timeouts: u32,
     header: std::marker::PhantomData<H>,
 }
 
 impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
-    /// A sender of `size` > 0 payload bytes to host `dst`. `info` is what policies may know of the flow.
+    /// A sender of `size` > 0 payload bytes to host `dst`, in packets that are ECN-capable or not. `info` is
+    /// what policies may know of the flow.
     pub fn new(
         law: L,
         info: FlowInfo,
         size: Bytes,
         dst: HostId,
-        wire: Wire,
+        ecn: bool,
         directive: Directive,
         params: &TransportParams,
     ) -> Self {
@@ -95,15 +87,15 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             last_len: (size.get() - (segments - 1) * mss) as u16,
             dst,
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
-            ecn: if wire.ecn { Ecn::Capable } else { Ecn::NotCapable },
-            overhead: HEADER_BYTES + wire.scheme_bytes,
+            ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
             pace_at: Time::ZERO,
             rtt: RttEstimate::new(params),
             sacked: SeqSet::default(),
-            tags: directive.tags,
+            directive,
             info,
             stats: SenderStats::default(),
+            consecutive_timeouts: 0,
             header: std::marker::PhantomData,
         }
     }
@@ -124,14 +116,37 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         self.stats
     }
 
-    /// The congestion law, for traces.
+    /// The congestion law.
     pub fn law(&self) -> &L {
         &self.law
     }
 
+    /// The congestion law, for traces.
+    pub fn law_mut(&mut self) -> &mut L {
+        &mut self.law
+    }
+
+    /// How the law sees the flow's prospects.
+    #[inline]
+    pub fn standing(&self) -> Standing {
+        self.law.standing()
+    }
+
+    /// Timeouts since the last progress.
+    pub fn consecutive_timeouts(&self) -> u32 {
+        self.consecutive_timeouts
+    }
+
+    /// The directive that it obeys.
+    pub fn directive(&self) -> &Directive {
+        &self.directive
+    }
+
     /// Obeys a new directive from now on.
     pub fn direct(&mut self, directive: &Directive) {
-        self.tags = directive.tags;
+        self.directive = *directive;
+        self.law.directed();
+        self.allowance = self.law.allowance();
     }
 
     /// Takes over the memory of a finished sender's segment set.
@@ -143,35 +158,83 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     /// When [`Self::on_wake`] is due at the latest; [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        if self.allowance.pacing.is_some() && self.has_work() {
-            self.rto_at.min(self.pace_at)
+        if self.standing() == Standing::Stopped {
+            return Time::MAX;
+        }
+        let due = self.rto_at.min(self.law.probe_at());
+        if self.allowance.pacing.is_some() && self.window_is_open() && self.has_work() {
+            due.min(self.pace_at)
         } else {
-            self.rto_at
+            due
         }
     }
 
-    /// The next packet that may leave at `now`, if there is one.
+    /// The next packet that may leave at `now`, if there is one: a segment, or else a probe that is due.
     #[inline]
     pub fn poll_send(&mut self, now: Time) -> Option<Packet<H>> {
+        if self.standing() == Standing::Stopped {
+            return None;
+        }
+        self.poll_segment(now).or_else(|| {
+            (self.law.probe_at() <= now).then(|| {
+                let view = self.view();
+                let header = self.law.probe(now, &view);
+                self.probe(now, header)
+            })
+        })
+    }
+
+    /// The packet that tells the network that the flow has ended, if the scheme has such.
+    pub fn farewell(&mut self, now: Time) -> Option<Packet<H>> {
+        self.law.farewell(now).map(|header| self.probe(now, header))
+    }
+
+    /// A packet without payload.
+    fn probe(&self, now: Time, header: H) -> Packet<H> {
+        let before = u64::from(self.una) * u64::from(self.mss);
+        let mut packet = Packet {
+            flow: self.info.id,
+            dst: self.dst,
+            bytes: HEADER_BYTES + header.wire_bytes(),
+            priority: self.directive.tags.priority(before),
+            sent_ps: now.as_ps(),
+            header,
+            ..Packet::EMPTY
+        };
+        packet.set(PacketKind::Probe, Ecn::NotCapable);
+        packet
+    }
+
+    /// Whether the window lets a segment out; one may always be in flight unless the window is 0.
+    #[inline]
+    fn window_is_open(&self) -> bool {
         let window = self.allowance.window.get();
-        if self.in_flight > 0 && u64::from(self.in_flight + 1) * u64::from(self.mss) > window {
+        if self.in_flight == 0 {
+            window > 0
+        } else {
+            u64::from(self.in_flight + 1) * u64::from(self.mss) <= window
+        }
+    }
+
+    #[inline]
+    fn poll_segment(&mut self, now: Time) -> Option<Packet<H>> {
+        if !self.window_is_open() || self.allowance.pacing.is_some() && now < self.pace_at {
             return None;
         }
-        if self.allowance.pacing.is_some() && now < self.pace_at {
-            return None;
-        }
+        let view = self.view();
         let seq = self.take_segment()?;
         let before = u64::from(seq) * u64::from(self.mss);
         let last = seq + 1 == self.segments;
         let len = self.len(seq);
+        let header = self.law.stamp(now, &Segment { before: Bytes::new(before), len, last }, &view);
         let mut packet = Packet {
             flow: self.info.id,
             dst: self.dst,
-            bytes: len + self.overhead,
-            priority: self.tags.priority(before),
+            bytes: len + HEADER_BYTES + header.wire_bytes(),
+            priority: self.directive.tags.priority(before),
             seq,
             sent_ps: now.as_ps(),
-            header: self.law.stamp(now, &Segment { before: Bytes::new(before), len, last }),
+            header,
             ..Packet::EMPTY
         };
         packet.set(if last { PacketKind::LastData } else { PacketKind::Data }, self.ecn);
@@ -193,8 +256,15 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         }
         let rtt = now.saturating_sub(Time::from_ps(ack.sent_ps));
         self.rtt.sample(rtt);
+        let view = self.view();
+        self.law.on_feedback(now, rtt, &ack.header, &view);
+        if ack.kind() == PacketKind::ProbeAck {
+            self.allowance = self.law.allowance();
+            return;
+        }
         let mut newly = 0;
         if ack.seq > self.una {
+            self.consecutive_timeouts = 0;
             newly += self.acknowledge_front(ack.seq);
             self.rto_at = if self.una == self.next { Time::MAX } else { now + self.rtt.rto() };
         }
@@ -215,7 +285,6 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
                 in_flight: Bytes::new(u64::from(self.in_flight) * u64::from(self.mss)),
                 rtt,
                 app_limited: self.next == self.segments,
-                echo: ack.header,
             };
             let view = self.view();
             self.law.on_ack(&sample, &view);
@@ -223,30 +292,36 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         }
     }
 
-    /// The time of [`Self::next_wake`] has come: handles the retransmission timer if that was it. Pacing
-    /// needs nothing but another [`Self::poll_send`].
-    pub fn on_wake(&mut self, now: Time) {
+    /// The time of [`Self::next_wake`] has come: handles the retransmission timer if that was it, and tells
+    /// whether it was. Pacing and probes need nothing but another [`Self::poll_send`].
+    pub fn on_wake(&mut self, now: Time) -> bool {
         if now < self.rto_at {
-            return;
+            return false;
         }
         self.stats.timeouts += 1;
+        self.consecutive_timeouts += 1;
         let view = self.view();
         self.law.on_loss(now, Loss::Timeout, &view);
         self.allowance = self.law.allowance();
         self.rtt.back_off();
-        self.rto_at = now + self.rtt.rto();
+        // Armed again by the next segment that leaves.
+        self.rto_at = Time::MAX;
         // All that is not acknowledged counts as lost and is sent again, in order.
         self.repair_next = self.una;
         self.repair_end = self.next;
         self.recovery_end = self.next;
         self.in_flight = 0;
+        true
     }
 
-    fn view(&self) -> FlowView {
+    /// The flow as policies see it, in whole segments.
+    #[inline]
+    pub fn view(&self) -> FlowView {
         let mss = u64::from(self.mss);
         FlowView {
             sent: Bytes::new(u64::from(self.next) * mss),
             acked: Bytes::new(u64::from(self.una) * mss),
+            delivered: Bytes::new(u64::from(self.una + self.sacked.len()) * mss),
         }
     }
 

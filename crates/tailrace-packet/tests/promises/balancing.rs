@@ -29,9 +29,9 @@ fn ecmp_takes_the_documented_hash_and_sticks_to_it() {
         .collect();
     let setup = Setup::new(leaf_spine(LoadBalancing::Ecmp), flows);
     let run = setup.run("fifo", "");
-    // Leaf 0 is switch 0: the key is the flow's number.
+    // The key is the flow's number below the number of choices.
     let mut expected = vec![0; SPINES as usize];
-    (0..200u64).for_each(|id| expected[scale(mix(id), SPINES) as usize] += 10);
+    (0..200u64).for_each(|id| expected[scale(mix(id | u64::from(SPINES) << 32), SPINES) as usize] += 10);
     assert_eq!(sent_up(&setup, &run), expected);
     assert!(expected.iter().all(|&packets| packets > 300), "the hash spreads: {expected:?}");
 }

@@ -44,7 +44,7 @@ fn tail_drop_is_exact() {
 fn longest_queues(alpha_percent: u32, total: u64, flows: Vec<FlowSpec>, ports: &[PortId]) -> Vec<u64> {
     let buffer = Buffer::Shared { total: Bytes::new(total * PACKET), alpha_percent };
     let mut setup = Setup::new(star(9, buffer), flows);
-    setup.watch = Watch { ports: ports.to_vec(), every: Some(Time::from_ns(600)), hosts: Vec::new() };
+    setup.watch = Watch { ports: ports.to_vec(), every: Some(Time::from_ns(600)), ..Watch::default() };
     setup.horizon = Some(Time::from_us(900));
     let rows = setup.run("fifo", BURST).series;
     let longest = |port: PortId| {
@@ -92,7 +92,7 @@ proptest! {
         let flows = flows.map(|(src, dst, packets, us)| flow(src, dst, packets * MSS, Time::from_us(us)));
         let mut setup = Setup::new(fabric, flows.collect());
         let ports = setup.fabric.port_to.clone();
-        setup.watch = Watch { ports, every: Some(Time::from_ns(900)), hosts: Vec::new() };
+        setup.watch = Watch { ports, every: Some(Time::from_ns(900)), ..Watch::default() };
         setup.horizon = Some(Time::from_us(400));
         let series = setup.run("fifo", BURST).series;
         let mut held: std::collections::BTreeMap<Time, u64> = std::collections::BTreeMap::new();

@@ -4,7 +4,7 @@
 use tailrace_core::random::Stream;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Facts, FlowInfo, FlowRecord, FlowView,
-    HEADER_BYTES, HostPolicy, Knowledge, Loss, ParamError, PortFacts, Rate, Scheme, TagTable, Time,
+    HEADER_BYTES, HostPolicy, Knowledge, Loss, ParamError, PortFacts, Rate, Reveals, Scheme, TagTable, Time,
 };
 use tailrace_queues::{MarkingScope, MultiQueue, PortParams};
 use tailrace_scenario::FlowSpec;
@@ -53,6 +53,7 @@ fn arrivals(load: f64, urgent: f64, flows: usize) -> Vec<FlowSpec> {
             size: Bytes::new(MSS),
             start: Time::from_secs_f64(now),
             deadline: (classes.unit() < urgent).then_some(DEADLINE),
+            reveals: Reveals::Deadline,
             ..FlowSpec::default()
         }
     };
@@ -141,7 +142,7 @@ impl CongestionLaw for OneSegment {
 impl HostPolicy for ByDeadline {
     fn directive(&self, flow: &FlowInfo) -> Directive {
         let less_urgent = TagTable::with_limits(&[Bytes::ZERO]);
-        Directive { tags: if flow.deadline.is_some() { TagTable::FLAT } else { less_urgent } }
+        Directive::tagged(if flow.deadline.is_some() { TagTable::FLAT } else { less_urgent })
     }
 }
 

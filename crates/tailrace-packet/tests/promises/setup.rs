@@ -97,7 +97,7 @@ impl Setup {
             host_rate: self.fabric.host_rate(),
             base_rtt: self.fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
             transport: self.transport,
-            traffic: Some(Traffic { sizes, workload: None, load: 0.6 }),
+            traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         }
     }
 }
@@ -124,6 +124,7 @@ impl<W: WithScheme> SchemeVisitor for Named<'_, W> {
         let table = tailrace_scenario::SchemeChoice {
             name: S::NAME.to_owned(),
             label: None,
+            oracle: false,
             params: params.parse().unwrap_or_else(|error| panic!("{params}: {error}")),
         };
         let params = table.params.try_into().unwrap_or_else(|error| panic!("{params}: {error}"));

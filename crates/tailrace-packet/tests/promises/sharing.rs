@@ -115,7 +115,7 @@ impl Sawtooth {
 fn queue_samples(senders: u16) -> (Vec<f64>, Time) {
     let mut setup = long_flows(senders, WARM_UP + Time::from_ms(500));
     let ports = vec![port(&setup.fabric, BOTTLENECK)];
-    setup.watch = Watch { ports, every: Some(Time::from_us(10)), hosts: Vec::new() };
+    setup.watch = Watch { ports, every: Some(Time::from_us(10)), ..Watch::default() };
     let series = setup.run("dctcp", "").series;
     let rows = series.iter().map(|(_, row)| row);
     let mut samples: Vec<f64> =

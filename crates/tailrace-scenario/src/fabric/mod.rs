@@ -30,7 +30,7 @@ pub type SwitchId = u16;
 pub type PortId = u32;
 
 /// What a port's link leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A host.
     Host(u16),

@@ -3,23 +3,25 @@
 use std::io;
 use std::path::Path;
 
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, Reveals, Time};
 
-use super::FlowSpec;
+use super::{FlowSpec, Setting};
 use crate::error::ScenarioError;
 use crate::suggest;
 
-const COLUMNS: [&str; 8] = ["src", "dst", "size_bytes", "start_ns", "deadline_ns", "class", "slice", "task"];
+const COLUMNS: [&str; 9] =
+    ["src", "dst", "size_bytes", "start_ns", "deadline_ns", "class", "slice", "task", "flow_type"];
 /// The first of the columns must be there.
 const REQUIRED: usize = 4;
 
-/// Reads a list of flows between `hosts` hosts from a CSV file, ordered by start. Columns, in any order:
+/// Reads a list of flows from a CSV file, ordered by start. Columns, in any order:
 /// `src,dst,size_bytes,start_ns` and, where wanted, `deadline_ns` (after the start; empty for none), `class`,
-/// `slice`, `task`. Times may have up to three decimals.
-pub fn read_csv(path: &Path, hosts: u16, mss: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+/// `slice`, `task`, and `flow_type`, what the flow tells of itself: 1 deadline and size, 2 size, 3 nothing; all
+/// that it has if left out. Times may have up to three decimals.
+pub fn read_csv(path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
     let text = std::fs::read(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
-    parse(&text, path, hosts, mss)
+    parse(&text, path, setting)
 }
 
 /// Writes a list of flows that [`read_csv`] reads back.
@@ -28,14 +30,35 @@ pub fn write_csv(flows: impl IntoIterator<Item = FlowSpec>, mut to: impl io::Wri
     for flow in flows {
         let deadline = flow.deadline.map_or(String::new(), |at| nanoseconds(at.saturating_sub(flow.start)));
         let FlowSpec { src, dst, size, start, class, slice, task, .. } = flow;
-        let (size, start) = (size.get(), nanoseconds(start));
-        writeln!(to, "{src},{dst},{size},{start},{deadline},{class},{slice},{task}")?;
+        let (size, start, flow_type) = (size.get(), nanoseconds(start), flow_type(&flow));
+        writeln!(to, "{src},{dst},{size},{start},{deadline},{class},{slice},{task},{flow_type}")?;
     }
     Ok(())
 }
 
-/// Checks that a flow can run between `hosts` hosts.
-pub(super) fn check(flow: &FlowSpec, hosts: u16, mss: u16) -> Result<(), String> {
+/// The number of what a flow tells of itself: Karuna's type 1, 2 or 3.
+pub fn flow_type(flow: &FlowSpec) -> u8 {
+    match flow.reveals {
+        Reveals::Deadline => 1,
+        Reveals::Size => 2,
+        Reveals::Nothing => 3,
+    }
+}
+
+/// What a flow of that type tells; 0 for all that it has.
+pub fn reveals(flow_type: u8, has_deadline: bool) -> Result<Reveals, String> {
+    match (flow_type, has_deadline) {
+        (0 | 1, true) => Ok(Reveals::Deadline),
+        (1, false) => Err("flow_type is 1, but there is no deadline_ns".to_owned()),
+        (0 | 2, _) => Ok(Reveals::Size),
+        (3, _) => Ok(Reveals::Nothing),
+        _ => Err(format!("flow_type is {flow_type}, but must be 1, 2 or 3")),
+    }
+}
+
+/// Checks that a flow can run there.
+pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
+    let Setting { hosts, mss, host_rate, .. } = *setting;
     if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
         return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
     }
@@ -54,10 +77,22 @@ pub(super) fn check(flow: &FlowSpec, hosts: u16, mss: u16) -> Result<(), String>
         let longest = Time::LONGEST.as_ns();
         return Err(format!("start_ns, or the deadline after it, is above {longest} ({})", Time::LONGEST));
     }
-    Ok(())
+    let alone = host_rate.time_for(flow.size);
+    match flow.deadline.map(|deadline| deadline.saturating_sub(flow.start)) {
+        Some(Time::ZERO) => {
+            Err("deadline_ns is 0: it counts from the start, so the flow cannot meet it".to_owned())
+        }
+        Some(time) if time < alone => Err(format!(
+            "deadline_ns is {}, but {} alone take {} ns on a host's link of {host_rate}",
+            nanoseconds(time),
+            flow.size,
+            nanoseconds(alone)
+        )),
+        _ => Ok(()),
+    }
 }
 
-fn parse(text: &[u8], path: &Path, hosts: u16, mss: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+fn parse(text: &[u8], path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .comment(Some(b'#'))
@@ -82,7 +117,7 @@ fn parse(text: &[u8], path: &Path, hosts: u16, mss: u16) -> Result<Vec<FlowSpec>
     let mut flows = Vec::new();
     for record in records {
         let record = record.map_err(broken)?;
-        let flow = flow(&record, &column_of).and_then(|flow| check(&flow, hosts, mss).map(|()| flow));
+        let flow = flow(&record, &column_of).and_then(|flow| check(&flow, setting).map(|()| flow));
         flows.push(flow.map_err(|message| wrong(line_of(&record), message))?);
     }
     flows.sort_by_key(|flow| flow.start);
@@ -131,12 +166,15 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
             .transpose()
     };
     let start = time(3)?.unwrap_or_default();
+    let deadline = time(4)?.map(|span| start.saturating_add(span));
     Ok(FlowSpec {
         src: number(0, u16::MAX.into())? as u16,
         dst: number(1, u16::MAX.into())? as u16,
         size: Bytes::new(number(2, u64::MAX)?),
         start,
-        deadline: time(4)?.map(|span| start.saturating_add(span)),
+        deadline,
+        reveals: reveals(number(8, u8::MAX.into())? as u8, deadline.is_some())?,
+        controlled: false,
         class: number(5, u8::MAX.into())? as u8,
         slice: number(6, u16::MAX.into())? as u16,
         task: number(7, u32::MAX.into())? as u32,
@@ -165,9 +203,15 @@ fn nanoseconds(time: Time) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tailrace_core::Rate;
 
     fn read(text: &str) -> Result<Vec<FlowSpec>, String> {
-        parse(text.as_bytes(), Path::new("f.csv"), 4, 1460).map_err(|error| error.to_string())
+        parse(text.as_bytes(), Path::new("f.csv"), &setting()).map_err(|error| error.to_string())
+    }
+
+    fn setting() -> Setting {
+        // A terabyte takes 8.8 seconds: any deadline of the tests is possible.
+        Setting { hosts: 4, host_rate: Rate::from_bps(1 << 40), mss: 1460, base_rtt: Time::ZERO }
     }
 
     #[test]
@@ -201,19 +245,32 @@ mod tests {
             "{}",
             error(&format!("{head}0,1,3\n"))
         );
+        let due = "src,dst,size_bytes,start_ns,deadline_ns,flow_type\n";
+        assert!(error(&format!("{due}0,1,5,7,0,\n")).starts_with("f.csv:2: deadline_ns is 0"));
+        let impossible = error(&format!("{due}0,1,1000000000,7,1000,\n"));
+        assert!(impossible.starts_with("f.csv:2: deadline_ns is 1000, but 1GB alone take"), "{impossible}");
+        assert!(error(&format!("{due}0,1,5,7,,1\n")).contains("there is no deadline_ns"));
+        assert!(error(&format!("{due}0,1,5,7,,4\n")).contains("must be 1, 2 or 3"));
         assert!(error(&format!("{head},1,3,5\n")).starts_with("f.csv:2: src is \"\""));
         assert!(error(&format!("{head}0,1,3,99999999999999999999\n")).starts_with("f.csv:2: start_ns"));
     }
 
     fn any_flow() -> impl Strategy<Value = FlowSpec> {
         let numbers = (any::<u8>(), any::<u16>(), any::<u32>());
-        (0u16..3, 1u64..1 << 42, 0u64..1 << 58, prop::option::of(0u64..1 << 58), numbers).prop_map(
-            |(src, size, start, deadline, (class, slice, task))| FlowSpec {
+        let types = (0u8..3, any::<bool>());
+        (0u16..3, 1u64..1 << 42, 0u64..1 << 58, (1u64 << 46)..1 << 58, numbers, types).prop_map(
+            |(src, size, start, span, (class, slice, task), (reveals, due))| FlowSpec {
                 src,
                 dst: 3,
                 size: Bytes::new(size),
                 start: Time::from_ps(start),
-                deadline: deadline.map(|span| Time::from_ps(start + span)),
+                deadline: due.then(|| Time::from_ps(start + span)),
+                reveals: match reveals {
+                    0 if due => Reveals::Deadline,
+                    1 => Reveals::Nothing,
+                    _ => Reveals::Size,
+                },
+                controlled: false,
                 class,
                 slice,
                 task,
@@ -232,7 +289,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes, Path::new("f.csv"), 4, 1460);
+            let _ = parse(&bytes, Path::new("f.csv"), &setting());
         }
 
         #[test]

@@ -1,7 +1,9 @@
 //! Workloads: which flows start when.
 
 mod cdf_file;
+mod deadlines;
 pub mod flow_list;
+mod gamma;
 mod incast;
 mod pairs;
 mod pattern;
@@ -15,6 +17,8 @@ mod source;
 mod source_tests;
 mod spec;
 
+pub use deadlines::Deadlines;
+pub use gamma::GammaControl;
 pub use pattern::{Incast, PairFilter, Pattern};
 pub use plan::{HostLoad, Plan};
 pub use rule::{Arrivals, Rule};
@@ -22,7 +26,7 @@ pub use sizes::{OwnSizes, Part, Round, Sizes};
 pub use source::FlowSource;
 pub use spec::{FlowListFile, Workload};
 
-use tailrace_core::{Bytes, Rate, Time};
+use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, Time};
 
 /// A flow to be run. Its number is its place in the order of start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +41,10 @@ pub struct FlowSpec {
     pub start: Time,
     /// Absolute deadline, if it has one.
     pub deadline: Option<Time>,
+    /// What its application tells of it.
+    pub reveals: Reveals,
+    /// Whether it has a deadline is left to a [`GammaControl`], once it starts.
+    pub controlled: bool,
     /// Traffic class, for statistics.
     pub class: u8,
     /// Slice (tenant); 0 for none.
@@ -54,4 +62,16 @@ pub struct Setting {
     pub host_rate: Rate,
     /// Payload bytes of a full segment.
     pub mss: u16,
+    /// Round trip of a full packet and its ACK between the farthest hosts of an idle fabric.
+    pub base_rtt: Time,
+}
+
+impl Setting {
+    /// What a flow takes alone between the farthest hosts, to within a packet: half a round trip, and its
+    /// bytes with their headers on the host link. Deadlines are generated in multiples of it.
+    pub fn ideal(&self, size: Bytes) -> Time {
+        let headers = size.get().div_ceil(u64::from(self.mss)) * u64::from(HEADER_BYTES);
+        let wire = self.host_rate.time_for(size + Bytes::new(headers));
+        Time::from_ps(self.base_rtt.as_ps() / 2).saturating_add(wire)
+    }
 }

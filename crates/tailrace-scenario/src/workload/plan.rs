@@ -1,7 +1,8 @@
 //! What the rules of a workload amount to on a given fabric: rates, and the load that they put on hosts.
 
-use tailrace_core::{HEADER_BYTES, SizeDistribution, Time};
+use tailrace_core::{HEADER_BYTES, Reveals, SizeDistribution, Time, TrafficClass};
 
+use super::deadlines::Deadlines;
 use super::pairs::Pairs;
 use super::pattern::{PairFilter, Pattern};
 use super::rule::{Arrivals, Rule};
@@ -66,11 +67,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Gives rules their shares of flows, at rates that together put `load` on the busiest host link.
+    /// Gives rules their shares of flows or bytes, at rates that together put `load` on the busiest host link.
     fn share_load(&mut self, load: f64) {
-        let total: f64 = self.rules.iter().filter_map(|rule| rule.rule.flow_share).sum();
         for rule in &mut self.rules {
-            rule.flows_per_sec = rule.rule.flow_share.unwrap_or(0.0) / total;
+            let of_bytes = rule.rule.byte_share.map(|share| share / rule.sampler.mean());
+            rule.flows_per_sec = rule.rule.flow_share.or(of_bytes).unwrap_or(0.0);
         }
         let busiest = busiest(&self.loads_of(&self.rules.iter().collect::<Vec<_>>()));
         for rule in &mut self.rules {
@@ -120,6 +121,28 @@ impl Plan {
         }
     }
 
+    /// The traffic by what flows reveal, each with its part of the load `total`. Shares are those of offered
+    /// bytes over the rules' time in force.
+    pub fn classes(&self, total: f64) -> Vec<TrafficClass> {
+        let mut classes = Vec::new();
+        let bytes: f64 = self.rules.iter().map(PlannedRule::bytes_per_sec).sum();
+        for rule in &self.rules {
+            let load = total * rule.bytes_per_sec() / bytes;
+            let sizes = &rule.sampler.distribution;
+            let mut add = |reveals, load| classes.push(TrafficClass { reveals, sizes: sizes.clone(), load });
+            if let Some(Deadlines::Gamma(share)) = rule.rule.deadline {
+                // Γ is not quite used up: it is free for a moment whenever a flow with a deadline ends.
+                let due = share.min(GAMMA_USED * load);
+                add(Reveals::Deadline, due);
+                add(Reveals::Size, (load - due) / 2.0);
+                add(Reveals::Nothing, (load - due) / 2.0);
+            } else {
+                add(rule.rule.revealed(), load);
+            }
+        }
+        classes
+    }
+
     fn loads_of(&self, rules: &[&PlannedRule]) -> Vec<HostLoad> {
         let mut loads = vec![HostLoad::default(); usize::from(self.setting.hosts)];
         for rule in rules {
@@ -138,7 +161,14 @@ fn busiest(loads: &[HostLoad]) -> f64 {
     loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
 }
 
+/// The share of the traffic that deadlines by Γ control take at most.
+const GAMMA_USED: f64 = 0.9;
+
 impl PlannedRule {
+    fn bytes_per_sec(&self) -> f64 {
+        self.flows_per_sec * self.sampler.mean()
+    }
+
     /// Share of a host link's rate that one flow a second takes up: its mean size with headers, where each
     /// segment counts as full (AWAFS and PIAS scale E\[size\] by 1500/1460).
     fn link_share(&self, setting: &Setting) -> f64 {

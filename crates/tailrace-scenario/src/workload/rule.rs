@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::Time;
+use tailrace_core::{Reveals, Time};
 
+use super::deadlines::Deadlines;
 use super::pattern::{PairFilter, Pattern};
 use super::sizes::{Round, Sizes};
 use crate::error::ScenarioError;
@@ -35,13 +36,23 @@ pub struct Rule {
     /// How much the busiest host link carries, headers included, as a share of its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Share of all flows that are of this rule, relative to the other rules'; the workload's load is then
+    /// Share of all flows that are of this rule; shares of all rules add up to 1, and the workload's load is
     /// that of all rules together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_share: Option<f64>,
+    /// Share of all bytes that are of this rule, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_share: Option<f64>,
     /// Mean time between two flows (incast: bursts) of the rule, in place of a load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
+    /// When its flows must be done; no deadline if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Deadlines>,
+    /// What its flows tell of themselves: "deadline" (and size), "size" or "nothing". The most that they have
+    /// if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reveals: Option<Reveals>,
     /// When the rule comes into force.
     #[serde(default)]
     pub start: Time,
@@ -78,19 +89,25 @@ impl Rule {
             let given = [
                 ("load", self.load.is_some()),
                 ("flow_share", self.flow_share.is_some()),
+                ("byte_share", self.byte_share.is_some()),
                 ("every", self.every.is_some()),
             ];
             if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
                 return wrong(field, "has no meaning where all flows start at once".to_owned());
             }
         }
-        match (self.load, self.flow_share, self.every) {
-            (Some(_), Some(_), _) => {
-                return wrong("flow_share", "give load or flow_share, not both".to_owned());
+        let rates = [
+            ("load", self.load.is_some()),
+            ("flow_share", self.flow_share.is_some()),
+            ("byte_share", self.byte_share.is_some()),
+            ("every", self.every.is_some()),
+        ];
+        let mut given = rates.iter().filter(|(_, given)| *given).map(|(field, _)| *field);
+        match (given.next(), given.next()) {
+            (Some(one), Some(other)) => {
+                return wrong(other, format!("give {one} or {other}, not both"));
             }
-            (Some(_), _, Some(_)) => return wrong("every", "give load or every, not both".to_owned()),
-            (_, Some(_), Some(_)) => return wrong("every", "give flow_share or every, not both".to_owned()),
-            (None, None, None) if self.arrivals != Arrivals::Once => {
+            (None, _) if self.arrivals != Arrivals::Once => {
                 return wrong(
                     "load",
                     "is missing; give a share of the host links' rate such as 0.6".to_owned(),
@@ -101,18 +118,48 @@ impl Rule {
         if let Some(load) = self.load {
             check_load(load)?;
         }
-        match self.flow_share {
-            Some(share) if !(share > 0.0 && share <= 1e9) => {
-                return wrong("flow_share", format!("is {share}, but must be a positive number"));
+        for (field, share) in [("flow_share", self.flow_share), ("byte_share", self.byte_share)] {
+            if let Some(share) = share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+                return wrong(field, format!("is {share}, but must be above 0 and at most 1"));
             }
-            _ => {}
         }
+        self.check_classes()?;
         if self.every == Some(Time::ZERO) {
             return wrong("every", "is 0, but must be a positive time".to_owned());
         }
         match self.stop {
             Some(stop) if stop <= self.start => {
                 wrong("stop", format!("is {stop}, but must come after start = {}", self.start))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Rule {
+    /// What the rule's flows tell of themselves.
+    pub fn revealed(&self) -> Reveals {
+        let most = if self.deadline.is_some() { Reveals::Deadline } else { Reveals::Size };
+        self.reveals.unwrap_or(most)
+    }
+
+    /// Checks deadlines and what is told of them.
+    fn check_classes(&self) -> Result<(), ScenarioError> {
+        if let Some(deadline) = &self.deadline {
+            deadline.check()?;
+        }
+        match (&self.deadline, self.reveals) {
+            (None, Some(Reveals::Deadline)) => Err(ScenarioError::new(
+                "deadline",
+                "is missing; flows that reveal a deadline need one, such as { exp = \"20ms\" }",
+            )),
+            (Some(Deadlines::Gamma(_)), Some(_)) => {
+                let message = "cannot be combined with deadline.gamma, which decides for each flow";
+                Err(ScenarioError::new("reveals", message))
+            }
+            (Some(Deadlines::Gamma(_)), None) if self.class.is_some_and(|class| class > 253) => {
+                let message = "must be at most 253: deadline.gamma counts on for sizes and nothing";
+                Err(ScenarioError::new("class", message))
             }
             _ => Ok(()),
         }

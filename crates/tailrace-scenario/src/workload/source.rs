@@ -7,12 +7,12 @@
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
-use super::FlowSpec;
 use super::flow_list::check;
 use super::incast::Bursts;
 use super::pattern::Pattern;
 use super::plan::{Plan, PlannedRule};
 use super::rule::Arrivals;
+use super::{FlowSpec, Setting};
 use crate::error::ScenarioError;
 
 /// Flows in order of start; at equal times, in order of their rules.
@@ -30,11 +30,10 @@ enum Kind {
 }
 
 impl FlowSource {
-    /// The flows of a list between `hosts` hosts, ordered by start (those at equal times keep their order).
-    pub fn from_records(mut flows: Vec<FlowSpec>, hosts: u16, mss: u16) -> Result<Self, ScenarioError> {
+    /// The flows of a list, ordered by start (those at equal times keep their order).
+    pub fn from_records(mut flows: Vec<FlowSpec>, setting: &Setting) -> Result<Self, ScenarioError> {
         for (index, flow) in flows.iter().enumerate() {
-            check(flow, hosts, mss)
-                .map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
+            check(flow, setting).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
         }
         flows.sort_by_key(|flow| flow.start);
         Ok(FlowSource { kind: Kind::List(flows.into_iter()), left: u64::MAX })
@@ -84,6 +83,8 @@ struct RuleSource {
     clock: Clock,
     pairs: Stream,
     sizes: Stream,
+    deadlines: Stream,
+    setting: Setting,
     bursts: Option<Bursts>,
     /// Rules of the workload, for task numbers that differ between them.
     rules: u64,
@@ -108,6 +109,8 @@ impl RuleSource {
             clock: Clock::new(plan, arrivals, stream("arrivals")),
             pairs: stream("pairs"),
             sizes: stream("sizes"),
+            deadlines: stream("deadlines"),
+            setting: whole.setting,
             bursts,
             rules: whole.rules.len() as u64,
             next: None,
@@ -131,7 +134,8 @@ impl RuleSource {
             _ => self.plan.pairs.draw(&mut self.pairs),
         };
         let size = self.plan.sampler.draw(&mut self.sizes);
-        Some(FlowSpec { src, dst, size, start, ..self.blank() })
+        let spec = FlowSpec { src, dst, size, start, ..self.blank() };
+        Some(self.due(spec))
     }
 
     /// No flow of a later burst starts before that burst, so the head of those waiting is next once the next
@@ -148,20 +152,32 @@ impl RuleSource {
         let flow = bursts.pop()?;
         let task = 1 + flow.burst.saturating_mul(self.rules).saturating_add(self.plan.number as u64);
         let task = u32::try_from(task).unwrap_or(u32::MAX);
-        Some(FlowSpec {
+        let spec = FlowSpec {
             src: flow.src,
             dst: flow.dst,
             size: flow.size,
             start: flow.start,
             task,
             ..self.blank()
-        })
+        };
+        Some(self.due(spec))
+    }
+
+    /// The flow with its deadline.
+    fn due(&mut self, mut spec: FlowSpec) -> FlowSpec {
+        if let Some(deadlines) = self.plan.rule.deadline {
+            let time = deadlines.draw(spec.size, &self.setting, &mut self.deadlines);
+            spec.deadline = time.map(|time| spec.start.saturating_add(time));
+            spec.controlled = time.is_none();
+        }
+        spec
     }
 
     /// A flow with what all flows of the rule have in common.
     fn blank(&self) -> FlowSpec {
         let class = self.plan.rule.class.unwrap_or(self.plan.number as u8);
-        FlowSpec { class, slice: self.plan.rule.slice, ..FlowSpec::default() }
+        let reveals = self.plan.rule.revealed();
+        FlowSpec { class, reveals, slice: self.plan.rule.slice, ..FlowSpec::default() }
     }
 }
 

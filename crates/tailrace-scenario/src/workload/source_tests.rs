@@ -6,7 +6,8 @@ use tailrace_core::{Bytes, Rate, Time};
 
 use super::*;
 
-const SETTING: Setting = Setting { hosts: 16, host_rate: Rate::from_gbps(10), mss: 1460 };
+const SETTING: Setting =
+    Setting { hosts: 16, host_rate: Rate::from_gbps(10), mss: 1460, base_rtt: Time::from_us(85) };
 
 fn workload(text: &str) -> Workload {
     Workload::from_table(&text.parse().unwrap(), SETTING).unwrap()
@@ -213,12 +214,12 @@ fn a_list_is_limited_like_rules_are() {
         ..FlowSpec::default()
     };
     let list = vec![flow(3, 1), flow(1, 2), flow(3, 0), flow(2, 3)];
-    let source = FlowSource::from_records(list.clone(), 16, 1460).unwrap();
+    let source = FlowSource::from_records(list.clone(), &SETTING).unwrap();
     let order: Vec<u16> = source.clone().map(|flow| flow.src).collect();
     assert_eq!(order, [2, 3, 1, 0]);
     assert_eq!(source.clone().limited(Some(3), None).count(), 3);
     assert_eq!(source.limited(None, Some(Time::from_us(3))).count(), 2);
-    let error = FlowSource::from_records(list, 3, 1460).unwrap_err();
+    let error = FlowSource::from_records(list, &Setting { hosts: 3, ..SETTING }).unwrap_err();
     assert!(error.to_string().starts_with("flow[0]: host 9 does not exist"), "{error}");
 }
 

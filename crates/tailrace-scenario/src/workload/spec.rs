@@ -139,9 +139,8 @@ impl Workload {
         match &self.flow_list {
             None => Ok(self.plan(setting, seed)?.flows()),
             Some(list) => {
-                let flows = flow_list::read_csv(&base.join(&list.path), setting.hosts, setting.mss)?;
-                Ok(FlowSource::from_records(flows, setting.hosts, setting.mss)?
-                    .limited(self.flows, self.duration))
+                let flows = flow_list::read_csv(&base.join(&list.path), &setting)?;
+                Ok(FlowSource::from_records(flows, &setting)?.limited(self.flows, self.duration))
             }
         }
     }
@@ -199,19 +198,37 @@ fn rule_tables(fields: &mut Table) -> Result<Option<Vec<Table>>, ScenarioError> 
     }
 }
 
-/// If rules have shares of flows, the workload's load is theirs together and not a default for each.
+/// How rules may share a load.
+const SHARES: [&str; 2] = ["flow_share", "byte_share"];
+
+/// Thirds are written with few digits.
+const SHARE_TOLERANCE: f64 = 2e-3;
+
+/// All rules must have shares of one kind, and these must add up to 1.
+fn check_shares(kind: &str, rules: &[Table]) -> Result<(), ScenarioError> {
+    if let Some(number) = rules.iter().position(|rule| !rule.contains_key(kind)) {
+        let message = "is missing; if one rule has such a share, all must";
+        return Err(ScenarioError::new(format!("rule[{number}].{kind}"), message));
+    }
+    let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+    let shares: Option<Vec<f64>> = rules.iter().map(|rule| number(&rule[kind])).collect();
+    // What is no number is found when the rule is read.
+    let sum: f64 = shares.map_or(1.0, |shares| shares.iter().sum());
+    if (sum - 1.0).abs() <= SHARE_TOLERANCE {
+        return Ok(());
+    }
+    let message = format!("adds up to {sum:.4} over all rules, but must add up to 1");
+    Err(ScenarioError::new(format!("rule[0].{kind}"), message))
+}
+
+/// If rules have shares of flows or bytes, the workload's load is theirs together and not a default for each.
 fn take_shared_load(defaults: &mut Table, rules: &[Table]) -> Result<Option<f64>, ScenarioError> {
-    let shares = |rule: &Table| rule.contains_key("flow_share");
-    if defaults.contains_key("flow_share") {
-        return Err(ScenarioError::new("flow_share", "belongs into each [[workload.rule]]"));
+    if let Some(kind) = SHARES.into_iter().find(|kind| defaults.contains_key(*kind)) {
+        return Err(ScenarioError::new(kind, "belongs into each [[workload.rule]]"));
     }
-    if !rules.iter().any(shares) {
-        return Ok(None);
-    }
-    if let Some(number) = rules.iter().position(|rule| !shares(rule)) {
-        let message = "is missing; if one rule has a share of flows, all must";
-        return Err(ScenarioError::new(format!("rule[{number}].flow_share"), message));
-    }
+    let used = |kind: &&str| rules.iter().any(|rule| rule.contains_key(*kind));
+    let Some(kind) = SHARES.into_iter().find(used) else { return Ok(None) };
+    check_shares(kind, rules)?;
     let load = match defaults.remove("load") {
         Some(Value::Float(load)) => load,
         Some(Value::Integer(load)) => load as f64,
@@ -222,10 +239,7 @@ fn take_shared_load(defaults: &mut Table, rules: &[Table]) -> Result<Option<f64>
             ));
         }
         None => {
-            return Err(ScenarioError::new(
-                "load",
-                "is missing; shares of flows need the load of all rules together",
-            ));
+            return Err(ScenarioError::new("load", "is missing; shares need the load of all rules together"));
         }
     };
     check_load(load)?;

@@ -17,7 +17,7 @@ impl AwafsHost {
 
 impl HostPolicy for AwafsHost {
     fn directive(&self, _: &FlowInfo) -> Directive {
-        Directive { tags: self.estimator.as_ref().map_or(TagTable::FLAT, |e| *e.table()) }
+        Directive::tagged(self.estimator.as_ref().map_or(TagTable::FLAT, |e| *e.table()))
     }
 
     fn on_flow_end(&mut self, now: Time, size: Bytes) {

@@ -19,7 +19,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, HEADER_BYTES, Header, Knowledge, ParamError, PortFacts, Scheme, Time,
+    AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError,
+    PortFacts, Scheme, Segment, Time,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -145,40 +146,42 @@ impl Scheme for Awafs {
     fn ecn(&self) -> bool {
         true
     }
-    fn data_overhead(&self) -> u16 {
-        if self.params.shim_on_wire { Shim::WIRE_BYTES } else { 0 }
-    }
     fn law(&self, _: &FlowInfo) -> AwafsLaw {
-        AwafsLaw(DctcpLaw::new(&self.params.law, &self.transport))
+        AwafsLaw {
+            dctcp: DctcpLaw::new(&self.params.law, &self.transport),
+            on_wire: self.params.shim_on_wire,
+        }
     }
     fn host(&self) -> AwafsHost {
         AwafsHost::new((self.params.placement == Placement::Host).then(|| self.params.estimator()))
     }
     fn port(&self, port: &PortFacts) -> AwafsPort {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
-        let overhead = HEADER_BYTES + self.data_overhead();
         let queues = MultiQueue::new(&self.params.port, port.rate);
-        AwafsPort::new(queues, estimator, self.params.deduplicate, overhead)
+        AwafsPort::new(queues, estimator, self.params.deduplicate)
     }
 }
 
 /// DCTCP that stamps each packet with what its flow has sent before it.
-pub struct AwafsLaw(DctcpLaw);
+pub struct AwafsLaw {
+    dctcp: DctcpLaw,
+    on_wire: bool,
+}
 
-impl tailrace_core::CongestionLaw<Shim> for AwafsLaw {
+impl CongestionLaw<Shim> for AwafsLaw {
     #[inline]
-    fn stamp(&mut self, _: Time, segment: &tailrace_core::Segment) -> Shim {
-        Shim { before: segment.before.get(), last: segment.last }
+    fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> Shim {
+        Shim { before: segment.before.get(), last: segment.last, on_wire: self.on_wire }
     }
     #[inline]
-    fn on_ack(&mut self, ack: &tailrace_core::AckSample<Shim>, flow: &tailrace_core::FlowView) {
-        self.0.on_ack(ack, flow);
+    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
+        CongestionLaw::<Shim>::on_ack(&mut self.dctcp, ack, flow);
     }
-    fn on_loss(&mut self, now: Time, loss: tailrace_core::Loss, flow: &tailrace_core::FlowView) {
-        tailrace_core::CongestionLaw::<Shim>::on_loss(&mut self.0, now, loss, flow);
+    fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
+        CongestionLaw::<Shim>::on_loss(&mut self.dctcp, now, loss, flow);
     }
     #[inline]
-    fn allowance(&self) -> tailrace_core::Allowance {
-        tailrace_core::CongestionLaw::<Shim>::allowance(&self.0)
+    fn allowance(&self) -> Allowance {
+        CongestionLaw::<Shim>::allowance(&self.dctcp)
     }
 }

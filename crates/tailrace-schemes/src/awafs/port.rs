@@ -1,6 +1,6 @@
 //! AWAFS in a port: the packet says how much its flow has sent, the port picks the queue.
 
-use tailrace_core::{Bytes, FlowId, Packet, PortPolicy, Reason, SeriesSink, Time};
+use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, PortPolicy, Reason, SeriesSink, Time};
 use tailrace_queues::MultiQueue;
 
 use super::{Estimator, Shim};
@@ -13,21 +13,14 @@ pub struct AwafsPort {
     queues: MultiQueue<Shim>,
     estimator: Option<Estimator>,
     deduplicate: bool,
-    /// Bytes of a data packet beside its payload.
-    overhead: u16,
     /// The flows that completed last, as a ring.
     recent: [FlowId; REMEMBERED],
     oldest: usize,
 }
 
 impl AwafsPort {
-    pub(super) fn new(
-        queues: MultiQueue<Shim>,
-        estimator: Option<Estimator>,
-        deduplicate: bool,
-        overhead: u16,
-    ) -> Self {
-        AwafsPort { queues, estimator, deduplicate, overhead, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
+    pub(super) fn new(queues: MultiQueue<Shim>, estimator: Option<Estimator>, deduplicate: bool) -> Self {
+        AwafsPort { queues, estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
     }
 
     /// Reads the packet's shim and sets its priority here. The notice counts on arrival, even if the
@@ -51,7 +44,8 @@ impl AwafsPort {
         }
         self.recent[self.oldest] = packet.flow;
         self.oldest = (self.oldest + 1) % REMEMBERED;
-        let payload = u64::from(packet.bytes.saturating_sub(self.overhead));
+        let overhead = HEADER_BYTES + packet.header.wire_bytes();
+        let payload = u64::from(packet.bytes.saturating_sub(overhead));
         if let Some(estimator) = &mut self.estimator {
             estimator.record(now, Bytes::new(packet.header.before + payload));
         }

@@ -10,10 +10,12 @@ pub struct Shim {
     pub before: u64,
     /// Whether this is the flow's last packet: the end-of-flow notice.
     pub last: bool,
+    /// Whether it takes link time.
+    pub on_wire: bool,
 }
 
 impl Header for Shim {
-    const NONE: Shim = Shim { before: 0, last: false };
+    const NONE: Shim = Shim { before: 0, last: false, on_wire: false };
     /// 8 bytes of offset, 1 of flags, 3 reserved.
     const WIRE_BYTES: u16 = 12;
 
@@ -23,11 +25,15 @@ impl Header for Shim {
         out[8] = u8::from(self.last);
     }
 
+    fn wire_bytes(&self) -> u16 {
+        if self.on_wire { Self::WIRE_BYTES } else { 0 }
+    }
+
     fn decode(raw: &[u8]) -> Option<Self> {
         let (before, rest) = raw.split_first_chunk::<8>()?;
         match rest {
             [flags @ (0 | 1), 0, 0, 0, ..] => {
-                Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1 })
+                Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1, on_wire: true })
             }
             _ => None,
         }
@@ -43,7 +49,7 @@ mod tests {
         #[test]
         fn what_is_encoded_is_decoded(before in any::<u64>(), last in any::<bool>()) {
             let mut raw = [0xAA; 12];
-            let shim = Shim { before, last };
+            let shim = Shim { before, last, on_wire: true };
             shim.encode(&mut raw);
             prop_assert_eq!(Shim::decode(&raw), Some(shim));
         }

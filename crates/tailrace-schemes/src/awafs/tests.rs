@@ -42,8 +42,12 @@ fn port(params: Params) -> AwafsPort {
 /// Packet `number` of a flow of so many.
 fn packet(flow: FlowId, number: u64, packets: u64) -> Packet<Shim> {
     let last = number + 1 == packets;
-    let mut packet =
-        Packet { flow, bytes: 1500, header: Shim { before: number * MSS, last }, ..Packet::EMPTY };
+    let mut packet = Packet {
+        flow,
+        bytes: 1500,
+        header: Shim { before: number * MSS, last, on_wire: false },
+        ..Packet::EMPTY
+    };
     packet.set(if last { PacketKind::LastData } else { PacketKind::Data }, tailrace_core::Ecn::Capable);
     packet
 }

@@ -91,7 +91,7 @@ impl DctcpLaw {
 
 impl<H: Header> CongestionLaw<H> for DctcpLaw {
     #[inline]
-    fn on_ack(&mut self, ack: &AckSample<H>, flow: &FlowView) {
+    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         self.acked += ack.acked;
         self.marked += ack.marked;
         if flow.acked >= self.window_end {
@@ -144,10 +144,10 @@ mod tests {
                 in_flight: Bytes::ZERO,
                 rtt: Time::from_us(100),
                 app_limited: false,
-                echo: (),
             };
             let sent = Bytes::new((acked_before + n + i) * MSS);
-            law.on_ack(&sample, &FlowView { sent, acked: Bytes::new((acked_before + i) * MSS) });
+            let acked = Bytes::new((acked_before + i) * MSS);
+            CongestionLaw::<()>::on_ack(law, &sample, &FlowView { sent, acked, delivered: acked });
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_loss_halves_whatever_alpha_is() {
         let mut law = law(0.0);
-        let view = FlowView { sent: Bytes::new(100), acked: Bytes::ZERO };
+        let view = FlowView { sent: Bytes::new(100), acked: Bytes::ZERO, delivered: Bytes::ZERO };
         CongestionLaw::<()>::on_loss(&mut law, Time::ZERO, Loss::Fast, &view);
         assert_eq!(law.window().segments(), 50.0);
     }

@@ -6,6 +6,10 @@ use super::*;
 fn the_window_never_moves() {
     let allowance = Allowance { window: Bytes::new(14_600), pacing: None };
     let mut law = FixedWindow(allowance);
-    law.on_loss(Time::ZERO, Loss::Timeout, &FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO });
+    law.on_loss(
+        Time::ZERO,
+        Loss::Timeout,
+        &FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO },
+    );
     assert_eq!(law.allowance(), allowance);
 }

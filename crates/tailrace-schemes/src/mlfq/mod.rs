@@ -63,7 +63,7 @@ pub struct Tagged(pub TagTable);
 
 impl HostPolicy for Tagged {
     fn directive(&self, _: &FlowInfo) -> Directive {
-        Directive { tags: self.0 }
+        Directive::tagged(self.0)
     }
 }
 

@@ -98,7 +98,7 @@ fn a_packet_that_exactly_a_threshold_precedes_stays() {
 
 #[test]
 fn thresholds_follow_the_traffic_that_is_planned() {
-    let traffic = |load| Some(Traffic { sizes: web_search(), workload: None, load });
+    let traffic = |load| Some(Traffic { sizes: web_search(), workload: None, load, classes: vec![] });
     let optimal = || Thresholds::Named(Optimal::Optimal);
     let first = |load| spread(&scheme(optimal(), 2, traffic(load)).unwrap(), 10_000)[0];
     assert_eq!((first(0.8), first(0.9)), (1334, 3334));

@@ -4,7 +4,7 @@ use super::*;
 use tailrace_core::Bytes;
 
 const MSS: u64 = 1460;
-const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO };
+const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
 
 fn law(initial_window: u32, max_window: u32) -> NewReno {
     NewReno(Window::new(&TransportParams { initial_window, max_window, ..TransportParams::default() }))
@@ -19,7 +19,6 @@ fn acknowledge(law: &mut NewReno, segments: u64) {
             in_flight: Bytes::ZERO,
             rtt: Time::from_us(100),
             app_limited: false,
-            echo: (),
         },
         &VIEW,
     );

@@ -1,0 +1,141 @@
+//! The life of a flow: start, timeouts, loss of its deadline, end.
+
+use tailrace_core::transport::FctEnd;
+use tailrace_core::{
+    Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Standing, Time,
+};
+use tailrace_scenario::workload::FlowSpec;
+use tailrace_transport::{Receiver, Sender};
+
+use super::{UNARMED, World};
+
+impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+    pub(super) fn start_flows(&mut self) {
+        let now = self.network.now();
+        while let Some(spec) = self.source.next_if(|spec| spec.start <= now) {
+            self.start(spec);
+        }
+        self.arm_source();
+    }
+
+    fn start(&mut self, mut spec: FlowSpec) {
+        let id = self.flows.len() as u32;
+        if let Some(gamma) = self.gamma.as_mut().filter(|_| spec.controlled) {
+            let (flows, senders) = (&self.flows, &self.senders);
+            let remaining = |flow| match flows.slot(flow) {
+                Some(slot) => left(flows.record(flow).size, &senders[slot]),
+                None => Bytes::ZERO,
+            };
+            gamma.assign(&mut spec, id, remaining);
+        }
+        let known = FlowInfo { id, size: Some(spec.size), deadline: spec.deadline };
+        let info = S::KNOWS.filter(if self.oracle { known } else { spec.reveals.filter(known) });
+        let slot = self.flows.start(FlowRecord {
+            size: spec.size,
+            start: spec.start,
+            end: Time::MAX,
+            deadline: spec.deadline.unwrap_or(Time::MAX),
+            id,
+            task: spec.task,
+            retransmitted: 0,
+            src: spec.src,
+            dst: spec.dst,
+            timeouts: 0,
+            slice: spec.slice,
+            stopped: false,
+            class: spec.class,
+        }) as usize;
+        let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
+        let law = self.scheme.law(&info);
+        let ecn = self.scheme.ecn();
+        let sender = Sender::new(law, info, spec.size, spec.dst, ecn, directive, &self.transport);
+        let receiver = Receiver::new(spec.src, directive.acks, &self.transport);
+        self.occupy(slot, sender, receiver);
+        self.go_on(spec.src, slot);
+    }
+
+    /// Puts both ends of a flow into a slot, with the memory of its last occupant.
+    fn occupy(&mut self, slot: usize, sender: Sender<S::Law, S::Header>, receiver: Receiver<S::Header>) {
+        if slot == self.senders.len() {
+            self.senders.push(sender);
+            self.receivers.push(receiver);
+            self.armed.push(UNARMED);
+        } else {
+            let finished = std::mem::replace(&mut self.senders[slot], sender);
+            self.senders[slot].reuse(finished);
+            let finished = std::mem::replace(&mut self.receivers[slot], receiver);
+            self.receivers[slot].reuse(finished);
+            self.armed[slot] = UNARMED;
+        }
+    }
+
+    /// Gives all flows of a host the directives that its policy now has for them.
+    pub(super) fn redirect(&mut self, host: HostId) {
+        let policy = &self.hosts[usize::from(host)].policy;
+        for (flow, slot) in self.flows.in_progress() {
+            if self.flows.record(flow).src == host {
+                let sender = &mut self.senders[slot];
+                let directive = policy.directive(sender.info());
+                sender.direct(&directive);
+            }
+        }
+    }
+
+    /// The retransmission timer of the flow in `slot` has expired.
+    pub(super) fn on_timeout(&mut self, host: HostId, slot: usize) {
+        let policy = &self.hosts[usize::from(host)].policy;
+        let sender = &mut self.senders[slot];
+        let (view, timeouts) = (sender.view(), sender.consecutive_timeouts());
+        if let Some(directive) = policy.on_timeout(sender.info(), &view, timeouts, sender.directive()) {
+            sender.direct(&directive);
+        }
+    }
+
+    /// The flow in `slot` goes on as one without deadline that has just its remaining bytes to send.
+    pub(super) fn demote(&mut self, host: HostId, slot: usize) {
+        let sender = &mut self.senders[slot];
+        let info = *sender.info();
+        let rest = left(self.flows.record(info.id).size, sender);
+        let without = FlowInfo { deadline: None, size: info.size.map(|_| rest), ..info };
+        let directive = self.hosts[usize::from(host)].policy.directive(&without);
+        sender.direct(&directive);
+        self.pump(host, slot);
+    }
+
+    /// The flow in `slot` is complete, or given up.
+    pub(super) fn finish(&mut self, host: HostId, slot: usize) {
+        let now = self.network.now();
+        let id = self.senders[slot].info().id;
+        self.note(id, slot);
+        if let Some(packet) = self.senders[slot].farewell(now) {
+            self.network.inject(host, packet);
+        }
+        let record = self.flows.record_mut(id);
+        if self.senders[slot].standing() == Standing::Stopped {
+            // The last bytes may have arrived while the sender gave up.
+            record.stopped = record.end == Time::MAX;
+        } else if self.transport.fct_end == FctEnd::Acked {
+            record.end = now;
+        }
+        let FlowRecord { size, dst, .. } = *record;
+        self.hosts[usize::from(host)].policy.on_flow_end(now, size);
+        if let Some(gamma) = &mut self.gamma {
+            gamma.ended(id, dst);
+        }
+        self.armed[slot] = UNARMED;
+        self.flows.finish(id);
+    }
+
+    /// Copies what a sender counted into the flow's record.
+    pub(super) fn note(&mut self, id: u32, slot: usize) {
+        let stats = self.senders[slot].stats();
+        let record = self.flows.record_mut(id);
+        record.retransmitted = u32::try_from(stats.retransmitted).unwrap_or(u32::MAX);
+        record.timeouts = u16::try_from(stats.timeouts).unwrap_or(u16::MAX);
+    }
+}
+
+/// Bytes of a flow that are not acknowledged.
+fn left<L: CongestionLaw<H>, H: Header>(size: Bytes, sender: &Sender<L, H>) -> Bytes {
+    Bytes::new(size.get().saturating_sub(sender.view().delivered.get()))
+}

@@ -1,0 +1,103 @@
+//! `deadline = …`: when the flows of a rule must be done.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::random::Stream;
+use tailrace_core::{Bytes, Time};
+
+use super::Setting;
+use crate::error::ScenarioError;
+
+/// No generated deadline is shorter than this many times what the flow takes alone
+/// (NetSys/simulator, the pFabric authors' successor).
+const LEAST: f64 = 1.25;
+
+/// When flows must be done, counted from their start; at least 1.25 times what each takes alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadlines {
+    /// The same for all.
+    Fixed(Time),
+    /// Exponentially distributed with this mean; 20 ms is tight, 40 ms lax on 1 Gbps (D3, D2TCP).
+    Exp(Time),
+    /// A multiple of the time that the flow takes alone (Karuna's prototype).
+    Ideal(Multiple),
+    /// Flows get deadlines while the expected rate of those to the same host that have one stays below this
+    /// share of its link (Karuna §8.2.1); the others reveal their size or nothing, each half of them.
+    /// Classes are counted on from the rule's: deadline, size, nothing.
+    Gamma(f64),
+}
+
+/// `factor × (base + size / host rate)`, rounded up to whole `round`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Multiple {
+    /// How many times.
+    #[serde(default = "two")]
+    pub factor: f64,
+    /// What a flow takes besides its bytes.
+    #[serde(default = "prototype_base")]
+    pub base: Time,
+    /// Deadlines are multiples of this.
+    #[serde(default = "prototype_round")]
+    pub round: Time,
+}
+
+fn two() -> f64 {
+    2.0
+}
+fn prototype_base() -> Time {
+    Time::from_us(200)
+}
+fn prototype_round() -> Time {
+    Time::from_ms(1)
+}
+
+impl Deadlines {
+    /// The deadline of a flow, counted from its start; `None` under [`Deadlines::Gamma`], which decides when
+    /// the flow starts.
+    pub(super) fn draw(&self, size: Bytes, setting: &Setting, stream: &mut Stream) -> Option<Time> {
+        let time = match self {
+            Deadlines::Fixed(time) => *time,
+            Deadlines::Exp(mean) => Time::from_ps((stream.exponential() * mean.as_ps() as f64) as u64),
+            Deadlines::Ideal(multiple) => multiple.of(size, setting),
+            Deadlines::Gamma(_) => return None,
+        };
+        Some(time.max(least(size, setting)))
+    }
+
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+        let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
+        match *self {
+            Deadlines::Fixed(time) | Deadlines::Exp(time) if time == Time::ZERO => {
+                wrong("deadline", "is 0, but must be a positive time".to_owned())
+            }
+            Deadlines::Ideal(Multiple { factor, .. }) if !(1.0..=1e6).contains(&factor) => wrong(
+                "deadline.ideal.factor",
+                format!("is {factor}, but no flow is faster than alone: it must be 1 or more"),
+            ),
+            Deadlines::Ideal(Multiple { round, .. }) if round == Time::ZERO => {
+                wrong("deadline.ideal.round", "is 0, but must be a positive time, such as \"1ms\"".to_owned())
+            }
+            Deadlines::Gamma(share) if !(share > 0.0 && share < 1.0) => wrong(
+                "deadline.gamma",
+                format!("is {share}, but a link carries a share between 0 and 1, both excluded"),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Multiple {
+    fn of(&self, size: Bytes, setting: &Setting) -> Time {
+        let alone = self.base.saturating_add(setting.host_rate.time_for(size));
+        let round = self.round.as_ps();
+        let wanted = alone.as_ps() as f64 * self.factor / round as f64;
+        Time::from_ps((wanted.ceil() as u64).saturating_mul(round))
+    }
+}
+
+/// The shortest deadline that is generated for a flow.
+pub(super) fn least(size: Bytes, setting: &Setting) -> Time {
+    Time::from_ps((setting.ideal(size).as_ps() as f64 * LEAST) as u64)
+}
