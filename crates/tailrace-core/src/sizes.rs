@@ -116,21 +116,36 @@ impl SizeDistribution {
 
     /// Mean size in bytes.
     pub fn mean(&self) -> f64 {
-        self.mean_capped(f64::INFINITY)
+        self.mean_below(f64::INFINITY)
+    }
+
+    /// E[S; S ≤ a] in bytes: what flows of at most `a` bytes add to the mean.
+    pub fn mean_below(&self, a: f64) -> f64 {
+        self.integrate(a, |u, v, density| density * (v * v - u * u) / 2.0, |s| s)
+    }
+
+    /// E[S²; S ≤ a] in bytes²: what flows of at most `a` bytes add to the mean square.
+    pub fn square_below(&self, a: f64) -> f64 {
+        self.integrate(a, |u, v, density| density * (v * v * v - u * u * u) / 3.0, |s| s * s)
     }
 
     /// E[min(S, a)] in bytes.
     pub fn mean_capped(&self, a: f64) -> f64 {
-        self.integrate(a, |u, v, density| density * (v * v - u * u) / 2.0, |s| s)
+        self.mean_below(a) + self.above(a) * a.min(self.max())
     }
 
     /// E[min(S, a)²] in bytes².
     pub fn square_capped(&self, a: f64) -> f64 {
-        self.integrate(a, |u, v, density| density * (v * v * v - u * u * u) / 3.0, |s| s * s)
+        self.square_below(a) + self.above(a) * a.min(self.max()).powi(2)
     }
 
-    /// Sums a moment: `slope` over each piece of constant density below `a`, `atom` at repeated sizes and,
-    /// for all mass above `a`, at `a` itself.
+    /// The share of flows of more than `size` bytes.
+    fn above(&self, size: f64) -> f64 {
+        1.0 - self.cdf(size)
+    }
+
+    /// Sums a moment over sizes of at most `a`: `slope` over each piece of constant density, `atom` at
+    /// repeated sizes.
     fn integrate(&self, a: f64, slope: impl Fn(f64, f64, f64) -> f64, atom: impl Fn(f64) -> f64) -> f64 {
         let (first, p_first) = self.points[0];
         let mut total = if first <= a { p_first * atom(first) } else { 0.0 };
@@ -145,7 +160,7 @@ impl SizeDistribution {
                 total += (p_high - p_low) * atom(low);
             }
         }
-        if a.is_finite() { total + (1.0 - self.cdf(a)) * atom(a) } else { total }
+        total
     }
 }
 
@@ -189,6 +204,15 @@ mod tests {
             let close = |exact: f64, sampled: f64| (exact / sampled - 1.0).abs() < 0.01;
             assert!(close(sizes.mean_capped(a), average(&|s| s.min(a))), "{a}");
             assert!(close(sizes.square_capped(a), average(&|s| s.min(a).powi(2))), "{a}");
+            let below = |s: f64, moment: f64| if s <= a { moment } else { 0.0 };
+            let (mean, square) = (average(&|s| below(s, s)), average(&|s| below(s, s * s)));
+            // Nothing is below the least size.
+            assert!(if a < 6.0 {
+                mean == 0.0 && sizes.mean_below(a) == 0.0
+            } else {
+                close(sizes.mean_below(a), mean)
+            });
+            assert!(a < 6.0 || close(sizes.square_below(a), square), "{a}");
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod awafs;
 pub mod dctcp;
 pub mod fifo;
+pub mod karuna;
 pub mod mlfq;
 pub mod pias;
 mod registry;

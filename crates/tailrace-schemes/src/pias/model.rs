@@ -123,7 +123,7 @@ pub fn optimal(sizes: &SizeDistribution, load: f64, queues: usize) -> Plan {
 }
 
 /// Candidate boundaries, ascending, from 0 to the largest size.
-fn grid(sizes: &SizeDistribution) -> Vec<f64> {
+pub(crate) fn grid(sizes: &SizeDistribution) -> Vec<f64> {
     let max = sizes.max();
     let least = sizes.quantile(0.0).max(1.0);
     let ratio = max / least;

@@ -1,0 +1,3 @@
+//! Karuna: flows with deadlines, with known sizes and with neither, over one set of priority queues.
+
+pub mod model;
