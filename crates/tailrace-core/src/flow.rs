@@ -29,6 +29,7 @@ impl Reveals {
         FlowInfo {
             id: flow.id,
             size: flow.size.filter(|_| self != Reveals::Nothing),
+            start: flow.start,
             deadline: flow.deadline.filter(|_| self == Reveals::Deadline),
         }
     }
@@ -42,6 +43,8 @@ pub struct FlowInfo {
     pub id: FlowId,
     /// Payload bytes, if known when the flow starts.
     pub size: Option<Bytes>,
+    /// When the flow started.
+    pub start: Time,
     /// Absolute deadline, if there is one and it is known.
     pub deadline: Option<Time>,
 }

@@ -27,6 +27,7 @@ impl Knowledge {
         FlowInfo {
             id: flow.id,
             size: flow.size.filter(|_| self.sizes),
+            start: flow.start,
             deadline: flow.deadline.filter(|_| self.deadlines),
         }
     }
@@ -69,6 +70,8 @@ pub struct Facts {
     pub transport: TransportParams,
     /// The traffic that is planned, if it is known in advance.
     pub traffic: Option<Traffic>,
+    /// Published flow sizes by the workload's name.
+    pub published_sizes: fn(&str) -> Option<SizeDistribution>,
 }
 
 /// Where a port is.

@@ -26,6 +26,20 @@ impl TagTable {
         table
     }
 
+    /// Everything in one priority.
+    pub fn flat(priority: u8) -> Self {
+        Self::with_limits(&vec![Bytes::ZERO; usize::from(priority)])
+    }
+
+    /// The same table for a flow whose first `sent` bytes no longer count.
+    pub fn restarted(mut self, sent: Bytes) -> Self {
+        // Limits of 0 stand for priorities that the flow never has.
+        for limit in self.limits.iter_mut().filter(|limit| **limit > 0) {
+            *limit = limit.saturating_add(sent.get());
+        }
+        self
+    }
+
     /// The priority of a packet that `before` bytes of its flow precede.
     #[inline]
     pub fn priority(&self, before: u64) -> u8 {
@@ -43,5 +57,12 @@ mod tests {
         let tags: Vec<u8> = [0, 9, 10, 19, 20, u64::MAX - 1].map(|b| table.priority(b)).to_vec();
         assert_eq!(tags, [0, 0, 1, 1, 2, 2]);
         assert_eq!(TagTable::FLAT.priority(u64::MAX - 1), 0);
+    }
+
+    #[test]
+    fn flat_and_restarted_tables() {
+        assert_eq!([0, 5, 1 << 40].map(|b| TagTable::flat(3).priority(b)), [3, 3, 3]);
+        let table = TagTable::with_limits(&[Bytes::ZERO, Bytes::new(10)]).restarted(Bytes::new(100));
+        assert_eq!([100, 109, 110].map(|b| table.priority(b)), [1, 1, 2]);
     }
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Facts, HEADER_BYTES, Time, Traffic};
+use tailrace_core::{Bytes, Facts, HEADER_BYTES, SizeDistribution, Time, Traffic};
 use toml::{Table, Value};
 
 use crate::error::ScenarioError;
 use crate::fabric::{Buffer, Fabric, FabricParams};
 use crate::fingerprint::fingerprint;
 use crate::measure::{Measure, SamplePorts};
-use crate::workload::{FlowSource, Plan, Setting, Workload};
+use crate::workload::{FlowSource, Plan, Setting, Sizes, Workload, published};
 use crate::{suggest, table};
 
 /// Segments and headers must fit the 16 bits of a packet's length.
@@ -168,8 +168,13 @@ impl Scenario {
             base_rtt: fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
             transport: self.transport,
             traffic: self.traffic(),
+            published_sizes,
         }
     }
+}
+
+fn published_sizes(workload: &str) -> Option<SizeDistribution> {
+    Sizes::Published(published::find(workload)?).distribution().ok()
 }
 
 const SECTIONS: [&str; 6] = ["fabric", "transport", "workload", "scheme", "measure", "seed"];

@@ -1,6 +1,7 @@
 //! The schemes. Each lives in one folder; the registry has one line for each, and nothing else names one.
 
 pub mod awafs;
+pub mod d2tcp;
 pub mod dctcp;
 pub mod fifo;
 pub mod karuna;

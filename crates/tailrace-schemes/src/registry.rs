@@ -34,4 +34,6 @@ schemes! {
     crate::mlfq::Mlfq,
     crate::pias::Pias,
     crate::awafs::Awafs,
+    crate::d2tcp::D2tcp,
+    crate::karuna::Karuna,
 }

@@ -63,7 +63,7 @@ const DELAY: Time = Time::from_us(40);
 
 impl Pair {
     fn new(size: u64, window: u64, params: TransportParams, channel: Channel, seed: u64) -> Self {
-        let info = FlowInfo { id: 0, size: None, deadline: None };
+        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
         let law = Recorder { window, ..Recorder::default() };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {

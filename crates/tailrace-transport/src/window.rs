@@ -28,6 +28,11 @@ impl Window {
         self.segments
     }
 
+    /// In bytes.
+    pub fn bytes(&self) -> f64 {
+        self.segments * self.mss
+    }
+
     /// Grows by what was acknowledged: a segment a segment in slow start, a segment a window afterwards.
     #[inline]
     pub fn grow(&mut self, acked: Bytes) {

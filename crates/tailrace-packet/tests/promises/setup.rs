@@ -98,6 +98,7 @@ impl Setup {
             base_rtt: self.fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
+            published_sizes: |_| None,
         }
     }
 }

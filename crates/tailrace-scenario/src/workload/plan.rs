@@ -121,26 +121,20 @@ impl Plan {
         }
     }
 
-    /// The traffic by what flows reveal, each with its part of the load `total`. Shares are those of offered
-    /// bytes over the rules' time in force.
+    /// The traffic by what flows reveal, each with its part of the load `total`.
     pub fn classes(&self, total: f64) -> Vec<TrafficClass> {
-        let mut classes = Vec::new();
         let bytes: f64 = self.rules.iter().map(PlannedRule::bytes_per_sec).sum();
-        for rule in &self.rules {
-            let load = total * rule.bytes_per_sec() / bytes;
-            let sizes = &rule.sampler.distribution;
-            let mut add = |reveals, load| classes.push(TrafficClass { reveals, sizes: sizes.clone(), load });
-            if let Some(Deadlines::Gamma(share)) = rule.rule.deadline {
-                // Γ is not quite used up: it is free for a moment whenever a flow with a deadline ends.
-                let due = share.min(GAMMA_USED * load);
-                add(Reveals::Deadline, due);
-                add(Reveals::Size, (load - due) / 2.0);
-                add(Reveals::Nothing, (load - due) / 2.0);
-            } else {
-                add(rule.rule.revealed(), load);
-            }
-        }
-        classes
+        let class = |reveals| {
+            let part = |rule: &PlannedRule| {
+                let load = total * rule.bytes_per_sec() / bytes * rule.share_of(reveals, total);
+                (load, rule.sampler.distribution.clone())
+            };
+            let parts: Vec<_> = self.rules.iter().map(part).filter(|(load, _)| *load > 0.0).collect();
+            let load = parts.iter().map(|(load, _)| load).sum();
+            let flows: Vec<_> = parts.into_iter().map(|(load, sizes)| (load / sizes.mean(), sizes)).collect();
+            (load > 0.0).then(|| TrafficClass { reveals, sizes: mixture(&flows), load })
+        };
+        [Reveals::Deadline, Reveals::Size, Reveals::Nothing].into_iter().filter_map(class).collect()
     }
 
     fn loads_of(&self, rules: &[&PlannedRule]) -> Vec<HostLoad> {
@@ -161,12 +155,22 @@ fn busiest(loads: &[HostLoad]) -> f64 {
     loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
 }
 
-/// The share of the traffic that deadlines by Γ control take at most.
+/// The share of the traffic that deadlines by Γ control take at most: Γ is not quite used up, since it is free
+/// for a moment whenever a flow with a deadline ends.
 const GAMMA_USED: f64 = 0.9;
 
 impl PlannedRule {
     fn bytes_per_sec(&self) -> f64 {
         self.flows_per_sec * self.sampler.mean()
+    }
+
+    /// The share of the rule's traffic that reveals so much, if the workload's load is `total`.
+    fn share_of(&self, reveals: Reveals, total: f64) -> f64 {
+        let Some(Deadlines::Gamma(limit)) = self.rule.deadline else {
+            return if self.rule.revealed() == reveals { 1.0 } else { 0.0 };
+        };
+        let due = (limit / total).min(GAMMA_USED);
+        if reveals == Reveals::Deadline { due } else { (1.0 - due) / 2.0 }
     }
 
     /// Share of a host link's rate that one flow a second takes up: its mean size with headers, where each

@@ -89,9 +89,11 @@ impl DctcpLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for DctcpLaw {
+impl DctcpLaw {
+    /// Answers an acknowledgement; `penalty` makes of α what the window is cut by half of. Descendants of
+    /// DCTCP differ in it.
     #[inline]
-    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
+    pub fn answer(&mut self, ack: &AckSample, flow: &FlowView, penalty: impl FnOnce(&Self) -> f64) {
         self.acked += ack.acked;
         self.marked += ack.marked;
         if flow.acked >= self.window_end {
@@ -100,11 +102,19 @@ impl<H: Header> CongestionLaw<H> for DctcpLaw {
         if self.cut_end.is_none_or(|end| flow.acked > end) {
             if ack.marked > Bytes::ZERO {
                 self.cut_end = Some(flow.sent);
-                self.window.cut(1.0 - self.alpha / 2.0);
+                let penalty = penalty(self);
+                self.window.cut(1.0 - penalty / 2.0);
             } else {
                 self.window.grow(ack.acked);
             }
         }
+    }
+}
+
+impl<H: Header> CongestionLaw<H> for DctcpLaw {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
+        self.answer(ack, flow, Self::alpha);
     }
 
     /// Loss is answered as TCP does, never by α (RFC 8257 §3.5).

@@ -1,3 +1,117 @@
 //! Karuna: flows with deadlines, with known sizes and with neither, over one set of priority queues.
 
+mod host;
+mod law;
+pub mod mcp;
 pub mod model;
+#[cfg(test)]
+mod tests;
+mod thresholds;
+
+pub use host::KarunaHost;
+pub use law::KarunaLaw;
+pub use thresholds::Thresholds;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme};
+use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength};
+
+use crate::dctcp::{DctcpLaw, LawParams};
+use mcp::{Mcp, McpParams, Path};
+
+/// Parameters of `karuna`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Where splitting and sieving thresholds come from.
+    pub thresholds: Thresholds,
+    /// Consecutive timeouts after which a flow without deadline rises: one of known size by a queue, another
+    /// back to the first of its queues; 0 for never (ageing).
+    pub ageing_timeouts: u32,
+    /// The congestion law of flows with deadlines.
+    pub mcp: McpParams,
+    /// The congestion law of all others, DCTCP.
+    pub law: LawParams,
+    /// How ports queue and mark.
+    pub port: PortParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let by_rate = [(10, 65), (40, 250)].map(|(gbps, packets)| (gbps, QueueLength::Packets(packets)));
+        let by_rate: BTreeMap<_, _> =
+            by_rate.into_iter().map(|(gbps, length)| (Rate::from_gbps(gbps), length)).collect();
+        Params {
+            thresholds: Thresholds::default(),
+            ageing_timeouts: 3,
+            mcp: McpParams::default(),
+            law: LawParams::default(),
+            port: PortParams {
+                marking_threshold: MarkingThreshold::ByRate(by_rate),
+                marking: MarkingScope::PortExceptFirst,
+                ..PortParams::default()
+            },
+        }
+    }
+}
+
+/// The scheme.
+pub struct Karuna {
+    transport: TransportParams,
+    params: Params,
+    path: Path,
+    host: KarunaHost,
+}
+
+impl Scheme for Karuna {
+    const NAME: &'static str = "karuna";
+    const SUMMARY: &'static str =
+        "deadlines just met by rate control in the first queue; others split and sieved through the rest";
+    const SOURCE: &'static str =
+        "Chen et al., Scheduling mix-flows in commodity datacenters with Karuna, SIGCOMM 2016";
+    const KNOWS: Knowledge = Knowledge { sizes: true, deadlines: true };
+    type Params = Params;
+    type Header = ();
+    type Law = KarunaLaw;
+    type Host = KarunaHost;
+    type Port = MultiQueue;
+
+    fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        params.law.check().map_err(|e| e.within("law"))?;
+        params.mcp.check().map_err(|e| e.within("mcp"))?;
+        params.port.check().map_err(|e| e.within("port"))?;
+        if params.port.queues < 2 {
+            let message = "1 queue: one for deadlines and at least one for all others are needed, 2 to 8";
+            return Err(ParamError::new("port.queues", message));
+        }
+        let (splitting, sieving) = params.thresholds.resolve(params.port.queues, facts)?;
+        let marking = params.port.marking_threshold.at(facts.host_rate).bytes();
+        Ok(Karuna {
+            transport: facts.transport,
+            path: Path::new(facts, marking),
+            host: KarunaHost::new(splitting, &sieving, params.ageing_timeouts),
+            params,
+        })
+    }
+    fn ecn(&self) -> bool {
+        true
+    }
+    fn law(&self, flow: &FlowInfo) -> KarunaLaw {
+        let dctcp = DctcpLaw::new(&self.params.law, &self.transport);
+        let mcp = flow
+            .size
+            .zip(flow.deadline)
+            .map(|(size, deadline)| Mcp::new(self.params.mcp, self.path, size, flow.start, deadline));
+        KarunaLaw::new(mcp, dctcp, self.params.mcp.hopeless)
+    }
+    fn host(&self) -> KarunaHost {
+        self.host.clone()
+    }
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.params.port, port.rate)
+    }
+}

@@ -77,6 +77,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
         base_rtt: Time::from_us(85),
         transport: TransportParams::default(),
         traffic,
+        published_sizes: |_| None,
     };
     let port = PortParams { queues, ..PortParams::default() };
     Pias::new(Params { thresholds, port, ..Params::default() }, &facts)
@@ -84,7 +85,8 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
 
 /// How many of the first `packets` of a flow go to each queue.
 fn spread(scheme: &Pias, packets: u64) -> [u64; 8] {
-    let tags = scheme.host().directive(&FlowInfo { id: 0, size: None, deadline: None }).tags;
+    let tags =
+        scheme.host().directive(&FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None }).tags;
     let mut queues = [0; 8];
     (0..packets).for_each(|packet| queues[usize::from(tags.priority(packet * 1460))] += 1);
     queues
