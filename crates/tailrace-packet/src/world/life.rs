@@ -2,7 +2,7 @@
 
 use tailrace_core::transport::FctEnd;
 use tailrace_core::{
-    Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Standing, Time,
+    Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time,
 };
 use tailrace_scenario::workload::FlowSpec;
 use tailrace_transport::{Receiver, Sender};
@@ -112,7 +112,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             self.network.inject(host, packet);
         }
         let record = self.flows.record_mut(id);
-        if self.senders[slot].standing() == Standing::Stopped {
+        if !self.senders[slot].is_done() {
             // The last bytes may have arrived while the sender gave up.
             record.stopped = record.end == Time::MAX;
         } else if self.transport.fct_end == FctEnd::Acked {

@@ -126,9 +126,6 @@ impl Path {
     }
 }
 
-/// Windows in a row with a residual rate above the link's before a flow counts as hopeless.
-const PATIENCE: u32 = 3;
-
 /// MCP's state for one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Mcp {
@@ -149,7 +146,6 @@ pub struct Mcp {
     window_start: f64,
     /// The window of data ends when this is acknowledged; known with the first acknowledgement.
     window_end: Option<Bytes>,
-    overdue: u32,
     hopeless: bool,
     /// Expected rate γ and queue estimate Q̂ (in segments) of the last window, for traces.
     expected: f64,
@@ -175,7 +171,6 @@ impl Mcp {
             marked: Bytes::ZERO,
             window_start: 0.0,
             window_end: None,
-            overdue: 0,
             hopeless: false,
             expected: 0.0,
             estimate: 0.0,
@@ -193,10 +188,10 @@ impl Mcp {
         self.window_start = now;
         self.expected = self.expect(now, self.size);
         let needed = self.source().min(self.cap());
-        let paced = self.params.pacing && needed < self.params.min_window;
+        let paced = self.params.pacing && needed < self.params.min_window && !self.is_urgent(now);
         self.target = if paced { needed } else { needed.ceil().max(self.params.initial_window) };
         self.window = self.target;
-        self.judge(now, self.size);
+        self.judge(now, 0.0);
     }
 
     /// Whether the flow can no longer meet its deadline.
@@ -225,7 +220,7 @@ impl Mcp {
             self.target = self.params.min_window;
             self.window = self.target;
         }
-        self.judge(now.as_secs_f64(), (self.size - flow.delivered.as_f64()).max(0.0));
+        self.judge(now.as_secs_f64(), flow.sent.as_f64());
     }
 
     /// What the flow may have: whole segments, or less than the least window at a pace.
@@ -248,10 +243,12 @@ impl Mcp {
         let marked = if self.acked == Bytes::ZERO { 0.0 } else { self.marked.as_f64() / self.acked.as_f64() };
         self.expected = self.expect(now, left);
         let reached = self.acked.as_f64() / elapsed;
-        self.residual = (self.residual + (self.expected - reached) * elapsed / self.srtt).max(0.0);
+        // A stall is longer than a window, but γ has seen it already: it counts as one.
+        let windows = (elapsed / self.srtt).min(1.0);
+        self.residual = (self.residual + (self.expected - reached) * windows).max(0.0);
         self.estimate = if marked > 0.0 { self.path.marking + marked * self.window } else { 0.0 };
         self.target = self.next_window(now, left).clamp(0.0, self.cap());
-        if !self.params.pacing || self.target >= self.params.min_window {
+        if !self.params.pacing || self.target >= self.params.min_window || self.is_urgent(now) {
             self.target = self.target.max(self.params.min_window).ceil();
         }
         self.acked = Bytes::ZERO;
@@ -259,8 +256,7 @@ impl Mcp {
         self.window_start = now;
         self.window_end = Some(flow.sent);
         self.fresh = true;
-        self.overdue = if self.residual > self.path.link { self.overdue + 1 } else { 0 };
-        self.judge(now, left);
+        self.judge(now, flow.sent.as_f64());
     }
 
     fn next_window(&self, now: f64, left: f64) -> f64 {
@@ -295,11 +291,19 @@ impl Mcp {
         (self.expected + residual) * self.srtt / self.path.mss
     }
 
-    /// The rate γ that sends `left` bytes until the aim. Within two windows of it, all of them at once.
+    /// The rate γ that sends `left` bytes until the aim, or all of them in one window if it is near.
     fn expect(&self, now: f64, left: f64) -> f64 {
-        // The last byte still has to cross the path.
-        let time = self.aim - now - self.path.rtt / 2.0;
-        if time < 2.0 * self.srtt { left / self.srtt } else { left / time }
+        if self.is_urgent(now) { left / self.srtt } else { left / self.time_to_send(now) }
+    }
+
+    /// Until the aim, less the time in which the last byte crosses the path.
+    fn time_to_send(&self, now: f64) -> f64 {
+        self.aim - now - self.path.rtt / 2.0
+    }
+
+    /// Whether fewer than two windows are left.
+    fn is_urgent(&self, now: f64) -> bool {
+        self.time_to_send(now) < 2.0 * self.srtt
     }
 
     /// Twice what fills the path.
@@ -307,12 +311,11 @@ impl Mcp {
         2.0 * self.path.link * self.srtt / self.path.mss
     }
 
-    /// Hopeless is what is late, what even the whole link could not save, and what fell behind by more than
-    /// the link's rate for some windows (§4.2: residual rates that exceed capacity).
-    fn judge(&mut self, now: f64, left: f64) {
+    /// Hopeless is what is late, or what even the whole link could not save. What is on its way is not held
+    /// against the flow.
+    fn judge(&mut self, now: f64, sent: f64) {
         let time = self.deadline - now;
-        self.hopeless |=
-            left > 0.0 && (time <= 0.0 || left > time * self.path.link || self.overdue >= PATIENCE);
+        self.hopeless |= time <= 0.0 || self.size - sent > time * self.path.link;
     }
 
     /// Reports the window that has ended.
