@@ -169,7 +169,8 @@ impl Runner<'_> {
         let scenario = self.scenario;
         let flows = crate::flow_list::flows(scenario)?;
         let (watch, horizon) = (watch(scenario, fabric)?, scenario.measure.horizon);
-        let gamma = GammaControl::new(&scenario.workload, scenario.setting(), scenario.seed);
+        let gamma =
+            GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed);
         let mut world = World::new(scheme, fabric, scenario.transport, flows, horizon, watch, scenario.seed)
             .controlled(gamma)
             .omniscient(scenario.scheme.oracle);

@@ -1,9 +1,7 @@
 //! The life of a flow: start, timeouts, loss of its deadline, end.
 
 use tailrace_core::transport::FctEnd;
-use tailrace_core::{
-    Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time,
-};
+use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time};
 use tailrace_scenario::workload::FlowSpec;
 use tailrace_transport::{Receiver, Sender};
 
@@ -118,10 +116,10 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         } else if self.transport.fct_end == FctEnd::Acked {
             record.end = now;
         }
-        let FlowRecord { size, dst, .. } = *record;
+        let FlowRecord { size, src, dst, .. } = *record;
         self.hosts[usize::from(host)].policy.on_flow_end(now, size);
         if let Some(gamma) = &mut self.gamma {
-            gamma.ended(id, dst);
+            gamma.ended(id, src, dst);
         }
         self.armed[slot] = UNARMED;
         self.flows.finish(id);

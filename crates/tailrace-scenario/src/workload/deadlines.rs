@@ -22,10 +22,22 @@ pub enum Deadlines {
     Exp(Time),
     /// A multiple of the time that the flow takes alone (Karuna's prototype).
     Ideal(Multiple),
-    /// Flows get deadlines while the expected rate of those to the same host that have one stays below this
-    /// share of its link (Karuna §8.2.1); the others reveal their size or nothing, each half of them.
+    /// Flows get deadlines while the expected rate of those from the same host, and of those to the same host,
+    /// that have one stays below this share of its link (Karuna §8.2.1); the others reveal their size or nothing, each half of them.
     /// Classes are counted on from the rule's: deadline, size, nothing.
-    Gamma(f64),
+    Gamma(Gamma),
+}
+
+/// `{ share = 0.5 }`: Γ control.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gamma {
+    /// Γ as a share of a host's link.
+    pub share: f64,
+    /// Expected rates are those of the flows in progress, which depend on the scheme; otherwise those that flows
+    /// with deadlines start with count until these pass, and all schemes see the same flows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 /// `factor × (base + size / host rate)`, rounded up to whole `round`.
@@ -79,8 +91,8 @@ impl Deadlines {
             Deadlines::Ideal(Multiple { round, .. }) if round == Time::ZERO => {
                 wrong("deadline.ideal.round", "is 0, but must be a positive time, such as \"1ms\"".to_owned())
             }
-            Deadlines::Gamma(share) if !(share > 0.0 && share < 1.0) => wrong(
-                "deadline.gamma",
+            Deadlines::Gamma(Gamma { share, .. }) if !(share > 0.0 && share < 1.0) => wrong(
+                "deadline.gamma.share",
                 format!("is {share}, but a link carries a share between 0 and 1, both excluded"),
             ),
             _ => Ok(()),

@@ -1,27 +1,31 @@
-//! Γ control (Karuna §8.2.1): which flows get deadlines depends on those in progress.
+//! Γ control (Karuna §8.2.1): which flows get deadlines depends on those that have one.
 //!
 //! The paper records the expected rates Γ̃ of all active flows with deadlines; a new flow gets one while
-//! Γ̃ < Γ. The text is damaged there; decided here (schemes.md §8.9): Γ is a share of the destination's link,
-//! a new flow's expected rate is what is left of it but at most half of the link, and the expected rate of a
-//! flow in progress is its remaining bytes over the time that it has left.
+//! Γ̃ < Γ. The text is damaged there; decided here: Γ is a share of each host's link in each direction, so that
+//! deadlines never ask for more than links carry; a new flow's expected rate is a quarter of Γ, and it gets a
+//! deadline if that much is left at both its hosts. (Were it whatever is left, there would always be a little,
+//! and every flow would get a deadline, if a far one.)
 //!
-//! What is in progress depends on the scheme, so the driver asks when a flow starts; everything else of a
-//! flow is the same under every scheme.
+//! A flow counts with its expected rate until its deadline, whatever becomes of it: so all schemes see the same
+//! flows. Or, on request, with what it still has to deliver over the time that it has left, and as long as it
+//! is in progress: that depends on the scheme, so the driver asks when a flow starts. Under MCP, which is done
+//! just in time, both come to the same; under schemes that are done early more flows get deadlines.
 
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, FlowId, Reveals, Time};
 
-use super::deadlines::{Deadlines, least};
-use super::{FlowSpec, Setting, Workload};
+use super::deadlines::{Deadlines, Gamma, least};
+use super::{FlowSpec, Rule, Setting};
 
 /// Decides which flows get deadlines.
 #[derive(Clone, Debug)]
 pub struct GammaControl {
     setting: Setting,
-    /// Γ in bytes a second by rule class; only rules under control are listed.
+    /// Γ in bytes a second by rule class; only rules under this control are listed.
     limits: Vec<(u8, f64)>,
-    /// The flows with deadlines towards each host.
-    active: Vec<Vec<Active>>,
+    /// The flows with deadlines from and to each host.
+    sending: Vec<Vec<Active>>,
+    receiving: Vec<Vec<Active>>,
     /// Which of the others reveal their size.
     coin: Stream,
 }
@@ -30,41 +34,74 @@ pub struct GammaControl {
 struct Active {
     flow: FlowId,
     deadline: Time,
+    rate: f64,
 }
 
+/// Flows with deadlines that use up Γ.
+const FLOWS: f64 = 4.0;
+
+/// No deadline lies farther ahead.
+const LONGEST_SECONDS: f64 = 1e5;
+
 impl GammaControl {
-    /// The control that a workload asks for; `None` if it has no rule with `deadline.gamma`.
-    pub fn new(workload: &Workload, setting: Setting, seed: u64) -> Option<Self> {
+    /// The control that rules ask for, by plan or by what is observed; `None` if there are no such.
+    pub fn new<'a>(
+        rules: impl Iterator<Item = &'a Rule>,
+        observed: bool,
+        setting: Setting,
+        seed: u64,
+    ) -> Option<Self> {
         let link = setting.host_rate.bytes_per_sec();
-        let limit = |rule: &super::Rule| match rule.deadline {
-            Some(Deadlines::Gamma(share)) => Some((rule.class.unwrap_or(0), share * link)),
+        let limit = |rule: &Rule| match rule.deadline {
+            Some(Deadlines::Gamma(Gamma { share, observed: by })) if by == observed => {
+                Some((rule.class.unwrap_or(0), share * link))
+            }
             _ => None,
         };
-        let limits: Vec<_> = workload.rules.iter().filter_map(limit).collect();
+        let limits: Vec<_> = rules.filter_map(limit).collect();
+        let nobody = || vec![Vec::new(); usize::from(setting.hosts)];
         (!limits.is_empty()).then(|| GammaControl {
             setting,
             limits,
-            active: vec![Vec::new(); usize::from(setting.hosts)],
+            sending: nobody(),
+            receiving: nobody(),
             coin: Stream::new(seed, "revealed sizes", 0),
         })
+    }
+
+    /// As [`Self::assign`], with flows that keep to the plan.
+    pub(super) fn plan(&mut self, spec: &mut FlowSpec) {
+        let now = spec.start;
+        for flows in [&mut self.sending[usize::from(spec.src)], &mut self.receiving[usize::from(spec.dst)]] {
+            flows.retain(|active| active.deadline > now);
+        }
+        self.decide(spec, 0, |active| active.rate);
     }
 
     /// Gives the flow that now starts under number `id` a deadline, or takes from it what it does not reveal.
     /// `remaining` tells the bytes that a flow in progress still has to deliver.
     pub fn assign(&mut self, spec: &mut FlowSpec, id: FlowId, remaining: impl Fn(FlowId) -> Bytes) {
+        let now = spec.start;
+        self.decide(spec, id, |active| {
+            let left = active.deadline.saturating_sub(now).as_secs_f64();
+            if left > 0.0 { remaining(active.flow).as_f64() / left } else { 0.0 }
+        });
+    }
+
+    fn decide(&mut self, spec: &mut FlowSpec, id: FlowId, expected: impl Fn(&Active) -> f64) {
         let sized = self.coin.below(2) == 0; // Drawn for every flow: the same flow, the same coin.
         let limit = self.limits.iter().find(|(class, _)| *class == spec.class).map_or(0.0, |(_, l)| *l);
-        let now = spec.start;
-        let expected: f64 = self.active[usize::from(spec.dst)]
-            .iter()
-            .filter(|active| active.deadline > now)
-            .map(|active| remaining(active.flow).as_f64() / (active.deadline - now).as_secs_f64())
-            .sum();
-        if expected < limit {
-            let rate = (limit - expected).min(self.setting.host_rate.bytes_per_sec() / 2.0);
+        let (src, dst) = (usize::from(spec.src), usize::from(spec.dst));
+        let sum = |flows: &[Active]| flows.iter().map(&expected).sum::<f64>();
+        let used = sum(&self.sending[src]).max(sum(&self.receiving[dst]));
+        let rate = limit / FLOWS;
+        // Four quarters make a whole, also in floating point.
+        if used + rate <= limit * (1.0 + 1e-9) {
             let time = Time::from_secs_f64((spec.size.as_f64() / rate).min(LONGEST_SECONDS));
-            let deadline = now.saturating_add(time.max(least(spec.size, &self.setting)));
-            self.active[usize::from(spec.dst)].push(Active { flow: id, deadline });
+            let deadline = spec.start.saturating_add(time.max(least(spec.size, &self.setting)));
+            let active = Active { flow: id, deadline, rate };
+            self.sending[src].push(active);
+            self.receiving[dst].push(active);
             (spec.deadline, spec.reveals) = (Some(deadline), Reveals::Deadline);
         } else {
             spec.reveals = if sized { Reveals::Size } else { Reveals::Nothing };
@@ -72,14 +109,12 @@ impl GammaControl {
         }
     }
 
-    /// A flow towards `dst` has ended.
-    pub fn ended(&mut self, id: FlowId, dst: u16) {
-        self.active[usize::from(dst)].retain(|active| active.flow != id);
+    /// A flow has ended.
+    pub fn ended(&mut self, id: FlowId, src: u16, dst: u16) {
+        self.sending[usize::from(src)].retain(|active| active.flow != id);
+        self.receiving[usize::from(dst)].retain(|active| active.flow != id);
     }
 }
-
-/// No deadline lies farther ahead.
-const LONGEST_SECONDS: f64 = 1e5;
 
 #[cfg(test)]
 mod tests {
@@ -92,14 +127,15 @@ mod tests {
         GammaControl {
             setting,
             limits: vec![(0, share * rate.bytes_per_sec())],
-            active: vec![Vec::new(); 4],
+            sending: vec![Vec::new(); 4],
+            receiving: vec![Vec::new(); 4],
             coin: Stream::new(1, "test", 0),
         }
     }
 
-    fn flow(dst: u16, size: u64, us: u64) -> FlowSpec {
+    fn flow(src: u16, dst: u16, size: u64, us: u64) -> FlowSpec {
         FlowSpec {
-            src: 0,
+            src,
             dst,
             size: Bytes::new(size),
             start: Time::from_us(us),
@@ -109,41 +145,50 @@ mod tests {
     }
 
     #[test]
-    fn the_first_flow_gets_what_there_is_and_the_next_none() {
+    fn four_flows_use_a_host_up() {
         let mut control = control(0.4);
-        let mut first = flow(1, 1_000_000, 0);
-        control.assign(&mut first, 0, |_| Bytes::ZERO);
-        // 40 % of 1.25 GB/s are 0.5 GB/s: 1 MB takes 2 ms.
-        assert_eq!((first.deadline, first.reveals), (Some(Time::from_ms(2)), Reveals::Deadline));
-        let mut second = flow(1, 1_000_000, 0);
-        control.assign(&mut second, 1, |_| Bytes::new(1_000_000));
-        assert_eq!(second.deadline, None);
-        assert!(second.class > 0 && second.reveals != Reveals::Deadline);
-        // Another host has its own Γ.
-        let mut elsewhere = flow(2, 1_000_000, 0);
-        control.assign(&mut elsewhere, 2, |_| Bytes::new(1_000_000));
-        assert!(elsewhere.deadline.is_some());
+        // A quarter of 40 % of 1.25 GB/s are 125 MB/s: 1 MB takes 8 ms.
+        for (id, src, due) in [(0, 2, true), (1, 3, true), (2, 2, true), (3, 3, true), (4, 2, false)] {
+            let mut flow = flow(src, 1, 1_000_000, 0);
+            control.assign(&mut flow, id, |_| Bytes::new(1_000_000));
+            assert_eq!(flow.deadline, due.then_some(Time::from_ms(8)), "flow {id}");
+            assert_eq!((flow.reveals == Reveals::Deadline, flow.class == 0), (due, due));
+        }
+        // Host 2 sends two of them, so that two more are possible from it, but not to host 1.
+        for (id, dst, due) in [(5, 3, true), (6, 3, true), (7, 3, false), (8, 1, false)] {
+            let mut flow = flow(2, dst, 1_000_000, 0);
+            control.assign(&mut flow, id, |_| Bytes::new(1_000_000));
+            assert_eq!(flow.deadline.is_some(), due, "flow {id}");
+        }
     }
 
     #[test]
     fn what_a_flow_has_delivered_frees_its_rate() {
         let mut control = control(0.4);
-        control.assign(&mut flow(1, 1_000_000, 0), 0, |_| Bytes::ZERO);
-        // After 1 ms three quarters are delivered: 250 KB in 1 ms are 0.25 GB/s of the 0.5 GB/s.
-        let mut next = flow(1, 1_000_000, 1_000);
-        control.assign(&mut next, 1, |_| Bytes::new(250_000));
-        assert_eq!(next.deadline, Some(Time::from_ms(5)));
-        control.ended(0, 1);
-        control.ended(1, 1);
-        let mut last = flow(1, 1_000_000, 1_000);
-        control.assign(&mut last, 2, |_| unreachable!());
-        assert_eq!(last.deadline, Some(Time::from_ms(3)));
+        (0..4).for_each(|id| control.assign(&mut flow(0, 1, 1_000_000, 0), id, |_| Bytes::new(1_000_000)));
+        // After 4 ms, with all ahead of time: 375 KB in 4 ms are 94 MB/s each, and 125 MB/s are free.
+        let mut next = flow(0, 1, 1_000_000, 4_000);
+        control.assign(&mut next, 4, |_| Bytes::new(375_000));
+        assert_eq!(next.deadline, Some(Time::from_ms(12)));
+        (0..5).for_each(|id| control.ended(id, 0, 1));
+        assert!(control.sending.iter().chain(&control.receiving).all(Vec::is_empty));
     }
 
     #[test]
-    fn a_rate_above_half_of_the_link_is_not_expected() {
-        let mut flow = flow(1, 1_000_000, 0);
+    fn by_plan_a_flow_counts_until_its_deadline() {
+        let mut control = control(0.4);
+        for (us, due) in [(0, true), (1, true), (2, true), (3, true), (7_999, false), (8_000, true)] {
+            let mut flow = flow(0, 1, 1_000_000, us);
+            control.plan(&mut flow);
+            assert_eq!(flow.deadline, due.then_some(Time::from_us(us + 8_000)), "at {us} us");
+        }
+    }
+
+    #[test]
+    fn no_deadline_is_shorter_than_the_flow_needs() {
+        let mut flow = flow(0, 1, 1_460, 0);
         control(0.9).assign(&mut flow, 0, |_| Bytes::ZERO);
-        assert_eq!(flow.deadline, Some(Time::from_us(1_600)));
+        // 42.5 us of delay and 1.2 us of link, one and a quarter times.
+        assert_eq!(flow.deadline, Some(Time::from_ns(54_625)));
     }
 }

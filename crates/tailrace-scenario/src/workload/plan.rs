@@ -166,10 +166,10 @@ impl PlannedRule {
 
     /// The share of the rule's traffic that reveals so much, if the workload's load is `total`.
     fn share_of(&self, reveals: Reveals, total: f64) -> f64 {
-        let Some(Deadlines::Gamma(limit)) = self.rule.deadline else {
+        let Some(Deadlines::Gamma(gamma)) = self.rule.deadline else {
             return if self.rule.revealed() == reveals { 1.0 } else { 0.0 };
         };
-        let due = (limit / total).min(GAMMA_USED);
+        let due = (gamma.share / total).min(GAMMA_USED);
         if reveals == Reveals::Deadline { due } else { (1.0 - due) / 2.0 }
     }
 

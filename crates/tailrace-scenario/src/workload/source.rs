@@ -7,7 +7,9 @@
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
+use super::deadlines::{Deadlines, Gamma};
 use super::flow_list::check;
+use super::gamma::GammaControl;
 use super::incast::Bursts;
 use super::pattern::Pattern;
 use super::plan::{Plan, PlannedRule};
@@ -19,6 +21,8 @@ use crate::error::ScenarioError;
 #[derive(Clone, Debug)]
 pub struct FlowSource {
     kind: Kind,
+    /// Decides which flows get deadlines, where that follows from the plan.
+    gamma: Option<GammaControl>,
     /// Flows that may still follow.
     left: u64,
 }
@@ -36,7 +40,7 @@ impl FlowSource {
             check(flow, setting).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
         }
         flows.sort_by_key(|flow| flow.start);
-        Ok(FlowSource { kind: Kind::List(flows.into_iter()), left: u64::MAX })
+        Ok(FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX })
     }
 
     /// At most so many flows of a list, and none that starts at `end` or later.
@@ -54,7 +58,9 @@ impl Plan {
     /// The flows.
     pub fn flows(&self) -> FlowSource {
         let rules = self.rules.iter().map(|rule| RuleSource::new(rule, self)).collect();
-        FlowSource { kind: Kind::Rules(rules), left: self.flows }
+        let planned = self.rules.iter().map(|rule| &rule.rule);
+        let gamma = GammaControl::new(planned, false, self.setting, self.seed);
+        FlowSource { kind: Kind::Rules(rules), gamma, left: self.flows }
     }
 }
 
@@ -68,9 +74,12 @@ impl Iterator for FlowSource {
             Kind::Rules(rules) => {
                 let first =
                     rules.iter_mut().filter(|rule| rule.next.is_some()).min_by_key(|rule| rule.start())?;
-                let flow = first.next;
+                let mut flow = first.next?;
                 first.next = first.draw();
-                flow
+                if let Some(gamma) = self.gamma.as_mut().filter(|_| first.is_planned()) {
+                    gamma.plan(&mut flow);
+                }
+                Some(flow)
             }
         }
     }
@@ -117,6 +126,11 @@ impl RuleSource {
         };
         source.next = source.draw();
         source
+    }
+
+    /// Whether its flows get deadlines by a Γ control that follows the plan.
+    fn is_planned(&self) -> bool {
+        matches!(self.plan.rule.deadline, Some(Deadlines::Gamma(Gamma { observed: false, .. })))
     }
 
     /// When the next flow starts.
@@ -168,7 +182,7 @@ impl RuleSource {
         if let Some(deadlines) = self.plan.rule.deadline {
             let time = deadlines.draw(spec.size, &self.setting, &mut self.deadlines);
             spec.deadline = time.map(|time| spec.start.saturating_add(time));
-            spec.controlled = time.is_none();
+            spec.controlled = time.is_none() && !self.is_planned();
         }
         spec
     }
