@@ -78,10 +78,11 @@ class Result:
     def measured_flows(self, size_class: str = "all") -> Table:
         """The flows of a size class ("all", "short", "medium", "long") that started after the warm-up.
 
-        As in the summary, "short@1" means the short flows of traffic class 1.
+        As in the summary, "short@1" means the short flows of traffic class 1, "all@deadline" the flows that
+        have a deadline, "all@no-deadline" those that have none.
         """
         warmup_ns, short, long = _tailrace.measure(self.scenario)
-        size_class, at, traffic_class = size_class.partition("@")
+        size_class, at, group = size_class.partition("@")
         size = pl.col("size_bytes")
         of_size = {
             "all": pl.lit(True),
@@ -93,7 +94,7 @@ class Result:
             raise ScenarioError(f'unknown size class "{size_class}"; known are {", ".join(of_size)}')
         chosen = of_size[size_class] & (pl.col("start_ns") >= warmup_ns)
         if at:
-            chosen &= pl.col("class") == _traffic_class(traffic_class)
+            chosen &= _in_group(group)
         return Table(self.flows.to_polars().filter(chosen))
 
     def plot(self) -> Chart:
@@ -114,7 +115,11 @@ def _info(file: Path) -> dict[str, Any]:
     return info
 
 
-def _traffic_class(number: str) -> int:
-    if number not in map(str, range(256)):
-        raise ScenarioError(f'"@{number}" is no traffic class: 0 to 255')
-    return int(number)
+def _in_group(group: str) -> pl.Expr:
+    if group == "deadline":
+        return pl.col("deadline_ns").is_not_null()
+    if group == "no-deadline":
+        return pl.col("deadline_ns").is_null()
+    if group not in map(str, range(256)):
+        raise ScenarioError(f'"@{group}" is neither a traffic class, 0 to 255, nor @deadline or @no-deadline')
+    return pl.col("class") == int(group)

@@ -10,6 +10,7 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
     // Read all files first: a mistake in the last one should not show after an hour.
     let read = |file: &std::path::PathBuf| Experiment::read(file, &[], options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
+    experiments.iter().for_each(|experiment| eprint!("{}", output::cost_note(experiment)));
     let mut shortfalls = 0;
     for experiment in &experiments {
         shortfalls += check_one(experiment, options, host)?;

@@ -12,7 +12,8 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
     table.load_style(UTF8_HORIZONTAL_ONLY);
     let mut header: Vec<String> =
         axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis).to_owned()).collect();
-    let columns = [
+    let due = results.runs.iter().any(|run| run.summary.classes.iter().any(|class| class.deadlines > 0));
+    let mut columns = vec![
         "class",
         "scheme",
         "flows",
@@ -25,7 +26,10 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
         "timeouts",
         "goodput",
     ];
-    header.extend(columns.map(str::to_owned));
+    if due {
+        columns.push("missed");
+    }
+    header.extend(columns.iter().map(|&name| name.to_owned()));
     table.set_header(header);
     for (run, class) in rows(results) {
         let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
@@ -37,6 +41,9 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
         );
         cells.push(class.timeouts.to_string());
         cells.push(class.goodput_gbps.map_or("–".into(), |g| format!("{g:.1} Gbps")));
+        if due {
+            cells.push(class.miss_rate.map_or("–".into(), |rate| format!("{:.1} %", 100.0 * rate)));
+        }
         table.add_row(cells);
     }
     for index in axes.len() + 2..axes.len() + columns.len() {
@@ -88,6 +95,32 @@ pub fn scale_note(experiment: &Experiment) -> String {
     let changes: Vec<String> =
         experiment.gave_way.iter().map(|g| format!("  {}: {} → {}", g.field, g.from, g.to)).collect();
     format!("scale {} of the paper's:\n{}\n", experiment.scale, changes.join("\n"))
+}
+
+/// Packet-hops a second that one core simulates, roughly (docs/performance.md).
+const SPEED: f64 = 12e6;
+
+/// What a long experiment will cost; nothing for one of less than five minutes.
+pub fn cost_note(experiment: &Experiment) -> String {
+    let costs: Vec<f64> = experiment
+        .runs
+        .iter()
+        .filter_map(|run| tailrace_experiment::expected_packet_hops(&run.scenario))
+        .collect();
+    let total: f64 = costs.iter().sum();
+    let hours = total / SPEED / 3600.0;
+    if hours < 1.0 / 12.0 {
+        return String::new();
+    }
+    let billions = |hops: f64| format!("{:.1} billion packet-hops", hops / 1e9);
+    let time = if hours < 1.0 { format!("{:.0} minutes", hours * 60.0) } else { format!("{hours:.1} hours") };
+    format!(
+        "{}: {} runs, about {} in all, {time} on one core at {} million a second\n",
+        experiment.name,
+        experiment.runs.len(),
+        billions(total),
+        SPEED / 1e6
+    )
 }
 
 /// The whole summary as one document.

@@ -1,6 +1,7 @@
 //! Experiments: what a file asks for is run, kept, measured, and compared with what was claimed.
 
 mod check;
+mod cost;
 mod error;
 mod file;
 mod flow_list;
@@ -19,6 +20,7 @@ mod tables;
 mod vet;
 
 pub use check::{Line, Outcome, check};
+pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
 pub use flow_list::{flows, write_flows};

@@ -263,10 +263,12 @@ fn summarise<'a>(
     };
     let mut summaries = Vec::new();
     for group in Group::of(&flows) {
+        let of_group: Vec<Measured> = flows.iter().filter(|flow| group.has(flow)).copied().collect();
         for size in SIZE_CLASSES {
-            let belongs = |f: &&Measured| group.has(f) && (size == "all" || size_class(f) == size);
-            let members: Vec<Measured> = flows.iter().filter(belongs).copied().collect();
-            summaries.push(ClassSummary::of(format!("{size}{}", group.suffix()), &members));
+            let belongs = |f: &&Measured| size == "all" || size_class(f) == size;
+            let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
+            let class = format!("{size}{}", group.suffix());
+            summaries.push(ClassSummary::of(class, &members, of_group.len()));
         }
     }
     summaries

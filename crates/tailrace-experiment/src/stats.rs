@@ -114,6 +114,8 @@ pub struct ClassSummary {
     pub class: String,
     /// Flows that were measured.
     pub flows: usize,
+    /// Their share of all flows of their group ("short@2" of "all@2").
+    pub flow_share: Option<f64>,
     /// Of these, flows that did not complete.
     pub unfinished: usize,
     /// Mean completion time.
@@ -155,8 +157,8 @@ pub struct ClassSummary {
 }
 
 impl ClassSummary {
-    /// The statistics of `flows`.
-    pub fn of(class: String, flows: &[Measured]) -> Self {
+    /// The statistics of `flows`, which are a class among so many.
+    pub fn of(class: String, flows: &[Measured], among: usize) -> Self {
         let done: Vec<&Measured> = flows.iter().filter(|f| f.fct.is_some()).collect();
         let sorted = |of: &dyn Fn(&Measured, f64) -> f64| {
             let mut values: Vec<f64> = done.iter().filter_map(|f| f.fct.map(|fct| of(f, fct))).collect();
@@ -175,6 +177,7 @@ impl ClassSummary {
         ClassSummary {
             class,
             flows: flows.len(),
+            flow_share: (among > 0).then(|| flows.len() as f64 / among as f64),
             unfinished: flows.len() - done.len(),
             fct_mean_us: mean(&fct),
             fct_p50_us: percentile(&fct, 50.0),
@@ -208,8 +211,9 @@ impl ClassSummary {
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 
 /// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 20] = [
+pub const METRICS: [&str; 21] = [
     "flows",
+    "flow_share",
     "unfinished",
     "fct_mean_us",
     "fct_p50_us",
@@ -260,11 +264,12 @@ mod tests {
             deadline: Some(2.0),
             stopped: false,
         };
-        let summary = ClassSummary::of("all".into(), &[flow]);
+        let summary = ClassSummary::of("all".into(), &[flow], 2);
         for name in METRICS {
             assert!(summary.metric(name).is_some(), "{name}");
         }
         assert_eq!(summary.metric("slowdown_p99"), Some(2.0));
+        assert_eq!(summary.metric("flow_share"), Some(0.5));
     }
 
     #[test]
@@ -286,13 +291,13 @@ mod tests {
             flow(None, Some(5.0), true),
             flow(Some(2.0), None, false),
         ];
-        let all = ClassSummary::of("all".into(), &flows);
+        let all = ClassSummary::of("all".into(), &flows, 4);
         assert_eq!((all.deadlines, all.missed, all.stopped), (3, 2, 1));
         assert_eq!(all.miss_rate, Some(2.0 / 3.0));
         // 1 Gbit in 2 seconds met its deadline, of 3 Gbit that arrived.
         assert_eq!((all.met_goodput_gbps, all.goodput_gbps), (Some(0.5), Some(1.5)));
         assert_eq!(Group::of(&flows), [Group::All, Group::Deadline, Group::NoDeadline]);
         assert_eq!(flows.iter().filter(|flow| Group::NoDeadline.has(flow)).count(), 1);
-        assert_eq!(ClassSummary::of("all".into(), &flows[3..]).miss_rate, None);
+        assert_eq!(ClassSummary::of("all".into(), &flows[3..], 1).miss_rate, None);
     }
 }

@@ -101,6 +101,11 @@ impl Fabric {
         time((1..self.hosts as u16).map(round).max().unwrap_or(0))
     }
 
+    /// How many links a packet takes from one host to another.
+    pub fn hops_between(&self, src: u16, dst: u16) -> usize {
+        self.ports_passed(src, dst, 0).count()
+    }
+
     /// The ports that a packet passes which finds `turn` packets of its flow gone before it. At a switch
     /// with `n` equal-cost ports every n-th packet takes the same one, and what went there takes turns on.
     fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {

@@ -98,6 +98,20 @@ impl Plan {
         self.rules[rule].flows_per_sec
     }
 
+    /// Payload bytes of all flows together, on average; `None` if nothing ends them.
+    pub fn expected_bytes(&self) -> Option<f64> {
+        let of_rule = |rule: &PlannedRule| match rule.rule.arrivals {
+            Arrivals::Once => rule.pairs.count() as f64 * rule.rule.fan_in() * rule.sampler.mean(),
+            _ => rule.bytes_per_sec() * rule.end.saturating_sub(rule.rule.start).as_secs_f64(),
+        };
+        let limited = self.rules.iter().all(|r| r.end < Time::MAX || r.rule.arrivals == Arrivals::Once);
+        let by_time = limited.then(|| self.rules.iter().map(of_rule).sum::<f64>());
+        let rate: f64 = self.rules.iter().map(|rule| rule.flows_per_sec).sum();
+        let bytes: f64 = self.rules.iter().map(PlannedRule::bytes_per_sec).sum();
+        let by_count = (self.flows < u64::MAX && rate > 0.0).then(|| self.flows as f64 * bytes / rate);
+        [by_time, by_count].into_iter().flatten().reduce(f64::min)
+    }
+
     /// The sizes of all flows: a mixture of the rules' by their numbers of flows. `None` without rules.
     pub fn sizes(&self) -> Option<SizeDistribution> {
         let limited = self.rules.iter().all(|rule| rule.end < Time::MAX);

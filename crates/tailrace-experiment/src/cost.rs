@@ -1,0 +1,46 @@
+//! What a run will cost, before it starts.
+
+use tailrace_scenario::Scenario;
+
+/// Flows whose ways are looked at.
+const LOOKED_AT: usize = 1000;
+
+/// Packet-hops that a scenario takes, roughly: mean bytes of its flows in full packets and an acknowledgement
+/// for each, over the mean length of the ways that its first flows take. `None` for flow lists and where
+/// nothing says when flows stop to start.
+pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
+    let bytes = scenario.plan().ok()?.expected_bytes()?;
+    let transport = &scenario.transport;
+    let packets = bytes / f64::from(transport.mss) * (1.0 + 1.0 / f64::from(transport.ack_every));
+    let fabric = scenario.fabric.build();
+    let ways: Vec<usize> =
+        scenario.flows().ok()?.take(LOOKED_AT).map(|flow| fabric.hops_between(flow.src, flow.dst)).collect();
+    (!ways.is_empty()).then(|| packets * ways.iter().sum::<usize>() as f64 / ways.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_near_what_a_run_takes() {
+        let text = r#"
+            [fabric]
+            preset = "spine144"
+            leaves = 2
+            [workload]
+            sizes = { fixed = "146KB" }
+            load = 0.4
+            flows = 2000
+            [scheme]
+            name = "dctcp"
+        "#;
+        let scenario = Scenario::parse(text).unwrap();
+        let (estimate, taken) = (packet_hops(&scenario).unwrap(), crate::packet_hops(&scenario).unwrap());
+        assert!((estimate / taken as f64 - 1.0).abs() < 0.05, "{estimate} for {taken}");
+        let endless = text.replace("flows = 2000", "duration = \"2ms\"");
+        let scenario = Scenario::parse(&endless).unwrap();
+        let (estimate, taken) = (packet_hops(&scenario).unwrap(), crate::packet_hops(&scenario).unwrap());
+        assert!((estimate / taken as f64 - 1.0).abs() < 0.2, "{estimate} for {taken}");
+    }
+}
