@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
@@ -29,7 +29,7 @@ pub enum Command {
     Workloads(Catalogue),
     /// List the kinds of fabric and the presets, or show one
     Fabrics(Catalogue),
-    /// Compute PIAS' demotion thresholds for a flow-size distribution
+    /// Compute which flows belong into which queue for your flow sizes
     Thresholds(Thresholds),
     /// Write the flows of a scenario as a list that other tools can replay
     Flows(Flows),
@@ -100,19 +100,48 @@ pub struct Catalogue {
     pub json: bool,
 }
 
+/// Schemes with a model of their queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Modelled {
+    /// Flows of unknown size sink through all queues
+    Pias,
+    /// The first queue for deadlines; the others for known sizes, split, and unknown ones, which sink
+    Karuna,
+}
+
 #[derive(ClapArgs)]
 #[command(after_help = "Examples:
   tailrace thresholds --sizes web-search --load 0.8 --queues 8
   tailrace thresholds --sizes my-flows.cdf --load 0.6 --queues 4 --json
-The file has one point a line: size in bytes and cumulative probability, ending at 1.")]
+  tailrace thresholds --scheme karuna --deadline-load 0.2 --known rpc.cdf --known-load 0.3
+      --unknown web-search --unknown-load 0.2
+A file has one point a line: size in bytes and cumulative probability, ending at 1.")]
 pub struct Thresholds {
-    /// Name of a published distribution, or a CDF file
+    /// The scheme whose thresholds are wanted
+    #[arg(long, value_enum, value_name = "NAME", default_value = "pias")]
+    pub scheme: Modelled,
+    /// For pias: name of a published distribution, or a CDF file
     #[arg(long, value_name = "NAME|FILE")]
-    pub sizes: String,
-    /// Load of the link, between 0 and 1
-    #[arg(long, value_name = "LOAD")]
-    pub load: f64,
-    /// Number of strict-priority queues, 1 to 8
+    pub sizes: Option<String>,
+    /// For pias: load of the link, between 0 and 1
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub load: Option<f64>,
+    /// For karuna: share of the link that flows with deadlines take; 0 by default
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub deadline_load: Option<f64>,
+    /// For karuna: sizes of flows that say theirs; as --sizes
+    #[arg(long, value_name = "NAME|FILE")]
+    pub known: Option<String>,
+    /// For karuna: share of the link that flows of known size take
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub known_load: Option<f64>,
+    /// For karuna: sizes of flows that do not say theirs; as --sizes
+    #[arg(long, value_name = "NAME|FILE")]
+    pub unknown: Option<String>,
+    /// For karuna: share of the link that flows of unknown size take
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub unknown_load: Option<f64>,
+    /// Number of strict-priority queues, at most 8
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub queues: u8,
     /// Print JSON

@@ -133,6 +133,31 @@ fn catalogues_and_thresholds_speak() {
 }
 
 #[test]
+fn thresholds_for_deadlines_and_known_sizes() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("rpc.cdf"), "500 0\n2000 0.5\n100000 1\n").unwrap();
+    let mut options = "thresholds --scheme karuna --deadline-load 0.2 --known rpc.cdf --known-load 0.1 \
+                       --unknown web-search --unknown-load 0.3 --queues 4"
+        .split_whitespace()
+        .collect::<Vec<_>>();
+    let text = stdout(&tailrace(dir.path(), &options));
+    let rows: Vec<&str> = text.lines().filter(|line| line.ends_with('%')).collect();
+    assert_eq!(rows.len(), 4, "{text}");
+    assert!(rows[0].contains("deadlines only") && rows[0].contains("33.3 %"), "{text}");
+    assert!(rows[1].contains("up to") && rows[3].contains("above"), "{text}");
+
+    options.push("--json");
+    let document: serde_json::Value = serde_json::from_str(&stdout(&tailrace(dir.path(), &options))).unwrap();
+    let numbers = |field: &str| -> Vec<f64> {
+        document[field].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    assert_eq!(numbers("dscp"), [7.0, 6.0, 5.0, 4.0]);
+    assert!((numbers("share_of_bytes").iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    assert_eq!((numbers("splitting_bytes").len(), numbers("sieving_bytes").len()), (2, 2));
+    assert!(document["mean_bytes_of_link_time"].as_f64() < document["mean_with_one_queue"].as_f64());
+}
+
+#[test]
 fn a_capture_holds_every_packet_of_its_port() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), SWEEP).unwrap();

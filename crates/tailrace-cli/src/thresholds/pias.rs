@@ -1,38 +1,38 @@
-//! `tailrace thresholds`.
-
-use std::path::Path;
+//! PIAS: one distribution, flows sink through all queues.
 
 use serde_json::json;
 use tailrace_core::Bytes;
 use tailrace_experiment::Error;
-use tailrace_scenario::workload::{OwnSizes, Sizes, published};
-use tailrace_scenario::{ScenarioError, unknown};
 use tailrace_schemes::pias::model::{Model, optimal};
 
+use super::{sizes, wrong};
 use crate::args;
 
 pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
-    if !(options.load > 0.0 && options.load < 1.0) {
-        return Err(wrong("--load", format!("{} must lie between 0 and 1, both excluded", options.load)));
+    let missing = |flag, what: &str| wrong(flag, format!("missing: give {what}"));
+    let name = options.sizes.as_ref().ok_or_else(|| missing("--sizes", "a published name or a CDF file"))?;
+    let load = options.load.ok_or_else(|| missing("--load", "the load of the link, between 0 and 1"))?;
+    if !(load > 0.0 && load < 1.0) {
+        return Err(wrong("--load", format!("{load} must lie between 0 and 1, both excluded")));
     }
     if !(1..=8).contains(&options.queues) {
         return Err(wrong("--queues", format!("{} queues: a port has 1 to 8", options.queues)));
     }
-    let sizes = named_or_file(&options.sizes)?.distribution()?;
-    let plan = optimal(&sizes, options.load, usize::from(options.queues));
-    let model = Model::new(&sizes, options.load);
+    let sizes = sizes("--sizes", name)?;
+    let plan = optimal(&sizes, load, usize::from(options.queues));
+    let model = Model::new(&sizes, load);
     let single = model.mean(&[]);
     let shares = shares(&plan.thresholds, |a| sizes.mean_capped(a) / sizes.mean());
     if options.json {
         let document = json!({
-            "sizes": options.sizes, "load": options.load, "queues": options.queues,
+            "sizes": name, "load": load, "queues": options.queues,
             "thresholds_bytes": plan.thresholds.iter().map(|t| t.get()).collect::<Vec<_>>(),
             "share_of_bytes": shares, "mean_bytes_of_link_time": plan.mean, "mean_with_one_queue": single,
         });
         println!("{document:#}");
         return Ok(0);
     }
-    println!("PIAS thresholds for {} at load {}, {} queues", options.sizes, options.load, options.queues);
+    println!("PIAS thresholds for {} at load {}, {} queues", name, load, options.queues);
     println!("(multi-level model; a flow sinks below a queue once it has sent more than its threshold)\n");
     println!("{:>5}  {:>14}  {:>14}", "queue", "up to", "share of bytes");
     for (queue, share) in shares.iter().enumerate() {
@@ -44,29 +44,10 @@ pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
     Ok(0)
 }
 
-/// A published distribution, or the one in a file.
-fn named_or_file(text: &str) -> Result<Sizes, ScenarioError> {
-    if let Some(table) = published::find(text) {
-        return Ok(Sizes::Published(table));
-    }
-    if !Path::new(text).exists() {
-        let names = published::list().iter().map(|table| table.name);
-        let message = format!("{}, and there is no such file", unknown("workload", text, names));
-        return Err(ScenarioError::new("--sizes", message));
-    }
-    let mut sizes = Sizes::Own(OwnSizes::File(text.into()));
-    sizes.read_files(Path::new(""))?;
-    Ok(sizes)
-}
-
 /// The share of all bytes that each queue carries.
 fn shares(thresholds: &[Bytes], below: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut bounds = vec![0.0];
     bounds.extend(thresholds.iter().map(|t| below(t.as_f64())));
     bounds.push(1.0);
     bounds.windows(2).map(|pair| pair[1] - pair[0]).collect()
-}
-
-fn wrong(field: &str, message: String) -> Error {
-    ScenarioError::new(field, message).into()
 }
