@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use tailrace_core::Rate;
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
@@ -31,6 +32,8 @@ pub enum Command {
     Fabrics(Catalogue),
     /// Compute which flows belong into which queue for your flow sizes
     Thresholds(Thresholds),
+    /// Write what switches must be told for a scheme: DSCPs, queues, ECN thresholds
+    Qos(Qos),
     /// Write the flows of a scenario as a list that other tools can replay
     Flows(Flows),
     /// Make the folder of a new scheme, ready to be filled in
@@ -147,6 +150,55 @@ pub struct Thresholds {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Configurations that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QosFormat {
+    /// Tables of SONiC's config_db.json
+    Sonic,
+    /// A shell script that sets up a Linux interface with tc
+    LinuxTc,
+    /// The plan itself, for tools of your own
+    Json,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace qos --scheme pias --sizes my.cdf --load 0.6 --rates 10Gbps,40Gbps --format json
+  tailrace qos own.toml --scheme pias --format linux-tc --out pias.sh
+  tailrace qos own.toml --scheme pias --format sonic --ports 1Gbps=Ethernet0,Ethernet4 --out pias.json
+A sweep counts with its first point. Nothing is written if anything is wrong.")]
+pub struct Qos {
+    /// Experiment file that has the scheme with its parameters
+    pub file: Option<PathBuf>,
+    /// The scheme: its label in the file, or its name
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// What to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: QosFormat,
+    /// Rates of your links; those of the file's fabric by default
+    #[arg(long, value_name = "RATE,RATE", value_delimiter = ',')]
+    pub rates: Vec<Rate>,
+    /// Without a file: number of queues; the scheme's own by default
+    #[arg(long, value_name = "N")]
+    pub queues: Option<u8>,
+    /// Without a file: flow sizes, for schemes that derive thresholds from them
+    #[arg(long, value_name = "NAME|FILE")]
+    pub sizes: Option<String>,
+    /// Without a file: load of the link that goes with --sizes
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub load: Option<f64>,
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// For sonic: the ports of a rate; may be given several times
+    #[arg(long, value_name = "RATE=PORT,PORT")]
+    pub ports: Vec<String>,
+    /// Where to write; standard output by default
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(ClapArgs)]

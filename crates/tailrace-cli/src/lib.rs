@@ -9,6 +9,7 @@ mod flows;
 mod new_scheme;
 mod output;
 mod progress;
+mod qos;
 mod run;
 mod thresholds;
 
@@ -56,6 +57,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Workloads(options) => catalogue::workloads(options),
         Command::Fabrics(options) => catalogue::fabrics(options),
         Command::Thresholds(options) => thresholds::thresholds(options),
+        Command::Qos(options) => qos::qos(options),
         Command::Flows(options) => flows::flows(options),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Bench(options) => bench::bench(options),

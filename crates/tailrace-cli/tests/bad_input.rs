@@ -219,49 +219,6 @@ fn broken_cdf_files_say_the_line() {
 }
 
 #[test]
-fn thresholds_say_which_option_is_wrong() {
-    let place = Place::new();
-    place.write("bad.cdf", "100 0\n200 0.5\n150 0.7\n300 1\n");
-    for (options, said) in [
-        ("--load 0.5", "--sizes: missing"),
-        ("--sizes web-search", "--load: missing"),
-        ("--sizes web-search --load 1", "--load: 1 must lie between 0 and 1"),
-        (
-            "--sizes web-serch --load 0.5",
-            "--sizes: unknown workload \"web-serch\"; did you mean \"web-search\"?",
-        ),
-        ("--sizes web-search --load 0.5 --queues 9", "--queues: 9 queues: a port has 1 to 8"),
-        ("--sizes web-search --load 0.5 --known web-search", "--known: means nothing for pias"),
-        ("--scheme karuna", "--known: missing: give --known and --known-load"),
-        ("--scheme karuna --sizes web-search --load 0.5", "--sizes: means nothing for karuna"),
-        ("--scheme karuna --known web-search", "--known-load: missing"),
-        ("--scheme karuna --unknown-load 0.3", "--unknown: missing"),
-        ("--scheme karuna --known web-search --known-load 0", "there are no flows without deadlines"),
-        ("--scheme karuna --known web-search --known-load -0.2", "--known-load: -0.2 must be at least 0"),
-        ("--scheme karuna --known web-search --known-load 0.5 --deadline-load 0.5", "1.00 together"),
-        (
-            "--scheme karuna --known web-search --known-load 0.5 --deadline-load nan",
-            "--deadline-load: NaN must",
-        ),
-        (
-            "--scheme karuna --known web-search --known-load 0.5 --queues 1",
-            "--queues: 1: karuna needs 2 to 8",
-        ),
-        (
-            "--scheme karuna --known web-search --known-load 0.5 --queues 9",
-            "--queues: 9: karuna needs 2 to 8",
-        ),
-        ("--scheme karuna --unknown nowhere.cdf --unknown-load 0.5", "--unknown: unknown workload"),
-        ("--scheme karuna --unknown bad.cdf --unknown-load 0.5", "bad.cdf:3"),
-        ("--scheme karuma", "invalid value 'karuma' for '--scheme <NAME>'"),
-    ] {
-        let args: Vec<&str> = ["thresholds"].into_iter().chain(options.split(' ')).collect();
-        let message = mistake(&place, &args);
-        assert!(message.contains(said), "{said:?} is not in: {message}");
-    }
-}
-
-#[test]
 fn flow_lists_are_checked_line_by_line() {
     for (rows, line, said) in [
         ("0,9,1000,0\n", 2, "9"),

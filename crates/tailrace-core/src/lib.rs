@@ -9,6 +9,7 @@ pub mod random;
 mod record;
 mod scheme;
 mod sizes;
+mod switch;
 mod tags;
 pub mod transport;
 mod units;
@@ -23,5 +24,6 @@ pub use policy::{
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
+pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution, Time,
+    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution,
+    SwitchPlan, Time,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -156,4 +157,9 @@ pub trait Scheme: Sized + 'static {
     fn host(&self) -> Self::Host;
     /// The policy of one port.
     fn port(&self, port: &PortFacts) -> Self::Port;
+    /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and
+    /// ECN are all that it asks of them.
+    fn switch_plan(&self, _link: Rate) -> Option<SwitchPlan> {
+        None
+    }
 }

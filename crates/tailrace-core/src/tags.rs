@@ -40,6 +40,12 @@ impl TagTable {
         self
     }
 
+    /// The bytes that precede packets of priority `i`: at least the first number, fewer than the second.
+    pub fn range(&self, priority: usize) -> (u64, u64) {
+        let limit = |i: usize| self.limits.get(i).copied().unwrap_or(u64::MAX);
+        (priority.checked_sub(1).map_or(0, limit), limit(priority))
+    }
+
     /// The priority of a packet that `before` bytes of its flow precede.
     #[inline]
     pub fn priority(&self, before: u64) -> u8 {
@@ -57,6 +63,7 @@ mod tests {
         let tags: Vec<u8> = [0, 9, 10, 19, 20, u64::MAX - 1].map(|b| table.priority(b)).to_vec();
         assert_eq!(tags, [0, 0, 1, 1, 2, 2]);
         assert_eq!(TagTable::FLAT.priority(u64::MAX - 1), 0);
+        assert_eq!([0, 1, 2].map(|i| table.range(i)), [(0, 10), (10, 20), (20, u64::MAX)]);
     }
 
     #[test]

@@ -27,11 +27,11 @@ pub use flow_list::{flows, write_flows};
 pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
 pub use pcap::Capture;
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
-pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run};
+pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run, switch_plan};
 pub use runner::{Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS, Measured};
-pub use store::{Store, read_parquet, write_parquet, write_run};
+pub use store::{Store, read_parquet, write_parquet, write_run, write_whole};
 pub use summary::axis_text;
 pub use sweep::Point;
 

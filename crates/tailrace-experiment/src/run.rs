@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Scheme, Time};
+use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, Time};
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::workload::GammaControl;
@@ -119,6 +119,20 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
         .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
     S::new(params, &scenario.facts(fabric))
         .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
+}
+
+/// What switch ports of a rate must be told for the scenario's scheme; `None` where that is not all it takes.
+pub fn switch_plan(scenario: &Scenario, link: Rate) -> Result<Option<SwitchPlan>, Error> {
+    struct Plan<'a>(&'a Scenario, Rate);
+    impl SchemeVisitor for Plan<'_> {
+        type Output = Result<Option<SwitchPlan>, ScenarioError>;
+        fn visit<S: Scheme>(self) -> Self::Output {
+            Ok(scheme::<S>(self.0, &self.0.fabric.build())?.switch_plan(self.1))
+        }
+    }
+    let name = &scenario.scheme.name;
+    let unknown = |_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")));
+    Ok(with_scheme(name, Plan(scenario, link)).unwrap_or_else(unknown)?)
 }
 
 /// Runs a scenario and keeps only what it cost: for measurements of the simulator itself.

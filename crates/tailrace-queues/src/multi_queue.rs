@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Bytes, Header, MAX_PRIORITIES, Packet, ParamError, PortPolicy, Rate, Reason, Time};
+use tailrace_core::{
+    Bytes, Header, MAX_PRIORITIES, MarkedLength, Packet, ParamError, PlannedMarking, PlannedQueue,
+    PortPolicy, Rate, Reason, Service, SwitchPlan, Time,
+};
 
 use crate::{Marking, MarkingScope, MarkingThreshold, QueueLength, Scheduler, SchedulerKind};
 
@@ -61,6 +64,27 @@ impl PortParams {
             return Err(ParamError::new("weights", message));
         }
         self.marking_threshold.check()
+    }
+
+    /// The same port as a switch would be configured; `holds` tells which packets a queue is for.
+    pub fn switch_plan(&self, link: Rate, holds: impl Fn(usize) -> String) -> SwitchPlan {
+        let length = match self.marking {
+            MarkingScope::Port => Some(MarkedLength::Port),
+            MarkingScope::Queue => Some(MarkedLength::Queue),
+            MarkingScope::PortExceptFirst => Some(MarkedLength::PortExceptFirst),
+            MarkingScope::None => None,
+        };
+        let above = self.marking_threshold.at(link).bytes();
+        SwitchPlan {
+            queues: (0..usize::from(self.queues))
+                .map(|queue| PlannedQueue::new(queue, holds(queue)))
+                .collect(),
+            service: match self.scheduler {
+                SchedulerKind::Strict => Service::Strict,
+                SchedulerKind::Drr | SchedulerKind::Wfq => Service::Weighted,
+            },
+            marking: length.map(|length| PlannedMarking::new(above, length)),
+        }
     }
 }
 

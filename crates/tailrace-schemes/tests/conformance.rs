@@ -187,6 +187,29 @@ fn ports_lose_and_invent_nothing() {
 }
 
 #[derive(Clone, Copy)]
+struct Switches;
+impl SchemeVisitor for Switches {
+    type Output = ();
+    fn visit<S: Scheme>(self) {
+        for gbps in [1, 10, 40, 400] {
+            let scheme = default_scheme::<S>();
+            let Some(plan) = scheme.switch_plan(Rate::from_gbps(gbps)) else { continue };
+            assert!((1..=8).contains(&plan.queues.len()), "{}: {} queues", S::NAME, plan.queues.len());
+            for (number, queue) in plan.queues.iter().enumerate() {
+                assert_eq!(usize::from(queue.dscp), 7 - number, "{}", S::NAME);
+                assert!(!queue.holds.is_empty(), "{}: queue {number} is for nothing", S::NAME);
+            }
+            assert!(scheme.ecn() || plan.marking.is_none(), "{}: marks what cannot be marked", S::NAME);
+        }
+    }
+}
+
+#[test]
+fn switch_plans_name_every_queue() {
+    all(Switches);
+}
+
+#[derive(Clone, Copy)]
 struct Hosts;
 impl SchemeVisitor for Hosts {
     type Output = ();

@@ -98,7 +98,7 @@ impl Report {
             planned(&self.unknown)
         );
         let row = |queue: &str, dscp: &str, known: &str, unknown: &str, share: &str| {
-            println!("{queue:>5}  {dscp:>4}  {known:<24}  {unknown:<24}  {share:>14}");
+            println!("{queue:>5}  {dscp:>4}  {known:<26}  {unknown:<26}  {share:>14}");
         };
         row("queue", "DSCP", "known size", "unknown: bytes sent", "share of bytes");
         for (queue, share) in shares.iter().enumerate() {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError,
-    PortFacts, Scheme, Segment, Time,
+    PortFacts, Rate, Scheme, Segment, SwitchPlan, Time,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -159,6 +159,13 @@ impl Scheme for Awafs {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
         let queues = MultiQueue::new(&self.params.port, port.rate);
         AwafsPort::new(queues, estimator, self.params.deduplicate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        // In switches, thresholds take a switch that reads the shim and remembers flows that completed.
+        let holds = |queue| format!("data of flows that have sent past threshold {queue} of the host's own");
+        let first = "acknowledgements; data of flows that start";
+        let holds = |queue| if queue == 0 { first.to_owned() } else { holds(queue) };
+        (self.params.placement == Placement::Host).then(|| self.params.port.switch_plan(link, holds))
     }
 }
 

@@ -7,7 +7,7 @@ pub use law::{DctcpLaw, LawParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, Untagged};
+use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Untagged};
 use tailrace_queues::{MultiQueue, PortParams};
 
 /// Parameters of `dctcp`.
@@ -59,5 +59,10 @@ impl Scheme for Dctcp {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port.rate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        // Hosts tag nothing: all is in the first queue.
+        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
+        Some(self.params.port.switch_plan(link, holds))
     }
 }

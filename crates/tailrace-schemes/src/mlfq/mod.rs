@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Scheme, TagTable,
+    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Rate, Scheme,
+    SwitchPlan, TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -58,6 +59,22 @@ pub fn check_thresholds(thresholds: &[Bytes], queues: u8) -> Result<(), ParamErr
     }
 }
 
+/// Which packets a queue holds where flows sink by a table, in words.
+pub fn sunk(tags: &TagTable, queue: usize) -> String {
+    let (from, limit) = tags.range(queue);
+    let most = |limit: u64| Bytes::new(limit.saturating_sub(1));
+    let data = match (from, limit) {
+        (from, limit) if from == limit => return "nothing".into(),
+        (0, u64::MAX) => "all data".into(),
+        (0, limit) => format!("data with at most {} of its flow before it", most(limit)),
+        (from, u64::MAX) => format!("data with more than {} of its flow before it", most(from)),
+        (from, limit) => {
+            format!("data with more than {}, at most {} of its flow before it", most(from), most(limit))
+        }
+    };
+    if queue == 0 { format!("acknowledgements; {data}") } else { data }
+}
+
 /// Tags every flow by one table.
 pub struct Tagged(pub TagTable);
 
@@ -96,5 +113,8 @@ impl Scheme for Mlfq {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.port, port.rate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
     }
 }

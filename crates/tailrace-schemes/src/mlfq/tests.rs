@@ -66,3 +66,18 @@ fn what_is_wrong_is_named() {
     assert!(error(scheme(Params { law, ..Params::default() })).starts_with("law.gain: 0 must be above 0"));
     assert!(error(with_thresholds(&[], 0)).starts_with("port.queues: 0 queues"));
 }
+
+#[test]
+fn a_switch_is_told_which_packets_are_for_which_queue() {
+    let scheme = with_thresholds(&[10_001, 10_001, 20_001], 4).unwrap();
+    let plan = scheme.switch_plan(Rate::from_gbps(10)).unwrap();
+    let queues: Vec<(u8, &str)> =
+        plan.queues.iter().map(|queue| (queue.dscp, queue.holds.as_str())).collect();
+    let expected = [
+        (7, "acknowledgements; data with at most 10KB of its flow before it"),
+        (6, "nothing"),
+        (5, "data with more than 10KB, at most 20KB of its flow before it"),
+        (4, "data with more than 20KB of its flow before it"),
+    ];
+    assert_eq!(queues, expected);
+}

@@ -11,11 +11,13 @@ pub use published::published;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, TagTable};
+use tailrace_core::{
+    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, TagTable,
+};
 use tailrace_queues::{MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
-use crate::mlfq::{Tagged, check_thresholds};
+use crate::mlfq::{Tagged, check_thresholds, sunk};
 
 /// Where PIAS' thresholds come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,5 +145,8 @@ impl Scheme for Pias {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.port, port.rate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
     }
 }

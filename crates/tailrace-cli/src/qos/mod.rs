@@ -1,0 +1,113 @@
+//! `tailrace qos`: what switches must be told for a scheme, in the words of their configuration.
+
+mod choose;
+mod linux_tc;
+mod sonic;
+
+use serde_json::json;
+use tailrace_core::{Rate, Service, SwitchPlan};
+use tailrace_experiment::{Error, switch_plan, write_whole};
+use tailrace_scenario::ScenarioError;
+
+use crate::args::{self, QosFormat};
+
+/// What is written for: a scheme, and what it asks of ports of each rate.
+struct Job {
+    scheme: String,
+    plans: Vec<(Rate, SwitchPlan)>,
+}
+
+/// A configuration, and what to know before using it.
+struct Written {
+    text: String,
+    notes: Vec<String>,
+}
+
+impl Job {
+    /// The queues, which are the same at all rates.
+    fn any(&self) -> &SwitchPlan {
+        &self.plans[0].1
+    }
+
+    /// The DSCPs of routing protocols and other network control (RFC 4594: CS6 and CS7) go into the first
+    /// queue: behind a strict queue that is always busy a switch would lose its neighbours.
+    const CONTROL: [u8; 2] = [48, 56];
+
+    /// Which queue packets with this DSCP go into: those of nobody's into the last, as in the simulator.
+    fn queue_of(&self, dscp: u8) -> usize {
+        let queues = &self.any().queues;
+        let own = queues.iter().position(|queue| queue.dscp == dscp);
+        own.unwrap_or(if Self::CONTROL.contains(&dscp) { 0 } else { queues.len() - 1 })
+    }
+
+    fn only_strict(&self, format: &str) -> Result<(), Error> {
+        match self.any().service {
+            Service::Strict => Ok(()),
+            Service::Weighted => {
+                let message = format!(
+                    "weighted queues cannot be written as {format}: use \"strict\", or --format json"
+                );
+                Err(wrong("scheduler", message))
+            }
+        }
+    }
+}
+
+pub fn qos(options: &args::Qos) -> Result<i32, Error> {
+    let job = job(options)?;
+    if !options.ports.is_empty() && options.format != QosFormat::Sonic {
+        return Err(wrong("--ports", "means nothing here: only sonic binds queues to ports by name"));
+    }
+    let written = match options.format {
+        QosFormat::Sonic => sonic::write(&job, &choose::ports(&options.ports, &job)?)?,
+        QosFormat::LinuxTc => linux_tc::write(&job)?,
+        QosFormat::Json => json(&job),
+    };
+    match &options.out {
+        Some(path) => {
+            write_whole(path, written.text.as_bytes())?;
+            println!("{}", path.display());
+        }
+        None => print!("{}", written.text),
+    }
+    written.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    Ok(0)
+}
+
+fn job(options: &args::Qos) -> Result<Job, Error> {
+    let scenario = choose::scenario(options)?;
+    let scheme = scenario.scheme.name.clone();
+    let plan = |rate| {
+        switch_plan(&scenario, rate)?.ok_or_else(|| {
+            let message = "as set here, it asks more of a switch than queues, DSCP and ECN, or nothing at all: \
+                           there is no plan for it";
+            wrong(&scheme, message)
+        })
+    };
+    let rates = choose::rates(options, &scenario)?;
+    let plans = rates.into_iter().map(|rate| Ok((rate, plan(rate)?))).collect::<Result<_, Error>>()?;
+    Ok(Job { scheme, plans })
+}
+
+/// The plan as it is, for tools of one's own.
+fn json(job: &Job) -> Written {
+    let queues = job.any().queues.iter().enumerate();
+    let queues: Vec<_> = queues
+        .map(|(number, queue)| json!({ "queue": number, "dscp": queue.dscp, "holds": queue.holds }))
+        .collect();
+    let marking: Vec<_> =
+        job.plans.iter().map(|(rate, plan)| json!({ "rate": rate, "marking": plan.marking })).collect();
+    let explain = [
+        "queue 0 is served first",
+        "packets with another DSCP belong into the last queue, network control (48, 56) into queue 0",
+        "a packet is marked when the length named, itself included, is above above_bytes",
+    ];
+    let document = json!({
+        "scheme": job.scheme, "explain": explain, "service": job.any().service, "queues": queues, "links": marking,
+    });
+    Written { text: format!("{document:#}\n"), notes: Vec::new() }
+}
+
+fn wrong(field: &str, message: impl Into<String>) -> Error {
+    ScenarioError::new(field, message.into()).into()
+}
