@@ -158,6 +158,22 @@ fn thresholds_for_deadlines_and_known_sizes() {
 }
 
 #[test]
+fn the_guide_to_switch_queues_shows_what_the_command_prints() {
+    let guides = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    let guide = fs::read_to_string(guides.join("switch-queues.md")).unwrap();
+    let joined = guide.replace("\\\n", " ");
+    let commands = joined.lines().filter_map(|line| line.strip_prefix("tailrace thresholds "));
+    let mut count = 0;
+    for command in commands {
+        let args: Vec<&str> = ["thresholds"].into_iter().chain(command.split_whitespace()).collect();
+        let text = stdout(&tailrace(&guides, &args));
+        assert!(guide.contains(&text), "the guide does not show, for {command}:\n{text}");
+        count += 1;
+    }
+    assert_eq!(count, 2);
+}
+
+#[test]
 fn a_capture_holds_every_packet_of_its_port() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), SWEEP).unwrap();

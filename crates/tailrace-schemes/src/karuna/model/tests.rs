@@ -240,6 +240,24 @@ fn a_plan_says_what_the_model_says_of_it() {
     }
 }
 
+/// Optima are flat: a switch may have thresholds with two digits.
+#[test]
+fn rounded_thresholds_cost_little() {
+    let (web, mining) = (web_search(), data_mining());
+    for mix in [thirds(&web, 0.8), thirds(&mining, 0.6)] {
+        let model = Model::new(&mix).unwrap();
+        let plan = model.optimal(7);
+        let round = |threshold: &Bytes| {
+            let unit = 10f64.powf(threshold.as_f64().max(10.0).log10().floor() - 1.0);
+            (threshold.as_f64() / unit).round() * unit
+        };
+        let rounded: [Vec<f64>; 2] =
+            [&plan.splitting, &plan.sieving].map(|list| list.iter().map(round).collect());
+        let mean = model.mean(&rounded[0], &rounded[1]);
+        assert!(mean < plan.mean * 1.02, "{mean} against {}", plan.mean);
+    }
+}
+
 #[test]
 fn more_levels_are_never_worse() {
     let sizes = web_search();
