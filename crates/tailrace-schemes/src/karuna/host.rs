@@ -2,6 +2,8 @@
 
 use tailrace_core::{Bytes, Directive, FlowInfo, FlowView, HostPolicy, TagTable};
 
+use crate::mlfq::sunk;
+
 /// The queue below that of flows with deadlines.
 const FIRST: u8 = 1;
 
@@ -22,6 +24,21 @@ impl KarunaHost {
         // bytes_before ≤ α stays.
         limits.extend(sieving.iter().map(|&alpha| alpha + Bytes::new(1)));
         KarunaHost { splitting, sieve: TagTable::with_limits(&limits), ageing_timeouts }
+    }
+
+    /// Which packets are for a queue, in words.
+    pub(super) fn holds(&self, queue: usize) -> String {
+        let Some(level) = queue.checked_sub(usize::from(FIRST)) else {
+            return "flows with deadlines, and their acknowledgements".into();
+        };
+        let from = level.checked_sub(1).map_or(Bytes::ZERO, |before| self.splitting[before]);
+        let known = match self.splitting.get(level) {
+            Some(to) if *to == from => "none".into(),
+            Some(to) => format!("more than {from}, at most {to}"),
+            None => format!("more than {from}"),
+        };
+        let acknowledgements = if level == 0 { "acknowledgements; " } else { "" };
+        format!("{acknowledgements}known sizes: {known}; unknown sizes: {}", sunk(&self.sieve, queue))
     }
 }
 

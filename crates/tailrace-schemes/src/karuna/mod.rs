@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme};
+use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan};
 use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength};
 
 use crate::dctcp::{DctcpLaw, LawParams};
@@ -113,5 +113,8 @@ impl Scheme for Karuna {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port.rate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))
     }
 }

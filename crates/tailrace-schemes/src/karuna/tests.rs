@@ -264,3 +264,20 @@ fn thresholds_are_fitted_to_the_planned_classes() {
     let (splitting, sieving) = Thresholds::default().resolve(4, &facts).unwrap();
     assert_eq!((splitting, sieving), (plan.splitting, plan.sieving));
 }
+
+#[test]
+fn a_switch_is_told_which_flows_are_for_which_queue() {
+    let bytes = |list: [u64; 3]| list.map(Bytes::new);
+    let host =
+        KarunaHost::new(bytes([1_000_000, 1_000_000, 5_000_000]).into(), &bytes([0, 20_000, 300_000]), 3);
+    let expected = [
+        "flows with deadlines, and their acknowledgements",
+        "acknowledgements; known sizes: more than 0B, at most 1MB; unknown sizes: data with at most 0B of its flow \
+         before it",
+        "known sizes: none; unknown sizes: data with more than 0B, at most 20KB of its flow before it",
+        "known sizes: more than 1MB, at most 5MB; unknown sizes: data with more than 20KB, at most 300KB of its flow \
+         before it",
+        "known sizes: more than 5MB; unknown sizes: data with more than 300KB of its flow before it",
+    ];
+    assert_eq!([0, 1, 2, 3, 4].map(|queue| host.holds(queue)), expected);
+}
