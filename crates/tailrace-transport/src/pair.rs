@@ -249,6 +249,46 @@ fn rto_backs_off_in_standard_mode_only() {
     assert_eq!(timeouts_within_100_ms(RtoMode::Standard), 6); // at 2, 6, 14, 30, 62 and 126 ms
 }
 
+/// A law that sends nothing from the first timeout on until it hears anything.
+struct Patient(u64);
+
+impl CongestionLaw for Patient {
+    fn on_feedback(&mut self, _: Time, _: Time, _: &(), _: &FlowView) {
+        self.0 = 1460;
+    }
+    fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}
+    fn on_loss(&mut self, _: Time, _: Loss, _: &FlowView) {
+        self.0 = 0;
+    }
+    fn allowance(&self) -> Allowance {
+        Allowance { window: Bytes::new(self.0), pacing: None }
+    }
+}
+
+#[test]
+fn an_acknowledgement_without_news_may_open_the_window() {
+    let (info, directive) =
+        (FlowInfo { id: 0, size: None, deadline: None }, Directive::tagged(TagTable::FLAT));
+    let params = TransportParams::default();
+    let mut sender: Sender<_, ()> =
+        Sender::new(Patient(1460), info, Bytes::new(2 * 1460), 1, false, directive, &params);
+    let mut receiver = Receiver::new(0, 0, &params);
+    let mut exchange = |now: Time, sender: &mut Sender<Patient, ()>| {
+        let packet = sender.poll_send(now)?;
+        let mut answer = None;
+        receiver.on_data(now, &packet, |ack| answer = Some(ack));
+        answer
+    };
+    let first = exchange(Time::ZERO, &mut sender).expect("the window is open");
+    sender.on_ack(Time::from_us(1), &first);
+    assert!(exchange(Time::from_us(1), &mut sender).is_some(), "its answer is lost");
+    assert!(sender.on_wake(Time::from_ms(10)));
+    assert!(sender.poll_send(Time::from_ms(10)).is_none(), "the window is shut");
+    // A copy of the first answer: the sender knows all that it says.
+    sender.on_ack(Time::from_ms(11), &first);
+    assert!(sender.poll_send(Time::from_ms(11)).is_some());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     /// Loss, duplication, reordering and marks in any mixture: every byte arrives exactly once and in order.

@@ -288,8 +288,9 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             };
             let view = self.view();
             self.law.on_ack(&sample, &view);
-            self.allowance = self.law.allowance();
         }
+        // Old news may have brought feedback that matters.
+        self.allowance = self.law.allowance();
     }
 
     /// The time of [`Self::next_wake`] has come: handles the retransmission timer if that was it, and tells
