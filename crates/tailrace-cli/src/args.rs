@@ -222,7 +222,7 @@ pub struct Flows {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example:
-  tailrace new-scheme las     (in a checkout of Tailrace)")]
+  tailrace new-scheme sjf     (in a checkout of Tailrace)")]
 pub struct NewScheme {
     /// Name of the scheme: lower-case letters, digits and hyphens
     pub name: String,

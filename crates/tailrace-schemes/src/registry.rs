@@ -36,4 +36,6 @@ schemes! {
     crate::awafs::Awafs,
     crate::d2tcp::D2tcp,
     crate::karuna::Karuna,
+    crate::pfabric::Pfabric,
+    crate::las::Las,
 }

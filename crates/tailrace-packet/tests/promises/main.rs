@@ -7,5 +7,6 @@ mod conservation;
 mod karuna;
 mod lone_flow;
 mod md1;
+mod pfabric;
 mod setup;
 mod sharing;
