@@ -267,8 +267,10 @@ impl CongestionLaw for Patient {
 
 #[test]
 fn an_acknowledgement_without_news_may_open_the_window() {
-    let (info, directive) =
-        (FlowInfo { id: 0, size: None, deadline: None }, Directive::tagged(TagTable::FLAT));
+    let (info, directive) = (
+        FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None },
+        Directive::tagged(TagTable::FLAT),
+    );
     let params = TransportParams::default();
     let mut sender: Sender<_, ()> =
         Sender::new(Patient(1460), info, Bytes::new(2 * 1460), 1, false, directive, &params);

@@ -14,6 +14,7 @@ fn facts() -> Facts {
         base_rtt: Time::from_ns(84_700),
         transport: TransportParams { min_rto: Time::from_us(250), ..TransportParams::default() },
         traffic: None,
+        published_sizes: |_| None,
     }
 }
 
@@ -23,7 +24,12 @@ fn law_of(rank: RankBy, flow: FlowInfo) -> PfabricLaw {
 
 /// A flow of a megabyte that is due after `deadline_us`, if it has a deadline.
 fn megabyte(deadline_us: Option<u64>) -> FlowInfo {
-    FlowInfo { id: 0, size: Some(Bytes::new(1_000_000)), deadline: deadline_us.map(Time::from_us) }
+    FlowInfo {
+        id: 0,
+        size: Some(Bytes::new(1_000_000)),
+        start: Time::ZERO,
+        deadline: deadline_us.map(Time::from_us),
+    }
 }
 
 fn view(acked: u64, delivered: u64) -> FlowView {
@@ -71,7 +77,7 @@ fn what_is_left_decides_not_where_the_packet_is() {
 
 #[test]
 fn who_does_not_tell_the_size_is_ranked_by_what_it_has_sent() {
-    let silent = FlowInfo { id: 0, size: None, deadline: None };
+    let silent = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
     for (by, flow) in
         [(RankBy::Remaining, silent), (RankBy::Edf, silent), (RankBy::Sent, megabyte(Some(10_000)))]
     {
