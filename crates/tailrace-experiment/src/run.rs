@@ -10,6 +10,7 @@ use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::workload::GammaControl;
 use tailrace_scenario::{Scenario, ScenarioError};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
+use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
@@ -115,7 +116,11 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
         );
         return Err(ScenarioError::new("fabric.load_balancing", message));
     }
-    let params = S::Params::deserialize(toml::Value::Table(scenario.scheme.params.clone()))
+    let defaults = match Table::try_from(S::Params::default()) {
+        Ok(table) => table,
+        Err(error) => panic!("{}'s default parameters cannot be written: {error}", S::NAME),
+    };
+    let params = S::Params::deserialize(Value::Table(over(defaults, &scenario.scheme.params)))
         .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
     S::new(params, &scenario.facts(fabric))
         .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
@@ -133,6 +138,23 @@ pub fn switch_plan(scenario: &Scenario, link: Rate) -> Result<Option<SwitchPlan>
     let name = &scenario.scheme.name;
     let unknown = |_| Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")));
     Ok(with_scheme(name, Plan(scenario, link)).unwrap_or_else(unknown)?)
+}
+
+/// The scheme's own defaults with what is `given` in their place, table by table: `port = { queues = 4 }` leaves
+/// the scheme's marking. A table with other keys than the default's is another form of the same field.
+fn over(mut defaults: Table, given: &Table) -> Table {
+    for (field, value) in given {
+        let merged = match (defaults.remove(field), value) {
+            (Some(Value::Table(default)), Value::Table(given))
+                if given.keys().all(|key| default.contains_key(key)) =>
+            {
+                Value::Table(over(default, given))
+            }
+            _ => value.clone(),
+        };
+        defaults.insert(field.clone(), merged);
+    }
+    defaults
 }
 
 /// Runs a scenario and keeps only what it cost: for measurements of the simulator itself.
@@ -286,4 +308,19 @@ fn summarise<'a>(
         }
     }
     summaries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_parameters_go_over_the_defaults_table_by_table() {
+        let table = |text: &str| text.parse::<Table>().unwrap();
+        let defaults = table("k = 1\nport = { queues = 8, marking = \"port\", at = { a = 1, b = 2 } }");
+        let given = table("port = { queues = 2, at = { c = 3 } }");
+        let expected = table("k = 1\nport = { queues = 2, marking = \"port\", at = { c = 3 } }");
+        assert_eq!(over(defaults.clone(), &given), expected);
+        assert_eq!(over(defaults, &table("port = 5"))["port"].as_integer(), Some(5));
+    }
 }
