@@ -54,6 +54,8 @@ pub struct McpParams {
     pub initial_window: f64,
     /// Least window, in segments.
     pub min_window: f64,
+    /// Largest window, in multiples of what fills the unloaded path; more would only fill queues.
+    pub max_bdps: f64,
     /// Below the least window, space segments in time.
     pub pacing: bool,
     /// What to do with a flow that can no longer meet its deadline: "terminate", "demote" or "keep".
@@ -69,6 +71,7 @@ impl Default for McpParams {
             guard_rtts: 6.0,
             initial_window: 3.0,
             min_window: 2.0,
+            max_bdps: 1.05,
             pacing: true,
             hopeless: Hopeless::Terminate,
         }
@@ -84,6 +87,7 @@ impl McpParams {
             ("guard_rtts", self.guard_rtts, 0.0),
             ("initial_window", self.initial_window, 1.0),
             ("min_window", self.min_window, 1.0),
+            ("max_bdps", self.max_bdps, 0.1),
         ];
         match ranges.into_iter().find(|(_, value, least)| !(*value >= *least && *value <= 1e4)) {
             Some((field, value, least)) => {
@@ -228,7 +232,7 @@ impl Mcp {
     pub fn allowance(&self) -> Allowance {
         let McpParams { min_window, pacing, .. } = self.params;
         if pacing && self.window < min_window {
-            let rate = self.window.max(SLOWEST) * self.path.mss / self.srtt;
+            let rate = self.window.max(SLOWEST) * self.path.mss / self.path.rtt;
             let wire = rate * (self.path.mss + f64::from(HEADER_BYTES)) / self.path.mss;
             let window = Bytes::new((min_window * self.path.mss) as u64);
             return Allowance { window, pacing: Some(Rate::from_bps((wire * 8.0) as u64 + 1)) };
@@ -246,6 +250,9 @@ impl Mcp {
         // A stall is longer than a window, but γ has seen it already: it counts as one.
         let windows = (elapsed / self.srtt).min(1.0);
         self.residual = (self.residual + (self.expected - reached) * windows).max(0.0);
+        // What the link cannot carry need not be remembered.
+        let spare = (self.path.link - self.expected).max(0.0);
+        self.residual = self.residual.min(spare / self.params.residual_gain.max(LEAST_GAIN));
         self.estimate = if marked > 0.0 { self.path.marking + marked * self.window } else { 0.0 };
         self.target = self.next_window(now, left).clamp(0.0, self.cap());
         if !self.params.pacing || self.target >= self.params.min_window || self.is_urgent(now) {
@@ -282,18 +289,19 @@ impl Mcp {
         if self.estimate > 0.0 { (self.estimate - self.path.marking) / self.window.max(SLOWEST) } else { 0.0 }
     }
 
-    /// Expected and weighted residual rate, in segments a round trip.
+    /// Expected and weighted residual rate, in segments an unloaded round trip: a longer one is the work of
+    /// queues, and windows that grow with them make them longer still.
     fn source(&self) -> f64 {
         let residual = match self.params.form {
             LawForm::Literal => self.residual,
             _ => self.params.residual_gain * self.residual,
         };
-        (self.expected + residual) * self.srtt / self.path.mss
+        (self.expected + residual) * self.path.rtt / self.path.mss
     }
 
     /// The rate γ that sends `left` bytes until the aim, or all of them in one window if it is near.
     fn expect(&self, now: f64, left: f64) -> f64 {
-        if self.is_urgent(now) { left / self.srtt } else { left / self.time_to_send(now) }
+        if self.is_urgent(now) { left / self.path.rtt } else { left / self.time_to_send(now) }
     }
 
     /// Until the aim, less the time in which the last byte crosses the path.
@@ -306,9 +314,9 @@ impl Mcp {
         self.time_to_send(now) < 2.0 * self.srtt
     }
 
-    /// Twice what fills the path.
+    /// The largest window.
     fn cap(&self) -> f64 {
-        2.0 * self.path.link * self.srtt / self.path.mss
+        self.params.max_bdps * self.path.bdp()
     }
 
     /// Hopeless is what is late, or what even the whole link could not save. What is on its way is not held
@@ -331,6 +339,9 @@ impl Mcp {
         row("queue_estimate_bytes", self.estimate * f64::from(MTU_BYTES));
     }
 }
+
+/// With a gain below this the residual rate does not matter.
+const LEAST_GAIN: f64 = 1e-3;
 
 /// Segments a round trip that even the slowest flow sends.
 const SLOWEST: f64 = 1e-3;
