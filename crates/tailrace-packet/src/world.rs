@@ -56,6 +56,9 @@ pub enum Ending {
     Interrupted,
 }
 
+/// What a law calls its estimate of the queue on its flow's way, in bytes.
+const QUEUE_ESTIMATE: &str = "queue_estimate_bytes";
+
 /// Events between two looks at the caller.
 const EVENTS_PER_REPORT: u32 = 1 << 17;
 
@@ -219,9 +222,15 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             let FlowRecord { src, dst, .. } = *self.flows.record(flow);
             let sender = &self.senders[slot];
             let priority = sender.directive().tags.priority(sender.view().acked.get());
-            let value = self.network.longest_queue(src, dst, flow, priority) as f64;
+            let queue = self.network.longest_queue(src, dst, flow, priority) as f64;
+            let estimate = self.series.rows[reported..].iter().find(|(_, row)| row.metric == QUEUE_ESTIMATE);
+            let error = estimate.map(|(_, row)| (row.value, (row.value - queue).abs() / queue));
             let mut sink = self.series.at(Place::Flow(flow), true);
-            sink.push(SeriesRow { at, metric: "longest_queue_bytes", index: 0, value });
+            let mut push = |metric, value| sink.push(SeriesRow { at, metric, index: 0, value });
+            push("longest_queue_bytes", queue);
+            if let Some((_, error)) = error.filter(|(estimate, _)| *estimate > 0.0 && queue > 0.0) {
+                push("queue_estimate_error", error);
+            }
         }
     }
 
