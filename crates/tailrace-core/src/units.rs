@@ -140,7 +140,7 @@ impl LinkRate {
 
     /// Prepares `rate`, which must not be zero.
     pub fn new(rate: Rate) -> Self {
-        LinkRate((8_000_000_000_000u128 << Self::SHIFT).div_ceil(u128::from(rate.0)) as u64)
+        LinkRate((8_000_000_000_000u64 << Self::SHIFT).div_ceil(rate.0))
     }
 
     /// The serialisation time of a packet.

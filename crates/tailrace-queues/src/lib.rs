@@ -1,14 +1,22 @@
 //! Queue disciplines as parts: schedulers over up to eight FIFO queues, ECN marking, and the port that
-//! joins them; and a port ordered by packet ranks. Schemes build their port policies from these.
+//! joins them; a port ordered by packet ranks; and what ports that grant rates share: a router in front of the
+//! queues, sums over flows that may fall silent, and the capacity to grant from. Schemes build their port
+//! policies from these.
 
 mod marking;
 mod multi_queue;
 mod rank_queue;
+mod routed_port;
 mod scheduler;
+mod soft_state;
 mod threshold;
+mod virtual_capacity;
 
 pub use marking::{Marking, MarkingScope, QueueLength};
 pub use multi_queue::{MultiQueue, PortParams};
 pub use rank_queue::{RankQueue, Ranked};
+pub use routed_port::{RoutedPort, Router};
 pub use scheduler::{Scheduler, SchedulerKind};
+pub use soft_state::{Epoch, SoftState, Tally};
 pub use threshold::MarkingThreshold;
+pub use virtual_capacity::{CapacityParams, VirtualCapacity};

@@ -6,17 +6,22 @@
 //! whole. Acknowledgements are cumulative and carry the block of segments around the newest one, as the
 //! first SACK block of RFC 2018 does.
 
+mod pacer;
 mod receiver;
+mod requests;
 mod rtt;
 mod sender;
 mod seq_set;
 mod window;
+mod wire_rate;
 
 pub use receiver::Receiver;
+pub use requests::{Ask, Message, Requests};
 pub use rtt::RttEstimate;
 pub use sender::{Sender, SenderStats};
 pub use seq_set::SeqSet;
 pub use window::Window;
+pub use wire_rate::WireRate;
 
 #[cfg(test)]
 mod pair;

@@ -98,7 +98,9 @@ impl<H: Header> Receiver<H> {
         } else if seq > self.next {
             self.beyond.insert_range(self.next, seq, seq + 1);
         }
-        let may_wait = in_order && self.beyond.is_empty() && !self.is_complete();
+        // An acknowledgement carries one header: the network's feedback is neither delayed nor covered.
+        let has_news = packet.header.returned().wire_bytes() > 0;
+        let may_wait = in_order && self.beyond.is_empty() && !self.is_complete() && !has_news;
         if may_wait && self.pending + 1 < self.ack_every {
             self.pending += 1;
             self.newest = *packet;

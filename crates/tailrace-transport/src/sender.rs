@@ -3,9 +3,10 @@
 use tailrace_core::transport::{LossDetection, TransportParams};
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Ecn, FlowInfo, FlowView, HEADER_BYTES, Header,
-    HostId, LinkRate, Loss, Packet, PacketKind, Segment, Standing, Time,
+    HostId, Loss, Packet, PacketKind, Segment, Standing, Time,
 };
 
+use crate::pacer::Pacer;
 use crate::{RttEstimate, SeqSet};
 
 /// Segments acknowledged above a hole before it counts as lost (RFC 6675, DupThresh).
@@ -44,7 +45,7 @@ pub struct Sender<L, H> {
     fast_retransmit: bool,
     ecn: Ecn,
     rto_at: Time,
-    pace_at: Time,
+    pacer: Pacer,
     rtt: RttEstimate,
     sacked: SeqSet,
     directive: Directive,
@@ -70,14 +71,13 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let mss = u64::from(params.mss);
         let segments = size.get().div_ceil(mss);
         assert!((1..=u64::from(u32::MAX)).contains(&segments), "a flow of {size} has {segments} segments");
-        let allowance = law.allowance();
-        Sender {
+        let mut sender = Sender {
             law,
             una: 0,
             next: 0,
             segments: segments as u32,
             in_flight: 0,
-            allowance,
+            allowance: Allowance { window: Bytes::ZERO, pacing: None },
             repair_next: 0,
             repair_end: 0,
             recovery_end: 0,
@@ -89,7 +89,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
             ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
-            pace_at: Time::ZERO,
+            pacer: Pacer::new(),
             rtt: RttEstimate::new(params),
             sacked: SeqSet::default(),
             directive,
@@ -97,7 +97,9 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             stats: SenderStats::default(),
             consecutive_timeouts: 0,
             header: std::marker::PhantomData,
-        }
+        };
+        sender.allow();
+        sender
     }
 
     /// Whether everything is acknowledged.
@@ -146,7 +148,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     pub fn direct(&mut self, directive: &Directive) {
         self.directive = *directive;
         self.law.directed();
-        self.allowance = self.law.allowance();
+        self.allow();
     }
 
     /// Takes over the memory of a finished sender's segment set.
@@ -162,10 +164,9 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             return Time::MAX;
         }
         let due = self.rto_at.min(self.law.probe_at());
-        if self.allowance.pacing.is_some() && self.window_is_open() && self.has_work() {
-            due.min(self.pace_at)
-        } else {
-            due
+        match self.pacer.next() {
+            Some(next) if self.window_is_open() && self.has_work() => due.min(next),
+            _ => due,
         }
     }
 
@@ -218,7 +219,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
 
     #[inline]
     fn poll_segment(&mut self, now: Time) -> Option<Packet<H>> {
-        if !self.window_is_open() || self.allowance.pacing.is_some() && now < self.pace_at {
+        if !self.window_is_open() || self.pacer.next().is_some_and(|next| now < next) {
             return None;
         }
         let view = self.view();
@@ -242,10 +243,15 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         if self.rto_at == Time::MAX {
             self.rto_at = now + self.rtt.rto();
         }
-        if let Some(rate) = self.allowance.pacing {
-            self.pace_at = now.max(self.pace_at) + LinkRate::new(rate).time_for(packet.bytes);
-        }
+        self.pacer.leave(now, packet.bytes);
         Some(packet)
+    }
+
+    /// Takes over what the law now allows.
+    #[inline]
+    fn allow(&mut self) {
+        self.allowance = self.law.allowance();
+        self.pacer.set(self.allowance.pacing);
     }
 
     /// An acknowledgement of this flow has arrived.
@@ -259,7 +265,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let view = self.view();
         self.law.on_feedback(now, rtt, &ack.header, &view);
         if ack.kind() == PacketKind::ProbeAck {
-            self.allowance = self.law.allowance();
+            self.allow();
             return;
         }
         let mut newly = 0;
@@ -290,7 +296,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             self.law.on_ack(&sample, &view);
         }
         // Old news may have brought feedback that matters.
-        self.allowance = self.law.allowance();
+        self.allow();
     }
 
     /// The time of [`Self::next_wake`] has come: handles the retransmission timer if that was it, and tells
@@ -303,7 +309,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         self.consecutive_timeouts += 1;
         let view = self.view();
         self.law.on_loss(now, Loss::Timeout, &view);
-        self.allowance = self.law.allowance();
+        self.allow();
         self.rtt.back_off();
         // Armed again by the next segment that leaves.
         self.rto_at = Time::MAX;
@@ -402,7 +408,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         if self.una >= self.recovery_end {
             let view = self.view();
             self.law.on_loss(now, Loss::Fast, &view);
-            self.allowance = self.law.allowance();
+            self.allow();
             self.recovery_end = self.next;
         }
         self.in_flight -= lost;

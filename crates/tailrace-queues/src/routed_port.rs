@@ -1,0 +1,82 @@
+//! A port whose router reads and writes the headers of what arrives, in front of ordinary queues.
+
+use tailrace_core::{Bytes, Header, Packet, PortPolicy, Reason, Time};
+
+use crate::MultiQueue;
+
+/// The part of a port that deals with headers.
+pub trait Router<H> {
+    /// See [`PortPolicy::REVERSE`].
+    const REVERSE: bool = false;
+    /// A packet arrives at the port, which holds `backlog`. It may still be dropped.
+    fn on_arrival(&mut self, now: Time, packet: &mut Packet<H>, backlog: Bytes);
+    /// See [`PortPolicy::on_reverse`].
+    fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
+}
+
+/// A router and the queues behind it.
+#[derive(Clone, Debug)]
+pub struct RoutedPort<R, H> {
+    router: R,
+    queues: MultiQueue<H>,
+}
+
+impl<R, H> RoutedPort<R, H> {
+    /// A port that starts empty.
+    pub fn new(router: R, queues: MultiQueue<H>) -> Self {
+        RoutedPort { router, queues }
+    }
+
+    /// The part that deals with headers.
+    pub fn router(&self) -> &R {
+        &self.router
+    }
+}
+
+impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
+    const REVERSE: bool = R::REVERSE;
+
+    #[inline]
+    fn on_reverse(&mut self, now: Time, packet: &mut Packet<H>) {
+        self.router.on_reverse(now, packet);
+    }
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) {
+        self.router.on_arrival(now, &mut packet, self.queues.backlog());
+        self.queues.enqueue(now, packet, room, drop);
+    }
+    #[inline]
+    fn pass(
+        &mut self,
+        now: Time,
+        mut packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) -> Option<Packet<H>> {
+        self.router.on_arrival(now, &mut packet, Bytes::ZERO);
+        self.queues.pass(now, packet, room, drop)
+    }
+    #[inline]
+    fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {
+        self.queues.dequeue(now)
+    }
+    #[inline]
+    fn backlog(&self) -> Bytes {
+        self.queues.backlog()
+    }
+    fn backlog_packets(&self) -> usize {
+        self.queues.backlog_packets()
+    }
+    fn backlog_of(&self, priority: u8) -> Bytes {
+        self.queues.backlog_of(priority)
+    }
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+}

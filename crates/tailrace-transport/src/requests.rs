@@ -1,0 +1,166 @@
+//! When a law asks the network for a rate: once a round trip, and again if no answer comes.
+
+use tailrace_core::Time;
+use tailrace_core::transport::{RtoMode, TransportParams};
+
+use crate::RttEstimate;
+
+/// What a header of a scheme that grants rates is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Message {
+    /// For nothing: there is no header.
+    #[default]
+    None,
+    /// It asks for a rate; ports answer in it.
+    Request,
+    /// It ends its flow (FIN).
+    End,
+    /// It brings the ports' answers back.
+    Answer,
+}
+
+impl Message {
+    /// As read from the wire; [`Message::None`] is never there.
+    pub const fn from_byte(raw: u8) -> Option<Self> {
+        match raw {
+            1 => Some(Message::Request),
+            2 => Some(Message::End),
+            3 => Some(Message::Answer),
+            _ => None,
+        }
+    }
+}
+
+/// Which request of its flow this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Nothing has been answered yet: the SYN, first or repeated.
+    Open,
+    /// The last one was answered.
+    Next,
+    /// The last one was not: what the network has counted for this flow is not known.
+    Again,
+}
+
+/// The requests of one flow, of which one at most waits for its answer. The first data packet after an answer
+/// carries the next request; if none leaves in time, a header without data does.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests {
+    rtt: RttEstimate,
+    base_rtt: Time,
+    /// When a header without data is due.
+    due: Time,
+    open: bool,
+    waiting: bool,
+}
+
+impl Requests {
+    /// A request counts as lost after so many base round trips at least: answers may queue behind data, and
+    /// who asks once too often is counted twice for a while.
+    pub const PATIENCE: u64 = 5;
+
+    /// A flow that has asked for nothing; the first request is due at once.
+    pub fn new(base_rtt: Time) -> Self {
+        let timer = TransportParams {
+            min_rto: base_rtt * Self::PATIENCE,
+            rto: RtoMode::Standard,
+            ..TransportParams::default()
+        };
+        Requests { rtt: RttEstimate::new(&timer), base_rtt, due: Time::ZERO, open: false, waiting: false }
+    }
+
+    /// When a header without data is due; see [`tailrace_core::CongestionLaw::probe_at`].
+    #[inline]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Whether a data packet that leaves now carries a request.
+    #[inline]
+    pub fn wanted(&self, now: Time) -> bool {
+        !self.waiting || now >= self.due
+    }
+
+    /// Whether an answer has come: data may be sent.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether a request is under way, so that what was answered last is no longer what ports have counted.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// A request leaves.
+    pub fn ask(&mut self, now: Time) -> Ask {
+        if self.waiting {
+            self.rtt.back_off();
+        }
+        let ask = match (self.open, self.waiting) {
+            (false, _) => Ask::Open,
+            (true, false) => Ask::Next,
+            (true, true) => Ask::Again,
+        };
+        self.waiting = true;
+        self.due = now + self.rtt.rto();
+        ask
+    }
+
+    /// An acknowledgement took `rtt`.
+    #[inline]
+    pub fn sample(&mut self, rtt: Time) {
+        self.rtt.sample(rtt);
+    }
+
+    /// An answer has come; a header without data is due after `pause`.
+    pub fn answered(&mut self, now: Time, pause: Time) {
+        self.open = true;
+        self.waiting = false;
+        self.due = now + pause;
+    }
+
+    /// The smoothed round-trip time; the unloaded one before the first sample.
+    #[inline]
+    pub fn rtt(&self) -> Time {
+        self.rtt.smoothed().unwrap_or(self.base_rtt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Time = Time::from_us(100);
+
+    #[test]
+    fn a_request_is_repeated_with_growing_patience_until_it_is_answered() {
+        let mut requests = Requests::new(RTT);
+        let mut at = requests.due();
+        let mut gaps = vec![];
+        for _ in 0..4 {
+            assert!(requests.wanted(at));
+            assert_eq!(requests.ask(at), Ask::Open);
+            assert!(!requests.wanted(requests.due().saturating_sub(Time::from_ps(1))));
+            gaps.push(requests.due().saturating_sub(at));
+            at = requests.due();
+        }
+        assert_eq!(gaps, [500, 1000, 2000, 4000].map(Time::from_us));
+        requests.sample(RTT);
+        requests.answered(at, RTT);
+        assert_eq!((requests.is_open(), requests.due()), (true, at + RTT));
+    }
+
+    #[test]
+    fn one_request_a_round_trip_waits_for_its_answer() {
+        let mut requests = Requests::new(RTT);
+        requests.ask(Time::ZERO);
+        requests.sample(RTT);
+        requests.answered(RTT, RTT);
+        assert!(requests.wanted(RTT));
+        assert_eq!(requests.ask(RTT), Ask::Next);
+        assert!(!requests.wanted(RTT * 2));
+        assert_eq!(requests.ask(requests.due()), Ask::Again);
+    }
+}
