@@ -9,6 +9,7 @@ pub mod las;
 pub mod mlfq;
 pub mod pfabric;
 pub mod pias;
+pub mod rcp;
 mod registry;
 pub mod tcp;
 

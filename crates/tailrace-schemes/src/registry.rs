@@ -38,4 +38,5 @@ schemes! {
     crate::karuna::Karuna,
     crate::pfabric::Pfabric,
     crate::las::Las,
+    crate::rcp::Rcp,
 }

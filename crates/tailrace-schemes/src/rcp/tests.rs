@@ -1,0 +1,138 @@
+//! The routers and the law without a network.
+
+use proptest::prelude::*;
+use tailrace_core::random::Stream;
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, CongestionLaw, FlowView, Header, Packet, Rate, Time};
+use tailrace_queues::{CapacityParams, Router, VirtualCapacity};
+use tailrace_transport::Message;
+
+use super::*;
+
+const RTT: Time = Time::from_us(100);
+const REFRESH: Time = Time::from_ms(1);
+const LINK: Rate = Rate::from_gbps(10);
+const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+
+fn law() -> RcpLaw {
+    RcpLaw::new(LINK, RTT, &TransportParams::default())
+}
+
+fn exact() -> RcpRouter {
+    let capacity = VirtualCapacity::new(&CapacityParams::default(), LINK, RTT);
+    RcpRouter::Exact(Exact::new(capacity, LINK, REFRESH))
+}
+
+fn counted(router: &mut RcpRouter, now: Time) -> u32 {
+    match router {
+        RcpRouter::Exact(exact) => exact.flows(now),
+        RcpRouter::Estimated(_) => panic!("counts no flows"),
+    }
+}
+
+fn pass(router: &mut RcpRouter, now: Time, header: RcpHeader) -> RcpHeader {
+    let mut packet = Packet { bytes: 54, header, ..Packet::EMPTY };
+    router.on_arrival(now, &mut packet, Bytes::ZERO);
+    packet.header
+}
+
+/// A round trip in which so many bytes arrive, then a queue.
+fn round(fair: &mut FairRate, now: Time, packets: u64, rtt: Time, queue: u64) -> f64 {
+    for _ in 0..packets {
+        fair.arrive(now, 1250, Some(rtt.as_ns() as u32), Bytes::ZERO);
+    }
+    fair.arrive(now + RTT, 0, None, Bytes::new(queue));
+    fair.bps() as f64 / LINK.as_bps() as f64
+}
+
+#[test]
+fn the_rate_moves_as_the_equation_says() {
+    let mut fair = FairRate::new(&RateParams::default(), LINK, RTT);
+    // Half of the link used, no queue: 0.05·(1 + 0.4·0.5).
+    assert!((round(&mut fair, Time::ZERO, 50, RTT, 0) - 0.06).abs() < 1e-6);
+    // All used, and a queue of half a round trip: 0.06·(1 − 0.4·0.5).
+    assert!((round(&mut fair, RTT, 100, RTT, 62_500) - 0.048).abs() < 1e-6);
+    // All used, no queue: it stays.
+    assert!((round(&mut fair, RTT * 2, 100, RTT, 0) - 0.048).abs() < 1e-6);
+}
+
+#[test]
+fn an_idle_link_returns_to_its_whole_rate() {
+    let mut fair = FairRate::new(&RateParams::default(), LINK, RTT);
+    round(&mut fair, Time::ZERO, 100, RTT, 0);
+    fair.arrive(Time::from_ms(5), 1500, None, Bytes::ZERO);
+    assert_eq!(fair.bps(), LINK.as_bps());
+}
+
+#[test]
+fn the_lowest_router_of_the_way_decides() {
+    let mut routers = [exact(), exact(), exact()];
+    let other = pass(&mut routers[1], Time::ZERO, law().probe(Time::ZERO, &VIEW));
+    assert!((other.rate.bps() as f64 / 1e10 - 1.0).abs() < 0.001);
+    let mut flow = law();
+    let syn = flow.probe(Time::ZERO, &VIEW);
+    let header = routers.iter_mut().fold(syn, |header, router| pass(router, RTT, header));
+    assert!((header.rate.bps() as f64 / 5e9 - 1.0).abs() < 0.001, "{header:?}");
+    assert_eq!(flow.allowance().window, Bytes::ZERO);
+    flow.on_feedback(RTT, RTT, &header.returned(), &VIEW);
+    assert_eq!(flow.allowance().pacing, Some(header.rate.rate()));
+    assert!(flow.allowance().window > Bytes::ZERO);
+}
+
+/// Flows that ask, end and lose their headers anywhere on the way through one exact router and back.
+fn lossy(seed: u64, loss: f64) -> Result<(), TestCaseError> {
+    let mut stream = Stream::new(seed, "rcp", 0);
+    let (mut router, mut laws, mut now) = (exact(), [law(); 10], Time::ZERO);
+    let mut heard = [None; 10];
+    for _ in 0..5_000 {
+        now += Time::from_us(u64::from(stream.below(10)));
+        let flow = stream.below(10) as usize;
+        if stream.below(100) == 0 {
+            let end = laws[flow].farewell(now).filter(|_| stream.unit() >= loss);
+            end.map(|header| pass(&mut router, now, header));
+            (laws[flow], heard[flow]) = (law(), None);
+        } else if laws[flow].probe_at() <= now {
+            let request = laws[flow].probe(now, &VIEW);
+            if stream.unit() >= loss {
+                let answer = pass(&mut router, now, request).returned();
+                heard[flow] = Some(now);
+                if stream.unit() >= loss {
+                    laws[flow].on_feedback(now, RTT, &answer, &VIEW);
+                }
+            }
+        }
+        let fresh = |at: &Time| now.saturating_sub(*at) < REFRESH;
+        let active = heard.iter().flatten().filter(|at| fresh(at)).count() as u32;
+        prop_assert!(counted(&mut router, now) >= active, "{active} flows at {now}");
+    }
+    prop_assert_eq!(counted(&mut router, now + REFRESH * 2), 0);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// So R = C_v/N never adds up to more than the link.
+    #[test]
+    fn no_loss_makes_the_router_count_too_few_or_leaves_any(seed: u64, loss in 0.0f64..0.4) {
+        lossy(seed, loss)?;
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded(
+        message in prop::sample::select(vec![Message::Request, Message::End, Message::Answer]),
+        raw: [u8; 14],
+        counts: bool,
+        hop in 0u8..=6,
+    ) {
+        let mut raw = raw;
+        (raw[0], raw[1]) = (message as u8 | if counts { 0x80 } else { 0 }, hop);
+        let header = RcpHeader::decode(&raw).unwrap();
+        prop_assert_eq!((header.message, header.counts), (message, counts));
+        let mut again = raw;
+        again[..usize::from(header.wire_bytes())].fill(0xAA);
+        header.encode(&mut again);
+        prop_assert_eq!(again, raw);
+        prop_assert_eq!(RcpHeader::decode(&raw[..usize::from(header.wire_bytes()) - 1]), None);
+    }
+}
