@@ -2,6 +2,7 @@
 
 pub mod awafs;
 pub mod d2tcp;
+pub mod d3;
 pub mod dctcp;
 pub mod fifo;
 pub mod karuna;

@@ -39,4 +39,5 @@ schemes! {
     crate::pfabric::Pfabric,
     crate::las::Las,
     crate::rcp::Rcp,
+    crate::d3::D3,
 }
