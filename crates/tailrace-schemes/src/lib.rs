@@ -9,6 +9,7 @@ pub mod karuna;
 pub mod las;
 pub mod mlfq;
 pub mod pfabric;
+pub mod pdq;
 pub mod pias;
 pub mod rcp;
 mod registry;

@@ -40,4 +40,5 @@ schemes! {
     crate::las::Las,
     crate::rcp::Rcp,
     crate::d3::D3,
+    crate::pdq::Pdq,
 }

@@ -1,0 +1,221 @@
+//! PDQ's switch: the most critical flows of a link send at its rate, the others pause (PDQ §3.3).
+
+use tailrace_core::{Bytes, FlowId, Packet, Rate, Time};
+use tailrace_queues::Router;
+use tailrace_transport::{Message, WireRate};
+
+use super::SwitchParams;
+use super::header::PdqHeader;
+
+/// A flow on the list.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    flow: FlowId,
+    deadline_us: u32,
+    expected_ns: u32,
+    rtt_ns: u32,
+    /// What is granted; nothing while the flow is paused.
+    rate: WireRate,
+    /// When the flow asked last.
+    asked: Time,
+    /// Without a word of the flow until then, it is forgotten.
+    expires: Time,
+}
+
+impl Entry {
+    /// Earliest deadline first, then least time left, then the flow that began first (PDQ §3.3, EDF and SJF).
+    /// A flow that may send is taken to have done so since it asked: otherwise of equal flows the one that is
+    /// sending would seem to have no less left than those that wait, and they would take turns.
+    fn criticality(&self, now: Time) -> (u32, u32, FlowId) {
+        let sent = if self.rate == WireRate::ZERO { 0 } else { now.saturating_sub(self.asked).as_ns() };
+        let sent = u32::try_from(sent).unwrap_or(u32::MAX);
+        (self.deadline_us, self.expected_ns.saturating_sub(sent), self.flow)
+    }
+
+    /// Round trips until the flow is finished.
+    fn round_trips_left(&self) -> f64 {
+        f64::from(self.expected_ns) / f64::from(self.rtt_ns.max(1))
+    }
+}
+
+/// The router of one port.
+#[derive(Clone, Debug)]
+pub struct PdqRouter {
+    params: SwitchParams,
+    /// By which headers know this port.
+    number: u32,
+    link_bps: f64,
+    base_rtt: Time,
+    refresh: Time,
+    /// What may be granted: the link, less what empties the queue.
+    capacity: u64,
+    control_at: Time,
+    /// Most critical first.
+    list: Vec<Entry>,
+    /// When a paused flow was last let go.
+    accepted: Option<Time>,
+    /// Requests of flows that found no place on the list, since the last control and before.
+    outside: [u32; 2],
+}
+
+impl PdqRouter {
+    /// A grant below this part of the link is none.
+    const LEAST_SHARE: u64 = 100;
+
+    /// The router of port `number`.
+    pub fn new(params: &SwitchParams, number: u32, link: Rate, base_rtt: Time, refresh: Time) -> Self {
+        PdqRouter {
+            params: *params,
+            number: number + 1,
+            link_bps: link.as_bps() as f64,
+            base_rtt,
+            refresh,
+            capacity: link.as_bps(),
+            control_at: base_rtt * 2,
+            list: Vec::new(),
+            accepted: None,
+            outside: [0; 2],
+        }
+    }
+
+    /// Flows on the list.
+    pub fn flows(&self) -> usize {
+        self.list.len()
+    }
+
+    /// What is granted in all, in bit/s.
+    pub fn granted(&self) -> u64 {
+        self.list.iter().map(|entry| entry.rate.bps()).sum()
+    }
+
+    /// Every two round trips: what is granted next empties the queue within two more (§3.3.3), and flows that
+    /// have fallen silent are forgotten.
+    pub fn control(&mut self, now: Time, backlog: Bytes) {
+        if now >= self.control_at {
+            let span = self.base_rtt * 2;
+            let draining = backlog.as_f64() * 8.0 / span.as_secs_f64();
+            self.capacity = (self.link_bps - draining).max(0.0) as u64;
+            self.control_at = now + span;
+            self.list.retain(|entry| entry.expires > now);
+            self.outside = [0, self.outside[0]];
+        }
+    }
+
+    fn find(&self, flow: FlowId) -> Option<usize> {
+        self.list.iter().position(|entry| entry.flow == flow)
+    }
+
+    fn remove(&mut self, flow: FlowId) -> Option<Entry> {
+        self.find(flow).map(|at| self.list.remove(at))
+    }
+
+    /// What more critical flows leave to the flow at `place`. Those about to finish do not count, as long as
+    /// all of them need less than K round trips (§3.3.2, algorithm 2: early start).
+    fn available(&self, place: usize) -> u64 {
+        let (mut finishing, mut taken) = (0.0, 0);
+        for entry in &self.list[..place] {
+            let left = entry.round_trips_left();
+            if left < self.params.early_start && finishing < self.params.early_start {
+                finishing += left;
+            } else {
+                taken += entry.rate.bps();
+            }
+        }
+        self.capacity.saturating_sub(taken)
+    }
+
+    /// A grant that is worth having.
+    fn worthwhile(&self, bps: u64) -> WireRate {
+        if bps >= self.link_bps as u64 / Self::LEAST_SHARE { WireRate::at_most(bps) } else { WireRate::ZERO }
+    }
+
+    /// Algorithm 1. What is granted is taken at once, not only when its acknowledgement has come back: two
+    /// flows that ask within a round trip must not get the same capacity.
+    fn request(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
+        let held = self.remove(flow);
+        if header.paused_by != 0 && header.paused_by != self.number {
+            return;
+        }
+        let mut entry = Entry {
+            flow,
+            deadline_us: header.deadline_us,
+            expected_ns: header.expected_ns,
+            rtt_ns: header.rtt_ns,
+            rate: WireRate::ZERO,
+            asked: now,
+            expires: now,
+        };
+        self.list.sort_unstable_by_key(|other| other.criticality(now));
+        let place = self.list.partition_point(|other| other.criticality(now) < entry.criticality(now));
+        if place >= self.params.list_length() {
+            let rate = self.outside_rate();
+            return self.decide(rate, header);
+        }
+        let rate = self.worthwhile(self.available(place)).min(header.rate);
+        let sending = held.is_some_and(|entry| entry.rate > WireRate::ZERO);
+        let damped = !sending && self.accepted.is_some_and(|at| now < at + self.params.dampening);
+        if rate > WireRate::ZERO && !damped {
+            entry.rate = rate;
+            if !sending {
+                self.accepted = Some(now);
+            }
+        }
+        self.decide(entry.rate, header);
+        let patience = 2.0 * self.params.probing_gap(place) * f64::from(header.rtt_ns) * 1e-9;
+        entry.expires = now + self.refresh.max(Time::from_secs_f64(patience));
+        self.list.insert(place, entry);
+        self.list.truncate(self.params.list_length());
+    }
+
+    /// Writes what the port grants: a rate, or a pause.
+    fn decide(&self, rate: WireRate, header: &mut PdqHeader) {
+        header.rate = header.rate.min(rate);
+        header.paused_by = if rate == WireRate::ZERO { self.number } else { 0 };
+    }
+
+    /// Flows beyond the list share what it leaves (§3.3.1: "RCP").
+    fn outside_rate(&mut self) -> WireRate {
+        self.outside[0] += 1;
+        let flows = u64::from(self.outside[0].max(self.outside[1]));
+        self.worthwhile(self.capacity.saturating_sub(self.granted()) / flows)
+    }
+
+    /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down.
+    fn answer(&mut self, flow: FlowId, header: &mut PdqHeader) {
+        if header.paused_by != 0 {
+            header.rate = WireRate::ZERO;
+            if header.paused_by != self.number {
+                self.remove(flow);
+            }
+        }
+        if let Some(at) = self.find(flow) {
+            self.list[at].rate = header.rate;
+            header.place = header.place.max(at.try_into().unwrap_or(u8::MAX));
+        }
+    }
+}
+
+impl Router<PdqHeader> for PdqRouter {
+    const REVERSE: bool = true;
+
+    #[inline]
+    fn on_arrival(&mut self, now: Time, packet: &mut Packet<PdqHeader>, backlog: Bytes) {
+        match packet.header.message {
+            Message::Request => {
+                self.control(now, backlog);
+                self.request(now, packet.flow, &mut packet.header);
+            }
+            Message::End => {
+                self.remove(packet.flow);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn on_reverse(&mut self, _: Time, packet: &mut Packet<PdqHeader>) {
+        if packet.header.message == Message::Answer {
+            self.answer(packet.flow, &mut packet.header);
+        }
+    }
+}
