@@ -8,5 +8,6 @@ mod karuna;
 mod lone_flow;
 mod md1;
 mod pfabric;
+mod rates;
 mod setup;
 mod sharing;

@@ -142,6 +142,18 @@ impl WithScheme for Plainly<'_> {
     }
 }
 
+/// Whether the scheme of that name keeps state of flows at the ports of their way.
+pub fn takes_one_path(scheme: &str) -> bool {
+    struct OnePath;
+    impl SchemeVisitor for OnePath {
+        type Output = bool;
+        fn visit<S: Scheme>(self) -> bool {
+            S::ONE_PATH
+        }
+    }
+    with_scheme(scheme, OnePath).unwrap_or_else(|unknown| panic!("{scheme}: {unknown:?}"))
+}
+
 /// A flow that starts at `start`.
 pub fn flow(src: u16, dst: u16, size: u64, start: Time) -> FlowSpec {
     FlowSpec { src, dst, size: Bytes::new(size), start, ..FlowSpec::default() }

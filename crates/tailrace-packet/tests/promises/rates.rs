@@ -1,0 +1,214 @@
+//! Schemes in which ports grant rates: what a flow costs, who shares, who goes first, and that no loss leaks.
+
+use tailrace_core::{Bytes, HEADER_BYTES, Reveals, Time};
+use tailrace_packet::Ending;
+use tailrace_scenario::FlowSpec;
+use tailrace_scenario::fabric::{Buffer, Fabric};
+
+use crate::setup::{Run, Setup, fabric, flow};
+
+/// The exact router of RCP.
+const EXACT: &str = "router = \"exact\"";
+/// The schemes with parameters.
+const ALL: [(&str, &str); 4] = [("rcp", ""), ("rcp", EXACT), ("d3", ""), ("pdq", "")];
+
+/// 10 Gbps everywhere and a base round trip of 85 µs over four links.
+fn dumbbell(senders: u16) -> Fabric {
+    fabric(&format!(
+        r#"kind = "dumbbell"
+        left = {senders}
+        right = {senders}
+        host_rate = "10Gbps"
+        bottleneck_rate = "10Gbps"
+        host_delay = "20.2us"
+        bottleneck_delay = "0.2us""#
+    ))
+}
+
+/// The flow with a deadline, as a time of the run, that it reveals.
+fn with_deadline(flow: FlowSpec, deadline: Time) -> FlowSpec {
+    FlowSpec { deadline: Some(deadline), reveals: Reveals::Deadline, ..flow }
+}
+
+fn us(time: Time) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Completion times in µs.
+fn fcts(run: &Run) -> Vec<f64> {
+    let fct = |record: &tailrace_core::FlowRecord| record.fct().map_or(f64::INFINITY, us);
+    run.records.iter().map(fct).collect()
+}
+
+/// The closed form's time of a flow between the only pair of `setup`, in µs.
+fn ideal(setup: &Setup, size: u64) -> f64 {
+    us(setup.fabric.ideal_fct(
+        0,
+        setup.fabric.hosts as u16 - 1,
+        Bytes::new(size),
+        &setup.transport,
+        HEADER_BYTES,
+    ))
+}
+
+/// A lone flow under an estimating RCP waits for its rate to grow; all others have their link at once.
+#[test]
+fn a_lone_flow_takes_its_request_and_then_the_ideal_time() {
+    for (scheme, params) in [("rcp", EXACT), ("d3", ""), ("pdq", "")] {
+        for size in [1_000, 100_000, 1_000_000, 10_000_000] {
+            let setup = Setup::new(dumbbell(1), vec![flow(0, 1, size, Time::ZERO)]);
+            // Header-only packets there and back.
+            let expected = ideal(&setup, size) + us(setup.fabric.farthest_rtt(64));
+            let measured = us(setup.run(scheme, params).only_fct());
+            let excess = measured / expected;
+            // RCP has 8 bytes of header on every packet of 1500, and rates are rounded down.
+            assert!((0.999..1.0065).contains(&excess), "{scheme}, {size} B: {measured} of {expected} µs");
+        }
+    }
+}
+
+/// What the senders of endless flows get in a span, as shares of their equal parts: the least and the most.
+/// They start two round trips apart; `from` and `to` count round trips from the last one's start.
+fn shares(scheme: &str, params: &str, senders: u16, from: u64, to: u64) -> (f64, f64) {
+    let rtt = dumbbell(1).base_rtt();
+    let start = |i: u16| rtt * (2 * u64::from(i));
+    let received = |rounds: u64| -> Vec<u64> {
+        let flows = (0..senders).map(|i| flow(i, senders + i, 1 << 40, start(i))).collect();
+        let horizon = Some(start(senders - 1) + rtt * rounds);
+        let setup = Setup { horizon, ..Setup::new(dumbbell(senders), flows) };
+        let run = setup.run(scheme, params);
+        let port = |name: &str| setup.fabric.port_named(name).map(|port| run.ports[port as usize].sent.bytes);
+        (senders..2 * senders).filter_map(|host| port(&format!("right->host{host}"))).collect()
+    };
+    let fair = us(rtt * (to - from)) * 1_250.0 / f64::from(senders);
+    let shares = std::iter::zip(received(to), received(from)).map(|(to, from)| (to - from) as f64 / fair);
+    shares.fold((f64::MAX, 0.0), |(least, most), share| (share.min(least), share.max(most)))
+}
+
+/// Ten round trips after the last start, and five for an exact router, which needs no more to drain what came
+/// while the newcomers were not yet counted. The estimating router has equal shares by then too, but overshoots
+/// and then leaves up to half of the link idle (six flows); it takes twenty. With many flows in step, a queue of
+/// a few packets stands and costs a few percent; D3 takes ten times its share of a round trip off what it
+/// allocates (a = 0.1, b = 1).
+#[test]
+fn flows_have_equal_shares_within_ten_round_trips() {
+    for senders in 2..=16 {
+        let (low, high) = shares("rcp", "", senders, 10, 20);
+        assert!(high < 1.06 * low, "rcp, {senders} flows: {low:.3} to {high:.3}");
+        for (scheme, params, from, least) in
+            [("rcp", "", 20, 0.93), ("rcp", EXACT, 5, 0.93), ("d3", "", 10, 0.85)]
+        {
+            let (low, high) = shares(scheme, params, senders, from, from + 20);
+            let measured = format!("{scheme} {params}, {senders} flows: {low:.3} to {high:.3}");
+            assert!(low > least && high < 1.02 && high < 1.09 * low, "{measured}");
+        }
+    }
+}
+
+#[test]
+fn d3_meets_deadlines_that_fit_the_link() {
+    // Deadlines of 1, 2 and 3 Gbps, and a flow without.
+    let flows = vec![
+        with_deadline(flow(0, 4, 1_250_000, Time::ZERO), Time::from_ms(10)),
+        flow(3, 7, 10_000_000, Time::from_us(10)),
+        with_deadline(flow(1, 5, 2_500_000, Time::from_us(50)), Time::from_ms(10)),
+        with_deadline(flow(2, 6, 1_875_000, Time::from_us(100)), Time::from_ms(5)),
+    ];
+    let setup = Setup::new(dumbbell(4), flows);
+    let missed = |scheme: &str| {
+        let run = setup.run(scheme, "");
+        assert_eq!(run.ending, Ending::Finished);
+        run.records.iter().filter(|record| record.end > record.deadline).count()
+    };
+    assert_eq!((missed("d3"), missed("pdq"), missed("rcp")), (0, 0, 1));
+}
+
+/// An early flow needs 80 % of the link for 10 ms, a later one 60 % for 2 ms. Both fit if the tight one goes
+/// first.
+#[test]
+fn d3_lets_an_earlier_lax_deadline_win_against_a_tighter_one_and_pdq_does_not() {
+    let lax = with_deadline(flow(0, 2, 9_500_000, Time::ZERO), Time::from_ms(10));
+    let tight = with_deadline(flow(1, 3, 1_500_000, Time::from_ms(1)), Time::from_ms(3));
+    let setup = Setup::new(dumbbell(2), vec![lax, tight]);
+    let met = |scheme: &str| -> Vec<bool> {
+        let run = setup.run(scheme, "");
+        run.records.iter().map(|record| record.end <= record.deadline).collect()
+    };
+    assert_eq!(met("d3"), [true, false]);
+    assert_eq!(met("pdq"), [true, true]);
+}
+
+#[test]
+fn what_d3_and_pdq_give_up_frees_its_link() {
+    for scheme in ["d3", "pdq"] {
+        // 10 MB in 5 ms do not fit 10 Gbps.
+        let hopeless = with_deadline(flow(0, 2, 10_000_000, Time::ZERO), Time::from_ms(5));
+        let setup = Setup::new(dumbbell(2), vec![hopeless, flow(1, 3, 1_000_000, Time::from_us(200))]);
+        let run = setup.run(scheme, "");
+        assert!(run.records[0].stopped && run.records[0].fct().is_none(), "{scheme}: {:?}", run.records[0]);
+        let expected = ideal(&setup, 1_000_000) + us(setup.fabric.farthest_rtt(64));
+        assert!(fcts(&run)[1] < 1.02 * expected, "{scheme}: {:?} of {expected} µs", fcts(&run));
+    }
+}
+
+/// The newcomer waits for its request, and behind what the other sent until it was paused: it hears of that
+/// with its next request, within two round trips. The other then goes on as if it had been away for as long.
+#[test]
+fn pdq_lets_a_smaller_newcomer_go_first_and_then_goes_on() {
+    for size in [100_000, 300_000, 1_000_000] {
+        let flows = vec![flow(0, 2, 10_000_000, Time::ZERO), flow(1, 3, size, Time::from_ms(1))];
+        let setup = Setup::new(dumbbell(2), flows);
+        let rtt = us(setup.fabric.base_rtt());
+        let fct = fcts(&setup.run("pdq", ""));
+        let measured = format!("{size} B: {fct:?}");
+        assert!(fct[1] < ideal(&setup, size) + 3.0 * rtt, "{measured}");
+        let both = ideal(&setup, 10_000_000) + size as f64 / 1_250.0 * 1500.0 / 1460.0;
+        assert!(fct[0] > both && fct[0] < both + 4.0 * rtt, "{measured}, at least {both}");
+    }
+}
+
+/// Equal flows that start at once, one by one: the n-th is done after n times the time of one. Two overlap where
+/// one is let go early; the queue that they leave is taken off what is granted next.
+#[test]
+fn pdq_serves_equal_flows_one_by_one() {
+    let (size, senders) = (1_000_000, 8);
+    let flows = (0..senders).map(|i| flow(i, senders + i, size, Time::ZERO)).collect();
+    let setup = Setup::new(dumbbell(senders), flows);
+    let mut fct = fcts(&setup.run("pdq", ""));
+    fct.sort_by(f64::total_cmp);
+    let (first, one) =
+        (us(setup.fabric.base_rtt()) + ideal(&setup, size), size as f64 / 1_250.0 * 1500.0 / 1460.0);
+    assert!(fct[0] < 1.06 * first, "{fct:?}");
+    assert!(fct[7] < 1.06 * (first + 7.0 * one), "{fct:?}");
+    // Equal shares would give all of them the time of the last.
+    let mean = fct.iter().sum::<f64>() / 8.0;
+    assert!(mean < 1.08 * (first + 3.5 * one), "mean {mean}: {fct:?}");
+}
+
+/// An acknowledgement carries one header only, so what brings an answer cannot wait for the next.
+#[test]
+fn delayed_acknowledgements_lose_no_answer() {
+    for (scheme, params) in ALL {
+        let mut setup = Setup::new(dumbbell(1), vec![flow(0, 1, 3_000_000, Time::ZERO)]);
+        let each = us(setup.run(scheme, params).only_fct());
+        setup.transport.ack_every = 4;
+        let fourth = us(setup.run(scheme, params).only_fct());
+        assert!((fourth / each - 1.0).abs() < 0.01, "{scheme} {params}: {each} and {fourth} µs");
+    }
+}
+
+/// Flows of all sizes in memory of four packets a port, where headers of every kind are lost.
+#[test]
+fn flows_finish_whatever_is_lost_and_no_byte_is_forgotten() {
+    for (scheme, params) in ALL {
+        let mut fabric = dumbbell(8);
+        fabric.buffer = Buffer::PerPort(Bytes::new(6_000));
+        let start = |i: u16| Time::from_us(40) * u64::from(i);
+        let flows = (0..200u16).map(|i| flow(i % 8, 8 + i * 3 % 8, 1 + 5_003 * u64::from(i), start(i)));
+        let run = Setup::new(fabric, flows.collect()).run(scheme, params);
+        assert_eq!(run.ending, Ending::Finished, "{scheme} {params}");
+        assert!(run.records.iter().all(|record| record.fct().is_some()), "{scheme} {params}");
+        assert!(run.ledger.dropped().packets > 1_000, "{scheme} {params}: {:?}", run.ledger);
+        assert!(run.ledger.balances(), "{scheme} {params}: {:?}", run.ledger);
+    }
+}
