@@ -2,11 +2,12 @@
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
-use tailrace_core::Bytes;
+use tailrace_core::{Bytes, Scheme};
 use tailrace_experiment::Error;
 use tailrace_packet::reflect;
 use tailrace_queues::{MultiQueue, PortParams};
 use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_schemes::{SchemeVisitor, with_scheme};
 
 /// A part of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +41,6 @@ impl Cost {
 
 /// The scenario that the full stack runs; `{flows}` and `{scheme}` are filled in.
 const SCENARIO: &str = r#"
-[fabric]
-preset = "spine144"
-load_balancing = "spray"
 [transport]
 initial_window = 70
 max_window = 239
@@ -56,7 +54,22 @@ load = 0.6
 
 /// The scenario with `flows` flows under `scheme`.
 pub fn scenario(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
-    Scenario::parse(&format!("{SCENARIO}\nflows = {flows}\n[scheme]\nname = \"{scheme}\"\n"))
+    // A scheme whose ports keep state of flows cannot be sprayed.
+    let balancing = if with_scheme(scheme, OnePath) == Ok(true) { "ecmp" } else { "spray" };
+    Scenario::parse(&format!(
+        "{SCENARIO}\nflows = {flows}\n[scheme]\nname = \"{scheme}\"\n\
+         [fabric]\npreset = \"spine144\"\nload_balancing = \"{balancing}\"\n"
+    ))
+}
+
+/// Whether a scheme needs all packets of a flow on one path.
+struct OnePath;
+
+impl SchemeVisitor for OnePath {
+    type Output = bool;
+    fn visit<S: Scheme>(self) -> bool {
+        S::ONE_PATH
+    }
 }
 
 impl Part {
