@@ -19,7 +19,7 @@ fn router(number: u32, params: SwitchParams) -> PdqRouter {
 }
 
 fn law(size: u64, deadline: Option<Time>) -> PdqLaw {
-    let info = FlowInfo { id: 0, size: Some(Bytes::new(size)), deadline };
+    let info = FlowInfo { id: 0, size: Some(Bytes::new(size)), start: Time::ZERO, deadline };
     PdqLaw::new(&info, &SwitchParams::default(), LINK, RTT, &TransportParams::default())
 }
 
