@@ -38,6 +38,9 @@ pub struct Gamma {
     /// with deadlines start with count until these pass, and all schemes see the same flows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// Deadlines are multiples of this, rounded up: Karuna's prototype tells them in milliseconds.
+    #[serde(default = "prototype_round")]
+    pub round: Time,
 }
 
 /// `factor × (base + size / host rate)`, rounded up to whole `round`.
@@ -95,6 +98,9 @@ impl Deadlines {
                 "deadline.gamma.share",
                 format!("is {share}, but a link carries a share between 0 and 1, both excluded"),
             ),
+            Deadlines::Gamma(Gamma { round, .. }) if round == Time::ZERO => {
+                wrong("deadline.gamma.round", "is 0, but must be a positive time, such as \"1ms\"".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -103,10 +109,13 @@ impl Deadlines {
 impl Multiple {
     fn of(&self, size: Bytes, setting: &Setting) -> Time {
         let alone = self.base.saturating_add(setting.host_rate.time_for(size));
-        let round = self.round.as_ps();
-        let wanted = alone.as_ps() as f64 * self.factor / round as f64;
-        Time::from_ps((wanted.ceil() as u64).saturating_mul(round))
+        rounded_up(alone.as_ps() as f64 * self.factor, self.round)
     }
+}
+
+/// So many picoseconds, rounded up to a multiple of `round`.
+pub(super) fn rounded_up(ps: f64, round: Time) -> Time {
+    Time::from_ps(((ps / round.as_ps() as f64).ceil() as u64).saturating_mul(round.as_ps()))
 }
 
 /// The shortest deadline that is generated for a flow.

@@ -14,20 +14,29 @@
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, FlowId, Reveals, Time};
 
-use super::deadlines::{Deadlines, Gamma, least};
+use super::deadlines::{Deadlines, Gamma, least, rounded_up};
 use super::{FlowSpec, Rule, Setting};
 
 /// Decides which flows get deadlines.
 #[derive(Clone, Debug)]
 pub struct GammaControl {
     setting: Setting,
-    /// Γ in bytes a second by rule class; only rules under this control are listed.
-    limits: Vec<(u8, f64)>,
+    /// The rules under this control.
+    rules: Vec<Controlled>,
     /// The flows with deadlines from and to each host.
     sending: Vec<Vec<Active>>,
     receiving: Vec<Vec<Active>>,
     /// Which of the others reveal their size.
     coin: Stream,
+}
+
+/// A rule under control.
+#[derive(Clone, Copy, Debug)]
+struct Controlled {
+    class: u8,
+    /// Γ in bytes a second.
+    limit: f64,
+    round: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,17 +61,17 @@ impl GammaControl {
         seed: u64,
     ) -> Option<Self> {
         let link = setting.host_rate.bytes_per_sec();
-        let limit = |rule: &Rule| match rule.deadline {
-            Some(Deadlines::Gamma(Gamma { share, observed: by })) if by == observed => {
-                Some((rule.class.unwrap_or(0), share * link))
+        let controlled = |rule: &Rule| match rule.deadline {
+            Some(Deadlines::Gamma(Gamma { share, observed: by, round })) if by == observed => {
+                Some(Controlled { class: rule.class.unwrap_or(0), limit: share * link, round })
             }
             _ => None,
         };
-        let limits: Vec<_> = rules.filter_map(limit).collect();
+        let rules: Vec<_> = rules.filter_map(controlled).collect();
         let nobody = || vec![Vec::new(); usize::from(setting.hosts)];
-        (!limits.is_empty()).then(|| GammaControl {
+        (!rules.is_empty()).then(|| GammaControl {
             setting,
-            limits,
+            rules,
             sending: nobody(),
             receiving: nobody(),
             coin: Stream::new(seed, "revealed sizes", 0),
@@ -90,14 +99,15 @@ impl GammaControl {
 
     fn decide(&mut self, spec: &mut FlowSpec, id: FlowId, expected: impl Fn(&Active) -> f64) {
         let sized = self.coin.below(2) == 0; // Drawn for every flow: the same flow, the same coin.
-        let limit = self.limits.iter().find(|(class, _)| *class == spec.class).map_or(0.0, |(_, l)| *l);
+        let rule = self.rules.iter().find(|rule| rule.class == spec.class);
+        let Some(&Controlled { limit, round, .. }) = rule else { return };
         let (src, dst) = (usize::from(spec.src), usize::from(spec.dst));
         let sum = |flows: &[Active]| flows.iter().map(&expected).sum::<f64>();
         let used = sum(&self.sending[src]).max(sum(&self.receiving[dst]));
         let rate = limit / FLOWS;
         // Four quarters make a whole, also in floating point.
         if used + rate <= limit * (1.0 + 1e-9) {
-            let time = Time::from_secs_f64((spec.size.as_f64() / rate).min(LONGEST_SECONDS));
+            let time = rounded_up((spec.size.as_f64() / rate).min(LONGEST_SECONDS) * 1e12, round);
             let deadline = spec.start.saturating_add(time.max(least(spec.size, &self.setting)));
             let active = Active { flow: id, deadline, rate };
             self.sending[src].push(active);
@@ -126,7 +136,11 @@ mod tests {
         let setting = Setting { hosts: 4, host_rate: rate, mss: 1460, base_rtt: Time::from_us(85) };
         GammaControl {
             setting,
-            limits: vec![(0, share * rate.bytes_per_sec())],
+            rules: vec![Controlled {
+                class: 0,
+                limit: share * rate.bytes_per_sec(),
+                round: Time::from_us(1),
+            }],
             sending: vec![Vec::new(); 4],
             receiving: vec![Vec::new(); 4],
             coin: Stream::new(1, "test", 0),
@@ -190,5 +204,10 @@ mod tests {
         control(0.9).assign(&mut flow, 0, |_| Bytes::ZERO);
         // 42.5 us of delay and 1.2 us of link, one and a quarter times.
         assert_eq!(flow.deadline, Some(Time::from_ns(54_625)));
+        let mut control = control(0.9);
+        control.rules[0].round = Time::from_ms(1);
+        let mut flow = super::tests::flow(0, 1, 1_460, 0);
+        control.assign(&mut flow, 0, |_| Bytes::ZERO);
+        assert_eq!(flow.deadline, Some(Time::from_ms(1)));
     }
 }

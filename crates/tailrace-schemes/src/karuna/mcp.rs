@@ -46,6 +46,10 @@ pub struct McpParams {
     pub form: LawForm,
     /// Weight κ of the residual rate; 0.25 damps it critically, 1 oscillates without end.
     pub residual_gain: f64,
+    /// The residual rate raises the expected one by at most this share of it: γ knows what was not reached, for
+    /// it is what is left over the time that is left, and were both to drive a flow up, overload would feed
+    /// itself.
+    pub residual_bound: f64,
     /// Weight V of the network term.
     pub queue_gain: f64,
     /// Deadlines are aimed at earlier by this many unloaded round trips, if they are longer than that.
@@ -67,6 +71,7 @@ impl Default for McpParams {
         McpParams {
             form: LawForm::Normal,
             residual_gain: 0.25,
+            residual_bound: 0.25,
             queue_gain: 1.0,
             guard_rtts: 6.0,
             initial_window: 3.0,
@@ -83,6 +88,7 @@ impl McpParams {
     pub fn check(&self) -> Result<(), ParamError> {
         let ranges = [
             ("residual_gain", self.residual_gain, 0.0),
+            ("residual_bound", self.residual_bound, 0.0),
             ("queue_gain", self.queue_gain, 0.0),
             ("guard_rtts", self.guard_rtts, 0.0),
             ("initial_window", self.initial_window, 1.0),
@@ -250,9 +256,12 @@ impl Mcp {
         // A stall is longer than a window, but γ has seen it already: it counts as one.
         let windows = (elapsed / self.srtt).min(1.0);
         self.residual = (self.residual + (self.expected - reached) * windows).max(0.0);
-        // What the link cannot carry need not be remembered.
-        let spare = (self.path.link - self.expected).max(0.0);
-        self.residual = self.residual.min(spare / self.params.residual_gain.max(LEAST_GAIN));
+        if self.params.form == LawForm::Normal {
+            // What is not to be made up for, or the link cannot carry, need not be remembered.
+            let bound = self.params.residual_bound * self.expected;
+            let spare = (self.path.link - self.expected).clamp(0.0, bound);
+            self.residual = self.residual.min(spare / self.params.residual_gain.max(LEAST_GAIN));
+        }
         self.estimate = if marked > 0.0 { self.path.marking + marked * self.window } else { 0.0 };
         self.target = self.next_window(now, left).clamp(0.0, self.cap());
         if !self.params.pacing || self.target >= self.params.min_window || self.is_urgent(now) {
@@ -299,8 +308,9 @@ impl Mcp {
         (self.expected + residual) * self.path.rtt / self.path.mss
     }
 
-    /// The rate γ that sends `left` bytes until the aim, or all of them in one window if it is near.
+    /// The rate γ that sends `left` bytes, in whole segments, until the aim, or in one window if that is near.
     fn expect(&self, now: f64, left: f64) -> f64 {
+        let left = (left / self.path.mss).ceil() * self.path.mss;
         if self.is_urgent(now) { left / self.path.rtt } else { left / self.time_to_send(now) }
     }
 

@@ -137,10 +137,10 @@ fn the_literal_form_waits_for_the_residual_rate() {
 
 #[test]
 fn slow_flows_are_paced_and_tight_ones_start_at_what_they_need() {
-    // 10 KB in 10 ms: 0.07 segments a round trip.
+    // 10 KB are 7 segments; in 10 ms that is 0.07 a round trip.
     let slow = due(unguarded(), 10_000, Time::from_ms(10));
     let allowance = CongestionLaw::<()>::allowance(&slow);
-    let wire = 10_000.0 * 8.0 / 9.95e-3 * 1500.0 / 1460.0;
+    let wire = 7.0 * 1500.0 * 8.0 / 9.95e-3;
     assert!((allowance.pacing.unwrap().as_bps() as f64 / wire - 1.0).abs() < 0.01, "{allowance:?}");
     let unpaced = due(McpParams { pacing: false, ..unguarded() }, 10_000, Time::from_ms(10));
     assert_eq!((segments(&unpaced), CongestionLaw::<()>::allowance(&unpaced).pacing), (3, None));
