@@ -16,7 +16,7 @@ pub enum Part {
     Kernel,
     /// The full stack under PIAS: DCTCP and eight queues.
     Full,
-    /// The full stack under another scheme.
+    /// The full stack under another scheme, with flows of all three types.
     Scheme(String),
 }
 
@@ -52,12 +52,34 @@ round = "packet"
 load = 0.6
 "#;
 
+/// A third of the bytes each with deadlines, of known and of unknown size: what schemes that tell them apart
+/// have to do.
+const CLASSES: &str = r#"
+[[workload.rule]]
+byte_share = 0.3333
+deadline = { ideal = { factor = 10.0 } }
+[[workload.rule]]
+byte_share = 0.3333
+[[workload.rule]]
+byte_share = 0.3334
+reveals = "nothing"
+"#;
+
 /// The scenario with `flows` flows under `scheme`.
 pub fn scenario(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
+    parse(flows, scheme, "")
+}
+
+/// The same with flows of all three types.
+fn mixed(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
+    parse(flows, scheme, CLASSES)
+}
+
+fn parse(flows: u32, scheme: &str, classes: &str) -> Result<Scenario, ScenarioError> {
     // A scheme whose ports keep state of flows cannot be sprayed.
     let balancing = if with_scheme(scheme, OnePath) == Ok(true) { "ecmp" } else { "spray" };
     Scenario::parse(&format!(
-        "{SCENARIO}\nflows = {flows}\n[scheme]\nname = \"{scheme}\"\n\
+        "{SCENARIO}\nflows = {flows}\n{classes}[scheme]\nname = \"{scheme}\"\n\
          [fabric]\npreset = \"spine144\"\nload_balancing = \"{balancing}\"\n"
     ))
 }
@@ -90,7 +112,7 @@ impl Part {
         match self {
             Part::Kernel => Ok(kernel(flows)?),
             Part::Full => full(&scenario(flows, "pias")?),
-            Part::Scheme(name) => full(&scenario(flows, name)?),
+            Part::Scheme(name) => full(&mixed(flows, name)?),
         }
     }
 }
