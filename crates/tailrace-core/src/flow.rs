@@ -59,3 +59,25 @@ pub struct FlowView {
     /// Payload bytes acknowledged in any order.
     pub delivered: Bytes,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Knowledge;
+
+    #[test]
+    fn what_is_not_revealed_or_not_to_be_known_is_blank() {
+        let (size, deadline) = (Some(Bytes::new(9)), Some(Time::from_us(5)));
+        let flow = FlowInfo { id: 3, size, start: Time::from_us(1), deadline };
+        let seen = |reveals: Reveals, sizes, deadlines| {
+            let known = Knowledge { sizes, deadlines }.filter(reveals.filter(flow));
+            assert_eq!((known.id, known.start), (flow.id, flow.start));
+            (known.size, known.deadline)
+        };
+        assert_eq!(seen(Reveals::Deadline, true, true), (size, deadline));
+        assert_eq!(seen(Reveals::Deadline, true, false), (size, None));
+        assert_eq!(seen(Reveals::Size, true, true), (size, None));
+        assert_eq!(seen(Reveals::Nothing, true, true), (None, None));
+        assert_eq!(seen(Reveals::Deadline, false, false), (None, None));
+    }
+}

@@ -157,15 +157,18 @@ fn over(mut defaults: Table, given: &Table) -> Table {
     defaults
 }
 
+/// Follows nothing and stops nothing.
+struct Silent;
+
+impl Control for Silent {
+    fn progress(&self, _: &Progress) {}
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
 /// Runs a scenario and keeps only what it cost: for measurements of the simulator itself.
 pub fn packet_hops(scenario: &Scenario) -> Result<u64, Error> {
-    struct Silent;
-    impl Control for Silent {
-        fn progress(&self, _: &Progress) {}
-        fn interrupted(&self) -> bool {
-            false
-        }
-    }
     visit(scenario, Runner { scenario, control: &Silent, tables: false, capture: None }).map(|(hops, _)| hops)
 }
 
@@ -313,6 +316,33 @@ fn summarise<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The digest of a run of pFabric, which ranks by what it may know.
+    fn digest(reveals: &str, oracle: bool) -> String {
+        let text = format!(
+            r#"
+            [fabric]
+            preset = "micro4"
+            [workload]
+            sizes = "web-search"
+            load = 0.7
+            flows = 200
+            reveals = "{reveals}"
+            [scheme]
+            name = "pfabric"
+            oracle = {oracle}
+            "#
+        );
+        let scenario = Scenario::parse(&text).unwrap();
+        run(&scenario, &Silent, None).unwrap().summary.digest
+    }
+
+    #[test]
+    fn a_scheme_sees_no_size_that_is_not_revealed_unless_it_is_an_oracle() {
+        assert_eq!(digest("size", false), digest("size", true));
+        assert_eq!(digest("nothing", true), digest("size", true));
+        assert_ne!(digest("nothing", false), digest("size", false));
+    }
 
     #[test]
     fn given_parameters_go_over_the_defaults_table_by_table() {
