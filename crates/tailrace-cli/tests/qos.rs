@@ -113,6 +113,7 @@ fn sonic_tables_keep_to_the_models() {
         format!("{PIAS} {PORTS} --format sonic --set scheme.pias.params.port.marking=none"),
         "--scheme dctcp --rates 2.5Gbps --ports 2.5Gbps=Ethernet0 --format sonic".into(),
         "--scheme mlfq --rates 400Gbps --format sonic".into(),
+        "--scheme d2tcp --rates 10Gbps --ports 10Gbps=Ethernet0 --format sonic".into(),
     ] {
         assert_valid(&document(&options));
     }

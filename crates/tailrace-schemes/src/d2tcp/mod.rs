@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Header, Knowledge, Loss,
-    ParamError, PortFacts, Rate, Scheme, Standing, Time, Untagged,
+    ParamError, PortFacts, Rate, Scheme, Standing, SwitchPlan, Time, Untagged,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 use tailrace_transport::RttEstimate;
@@ -89,6 +89,11 @@ impl Scheme for D2tcp {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port.rate)
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        // Hosts tag nothing: all is in the first queue.
+        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
+        Some(self.params.port.switch_plan(link, holds))
     }
 }
 
