@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, 
 use arrow_schema::DataType;
 use tailrace_core::{Bytes, Time};
 use tailrace_scenario::workload::flow_list::{flow_type, reveals, write_csv};
+use tailrace_scenario::workload::{Deadlines, Rule};
 use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
 
 use crate::error::Error;
@@ -25,6 +26,20 @@ pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
     let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;
     let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
+}
+
+/// The flows of a scenario, to be run elsewhere. Refused where the run itself decides about deadlines.
+pub fn exported_flows(scenario: &Scenario) -> Result<FlowSource, Error> {
+    let observed = |rule: &Rule| matches!(rule.deadline, Some(Deadlines::Gamma(gamma)) if gamma.observed);
+    let rules = &scenario.workload.rules;
+    if let Some(number) = rules.iter().position(observed) {
+        let rule = if rules.len() > 1 { format!("rule[{number}].") } else { String::new() };
+        let message = "is true: which flows get deadlines then depends on the scheme, so that there is no list of \
+                       them before the run; with observed = false deadlines are planned, and all schemes see the same \
+                       flows";
+        return Err(ScenarioError::new(format!("workload.{rule}deadline.gamma.observed"), message).into());
+    }
+    flows(scenario)
 }
 
 /// Writes a flow list, all or nothing; the file's ending chooses CSV or Parquet.
@@ -84,7 +99,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
                 Some(v) if v >= 0.0 && v <= max && v.fract() == 0.0 => Ok(v as u64),
                 v => Err(ScenarioError::new(
                     name,
-                    format!("row {line}: {v:?} must be a whole number from 0 to {max}"),
+                    format!("row {line}: {} must be a whole number from 0 to {max}", shown(v)),
                 )),
             };
             let optional = |name: &str, values: &Option<Vec<Option<f64>>>, max: f64| match values {
@@ -93,7 +108,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
             };
             let time = |name: &str, values: &[Option<f64>]| match values[row] {
                 Some(v) if (0.0..1e15).contains(&v) => Ok(Time::from_ps((v * 1e3).round() as u64)),
-                v => Err(ScenarioError::new(name, format!("row {line}: {v:?} must be a time in ns"))),
+                v => Err(ScenarioError::new(name, format!("row {line}: {} must be a time in ns", shown(v)))),
             };
             let start = time("start_ns", &start)?;
             let last_host = f64::from(hosts) - 1.0;
@@ -101,7 +116,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
                 Some(values) if values[row].is_some() => Some(start + time("deadline_ns", values)?),
                 _ => None,
             };
-            let flow_type = optional("flow_type", &types, 3.0)? as u8;
+            let flow_type = optional("flow_type", &types, 255.0)? as u8;
             let told = reveals(flow_type, deadline.is_some());
             flows.push(FlowSpec {
                 src: whole("src", &src, last_host)? as u16,
@@ -118,6 +133,10 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
         }
     }
     Ok(flows)
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or("nothing".into(), |value| value.to_string())
 }
 
 /// A column as floats, whatever numeric type it has; exact for whole numbers up to 2⁵³.

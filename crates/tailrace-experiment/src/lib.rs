@@ -23,7 +23,7 @@ pub use check::{Line, Outcome, check};
 pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
-pub use flow_list::{flows, write_flows};
+pub use flow_list::{exported_flows, write_flows};
 pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
 pub use pcap::Capture;
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
