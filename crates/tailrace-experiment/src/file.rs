@@ -152,39 +152,88 @@ fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
     let mut runs = Vec::new();
     for (point, varied) in sweep::expand(table)? {
         for index in 0..schemes {
-            let mut scenario: Table = varied
-                .iter()
-                .filter(|(key, _)| !OWN_FIELDS.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
-            let mut scheme = varied["scheme"][index].clone();
-            let own = scheme.as_table_mut().and_then(|fields| fields.remove("with"));
-            scenario.insert("scheme".into(), scheme);
-            own.map_or(Ok(()), |own| set_own(&mut scenario, own))
-                .map_err(|message| ScenarioError::new(format!("scheme[{index}].with"), message))?;
-            let scenario = read_scenario(scenario, base).map_err(|e| place(e, index))?;
-            check_scheme(&scenario).map_err(|e| place(e, index))?;
-            check_places(&scenario)?;
+            let scenario = planned(&varied, index, base).map_err(|e| {
+                let unvaried = planned(table, index, base).err();
+                if unvaried.as_ref() == Some(&e) { e } else { at_point(e, &point) }
+            })?;
             runs.push(Planned { scheme: label(&scenario).to_owned(), point: point.clone(), scenario });
         }
     }
     Ok(runs)
 }
 
-/// Sets the fields that one scheme wants otherwise than the others: dotted path = value.
-fn set_own(scenario: &mut Table, own: Value) -> Result<(), String> {
-    let Value::Table(own) = own else {
-        return Err("must be a table such as { \"fabric.load_balancing\" = \"ecmp\" }".into());
+/// The scenario of the `index`-th scheme of a file, checked.
+fn planned(table: &Table, index: usize, base: &Path) -> Result<Scenario, ScenarioError> {
+    let mut scenario: Table = table
+        .iter()
+        .filter(|(key, _)| !OWN_FIELDS.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let mut scheme = table["scheme"][index].clone();
+    let own = scheme.as_table_mut().and_then(|fields| fields.remove("with"));
+    scenario.insert("scheme".into(), scheme);
+    let own = own_settings(own).map_err(|e| place(e, index))?;
+    let checked = || {
+        own.iter().try_for_each(|(field, value)| set_own(&mut scenario, field, value))?;
+        let scenario = read_scenario(scenario, base)?;
+        check_scheme(&scenario)?;
+        check_places(&scenario)?;
+        Ok(scenario)
     };
-    own.iter().try_for_each(|(field, value)| {
-        let path = path::Path::parse(field)?;
+    checked().map_err(|e| place(within_own(e, &own), index))
+}
+
+/// What one scheme wants otherwise than the others, as dotted field and value; sections are taken apart.
+fn own_settings(own: Option<Value>) -> Result<Vec<(String, Value)>, ScenarioError> {
+    let wrong = |message: String| Err(ScenarioError::new("scheme.with", message));
+    let own = match own {
+        None => return Ok(Vec::new()),
+        Some(Value::Table(own)) => own,
+        Some(_) => return wrong("must be a table such as { \"fabric.load_balancing\" = \"ecmp\" }".into()),
+    };
+    let mut settings = Vec::new();
+    for (field, value) in own {
+        let path = match path::Path::parse(&field) {
+            Ok(path) => path,
+            Err(message) => return wrong(message),
+        };
         if !["fabric", "transport", "measure"].contains(&path.root()) {
-            return Err(format!(
+            return wrong(format!(
                 "\"{field}\": only fabric, transport and measure may differ between schemes"
             ));
         }
-        path::set(scenario, &path, value)
-    })
+        match value {
+            Value::Table(fields) if path.root() == field => {
+                settings.extend(fields.into_iter().map(|(inner, value)| (format!("{field}.{inner}"), value)));
+            }
+            value => settings.push((field, value)),
+        }
+    }
+    Ok(settings)
+}
+
+fn set_own(scenario: &mut Table, field: &str, value: &Value) -> Result<(), ScenarioError> {
+    let here = |message| ScenarioError::new(field, message);
+    path::set(scenario, &path::Path::parse(field).map_err(here)?, value).map_err(here)
+}
+
+/// An error in a field that the scheme sets for itself is in its `with`.
+fn within_own(error: ScenarioError, own: &[(String, Value)]) -> ScenarioError {
+    let inside = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    if own.iter().any(|(field, _)| inside(field, &error.field) || inside(&error.field, field)) {
+        error.within("scheme.with")
+    } else {
+        error
+    }
+}
+
+/// Says at which point of the sweep an error is.
+fn at_point(mut error: ScenarioError, point: &Point) -> ScenarioError {
+    let axes: Vec<String> = point.axes.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+    error.message = format!("{} (in the sweep, at {})", error.message, axes.join(", "));
+    error
 }
 
 /// What results call a scenario's scheme.

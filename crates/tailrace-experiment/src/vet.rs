@@ -45,6 +45,11 @@ impl Vetter<'_> {
         if !number.class.is_empty() {
             known("class", size_class, SIZE_CLASSES)?;
         }
+        if RUN_METRICS.contains(&number.metric.as_str()) && !["", "all"].contains(&number.class.as_str()) {
+            let message =
+                format!("means nothing for {}, which is of the whole run: leave it out", number.metric);
+            return Err(ScenarioError::new("class", message));
+        }
         if !Group::is_named(group) {
             let message =
                 format!("\"@{group}\" is neither a traffic class, 0 to 255, nor @deadline or @no-deadline");
