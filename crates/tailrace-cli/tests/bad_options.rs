@@ -64,6 +64,13 @@ fn thresholds_say_which_option_is_wrong() {
             "--scheme karuna --known web-search --known-load 0.5 --queues 9",
             "--queues: 9: karuna needs 2 to 8",
         ),
+        ("--scheme karuna --known web-search --known-load nan", "--known-load: NaN must be at least 0"),
+        (
+            "--scheme karuna --known web-search --known-load 1.2",
+            "--known-load: 1.2 must be at least 0 and below 1",
+        ),
+        ("--scheme karuna --deadline-load 0.3", "--known: missing"),
+        ("--scheme karuna --known web-serch --known-load 0.5", "--known: unknown workload \"web-serch\""),
         ("--scheme karuna --unknown nowhere.cdf --unknown-load 0.5", "--unknown: unknown workload"),
         ("--scheme karuna --unknown bad.cdf --unknown-load 0.5", "bad.cdf:3"),
         ("--scheme karuma", "invalid value 'karuma' for '--scheme <NAME>'"),
@@ -79,6 +86,7 @@ fn queues_of_switches_say_which_option_is_wrong() {
     fs::write(dir.path().join("x.toml"), EXPERIMENT).unwrap();
     fs::write(dir.path().join("two.toml"), format!("{EXPERIMENT}[[scheme]]\nname = \"dctcp\"\n")).unwrap();
     let set = "scheme.dctcp.params.port";
+    let karuna = "--scheme karuna --rates 1Gbps --sizes web-search --load 0.5";
     for (options, said) in [
         ("--format sonic", "--scheme: missing: give an experiment file or a scheme's name"),
         (
@@ -98,6 +106,20 @@ fn queues_of_switches_say_which_option_is_wrong() {
         ("--format sonic --scheme mlfq --rates 1Gbps --queues 0", "0 queues: a port has 1 to 8"),
         ("--format sonic --scheme awafs --rates 1Gbps", "awafs: as set here, it asks more of a switch"),
         ("--format sonic --scheme fifo --rates 1Gbps", "fifo: as set here"),
+        ("--format sonic --scheme d3 --rates 1Gbps", "d3: as set here"),
+        (
+            "--format sonic --scheme karuna --rates 1Gbps",
+            "needs a workload with sizes and a load; give lists",
+        ),
+        (&format!("--format sonic {karuna} --queues 1"), "2 to 8"),
+        (
+            &format!("--format json {karuna} --set scheme.karuna.params.mcp.form=fast"),
+            "known are normal, prototype",
+        ),
+        (
+            &format!("--format json {karuna} --set scheme.karuna.params.thresholds.fitted=web-serch"),
+            "--set scheme.karuna.params.thresholds.fitted: thresholds is no table",
+        ),
         (
             "--format sonic --scheme dctcp --rates 1Gbps --ports Ethernet0",
             "--ports: \"Ethernet0\" is not RATE=NAME",

@@ -47,6 +47,7 @@ pub(crate) fn in_plain_words(message: &str) -> String {
         "i64" => "a whole number",
         "f64" => "a number",
         "a string" => "text in quotes",
+        "a boolean" => "true or false",
         "string only" => return "must be a name in quotes or a table".to_owned(),
         "enum" => return "must have exactly one form".to_owned(),
         other if other.starts_with("struct ") => "a table",

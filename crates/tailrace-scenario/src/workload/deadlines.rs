@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, Time};
+use toml::{Table, Value};
 
 use super::Setting;
 use crate::error::ScenarioError;
+use crate::suggest;
 
 /// No generated deadline is shorter than this many times what the flow takes alone
 /// (NetSys/simulator, the pFabric authors' successor).
@@ -81,11 +83,18 @@ impl Deadlines {
         Some(time.max(least(size, setting)))
     }
 
-    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
+        let shortest = least(Bytes::new(1), setting);
         match *self {
-            Deadlines::Fixed(time) | Deadlines::Exp(time) if time == Time::ZERO => {
-                wrong("deadline", "is 0, but must be a positive time".to_owned())
+            Deadlines::Fixed(time) if time < shortest => wrong(
+                "deadline.fixed",
+                format!(
+                    "is {time}, but here even flows of one byte get {shortest}: {LEAST} times what they take alone"
+                ),
+            ),
+            Deadlines::Exp(Time::ZERO) => {
+                wrong("deadline.exp", "is 0, but must be a positive time, such as \"20ms\"".to_owned())
             }
             Deadlines::Ideal(Multiple { factor, .. }) if !(1.0..=1e6).contains(&factor) => wrong(
                 "deadline.ideal.factor",
@@ -104,6 +113,38 @@ impl Deadlines {
             _ => Ok(()),
         }
     }
+}
+
+/// The forms of a deadline.
+const FORMS: [&str; 4] = ["fixed", "exp", "ideal", "gamma"];
+
+/// The form of a rule's `deadline`, if it has one: a table with one of [`FORMS`].
+pub(super) fn form(rule: &Table) -> Result<Option<String>, ScenarioError> {
+    let Some(deadline) = rule.get("deadline") else { return Ok(None) };
+    let given: Vec<&String> = deadline.as_table().into_iter().flat_map(Table::keys).collect();
+    let example = match deadline {
+        Value::String(time) if time.parse::<Time>().is_ok() => time,
+        _ => "20ms",
+    };
+    let message = match given.as_slice() {
+        [form] if FORMS.contains(&form.as_str()) => return Ok(Some((*form).clone())),
+        [form] => suggest::unknown("form of deadlines", form, FORMS),
+        _ => format!(
+            "must be a table with one of {}, such as {{ fixed = \"{example}\" }} or {{ exp = \"{example}\" }}",
+            FORMS.join(", ")
+        ),
+    };
+    Err(ScenarioError::new("deadline", message))
+}
+
+/// The same error with the form in its path, which serde leaves out.
+pub(super) fn within_form(mut error: ScenarioError, form: Option<&str>) -> ScenarioError {
+    if let (Some(form), Some(rest)) = (form, error.field.strip_prefix("deadline"))
+        && (rest.is_empty() || rest.starts_with('.'))
+    {
+        error.field = format!("deadline.{form}{rest}");
+    }
+    error
 }
 
 impl Multiple {

@@ -52,8 +52,14 @@ pub fn reveals(flow_type: u8, has_deadline: bool) -> Result<Reveals, String> {
         (1, false) => Err("flow_type is 1, but there is no deadline_ns".to_owned()),
         (0 | 2, _) => Ok(Reveals::Size),
         (3, _) => Ok(Reveals::Nothing),
-        _ => Err(format!("flow_type is {flow_type}, but must be 1, 2 or 3")),
+        _ => Err(no_type(flow_type)),
     }
+}
+
+fn no_type(given: impl std::fmt::Display) -> String {
+    format!(
+        "flow_type is {given}, but must be 1, 2 or 3 (what the flow tells: deadline and size, size, nothing)"
+    )
 }
 
 /// Checks that a flow can run there.
@@ -165,6 +171,10 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
             })
             .transpose()
     };
+    let flow_type = match text(8) {
+        None => 0,
+        Some(text) => text.parse().map_err(|_| no_type(format!("\"{text}\"")))?,
+    };
     let start = time(3)?.unwrap_or_default();
     let deadline = time(4)?.map(|span| start.saturating_add(span));
     Ok(FlowSpec {
@@ -173,7 +183,7 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
         size: Bytes::new(number(2, u64::MAX)?),
         start,
         deadline,
-        reveals: reveals(number(8, u8::MAX.into())? as u8, deadline.is_some())?,
+        reveals: reveals(flow_type, deadline.is_some())?,
         controlled: false,
         class: number(5, u8::MAX.into())? as u8,
         slice: number(6, u16::MAX.into())? as u16,

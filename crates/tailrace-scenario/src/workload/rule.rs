@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Reveals, Time};
 
+use super::Setting;
 use super::deadlines::Deadlines;
 use super::pattern::{PairFilter, Pattern};
 use super::sizes::{Round, Sizes};
@@ -82,9 +83,9 @@ pub enum Arrivals {
 
 impl Rule {
     /// Checks everything that does not depend on other rules.
-    pub(super) fn check(&self, hosts: u16) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
-        self.check_pattern(hosts)?;
+        self.check_pattern(setting.hosts)?;
         if self.arrivals == Arrivals::Once {
             let given = [
                 ("load", self.load.is_some()),
@@ -123,7 +124,7 @@ impl Rule {
                 return wrong(field, format!("is {share}, but must be above 0 and at most 1"));
             }
         }
-        self.check_classes()?;
+        self.check_classes(setting)?;
         if self.every == Some(Time::ZERO) {
             return wrong("every", "is 0, but must be a positive time".to_owned());
         }
@@ -144,9 +145,9 @@ impl Rule {
     }
 
     /// Checks deadlines and what is told of them.
-    fn check_classes(&self) -> Result<(), ScenarioError> {
+    fn check_classes(&self, setting: &Setting) -> Result<(), ScenarioError> {
         if let Some(deadline) = &self.deadline {
-            deadline.check()?;
+            deadline.check(setting)?;
         }
         match (&self.deadline, self.reveals) {
             (None, Some(Reveals::Deadline)) => Err(ScenarioError::new(

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::Time;
 use toml::{Table, Value};
 
+use super::deadlines::{self, Deadlines};
 use super::rule::{Arrivals, Rule, check_load};
 use super::{FlowSource, Plan, Setting, flow_list};
 use crate::error::ScenarioError;
@@ -85,6 +86,11 @@ impl Workload {
                 .rules
                 .push(rule.map_err(|error| place(error, number, own, written.is_some(), &defaults))?);
         }
+        let named = |number: usize| {
+            defaults.contains_key("class")
+                || written.as_ref().is_some_and(|own| own[number].contains_key("class"))
+        };
+        workload.check_controlled(named)?;
         workload.check_extent()?;
         Ok(workload)
     }
@@ -146,8 +152,15 @@ impl Workload {
     }
 
     fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {
-        let mut rule: Rule = table::read(fields)?;
-        rule.check(setting.hosts)?;
+        let form = deadlines::form(&fields)?;
+        let mut rule: Rule =
+            table::read(fields).map_err(|error| deadlines::within_form(error, form.as_deref()))?;
+        if rule.class.is_none() {
+            let class = u8::try_from(number)
+                .map_err(|_| ScenarioError::new("class", "must be given for rules after the 256th"))?;
+            rule.class = Some(class);
+        }
+        rule.check(&setting)?;
         // Sizes in files are checked when they are read.
         if !rule.sizes.names_file() {
             rule.sampler(setting.mss)?;
@@ -155,12 +168,32 @@ impl Workload {
         if self.duration.is_some_and(|duration| rule.start >= duration) {
             return Err(ScenarioError::new("start", "must come before the workload's duration is over"));
         }
-        if rule.class.is_none() {
-            let class = u8::try_from(number)
-                .map_err(|_| ScenarioError::new("class", "must be given for rules after the 256th"))?;
-            rule.class = Some(class);
-        }
         Ok(rule)
+    }
+
+    /// Rules under Γ control take three classes. No other rule may get one of these unless it is `named`, and
+    /// rules of one class are under one control.
+    fn check_controlled(&self, named: impl Fn(usize) -> bool) -> Result<(), ScenarioError> {
+        let class = |number: usize| u16::from(self.rules[number].class.unwrap_or_default());
+        let controlled = |number: &usize| matches!(self.rules[*number].deadline, Some(Deadlines::Gamma(_)));
+        let numbers = 0..self.rules.len();
+        for first in numbers.clone().filter(controlled) {
+            let taken = class(first)..class(first) + 3;
+            for other in numbers.clone().filter(|&other| other != first) {
+                let differs = self.rules[other].deadline != self.rules[first].deadline;
+                let mixed = controlled(&other) && class(other) == class(first) && differs;
+                if mixed || (!named(other) && taken.contains(&class(other))) {
+                    let message = format!(
+                        "is {}, but deadline.gamma gives rule[{first}] the classes {} to {}: give this rule another",
+                        class(other),
+                        taken.start,
+                        taken.end - 1
+                    );
+                    return Err(ScenarioError::new(format!("rule[{other}].class"), message));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_extent(&self) -> Result<(), ScenarioError> {
@@ -206,6 +239,11 @@ const SHARE_TOLERANCE: f64 = 2e-3;
 
 /// All rules must have shares of one kind, and these must add up to 1.
 fn check_shares(kind: &str, rules: &[Table]) -> Result<(), ScenarioError> {
+    let other = |rule: &Table| SHARES.into_iter().find(|other| *other != kind && rule.contains_key(*other));
+    if let Some((number, other)) = rules.iter().enumerate().find_map(|(n, rule)| Some((n, other(rule)?))) {
+        let message = format!("give all rules a {kind} or all a {other}: shares are of bytes or of flows");
+        return Err(ScenarioError::new(format!("rule[{number}].{other}"), message));
+    }
     if let Some(number) = rules.iter().position(|rule| !rule.contains_key(kind)) {
         let message = "is missing; if one rule has such a share, all must";
         return Err(ScenarioError::new(format!("rule[{number}].{kind}"), message));

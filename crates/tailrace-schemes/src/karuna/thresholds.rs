@@ -11,6 +11,7 @@ use crate::mlfq::check_thresholds;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
+    deny_unknown_fields,
     expecting = "expected \"optimal\", { fitted = \"web-search\", load = 0.8 } or { splitting = [\"1MB\"], sieving = [\"100KB\"] }"
 )]
 pub enum Thresholds {
