@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tailrace import Result, ResultFolder, RunError, ScenarioError
+from tailrace import Result, ResultFolder, RunError, Scenario, ScenarioError
 
 
 def test_a_saved_result_is_loaded_again(result: Result, tmp_path: Path) -> None:
@@ -31,10 +31,39 @@ def test_an_unknown_size_class_is_named(result: Result) -> None:
         result.measured_flows("shrot")
 
 
-@pytest.mark.parametrize("traffic_class", ["x", "", "-1", "256"])
+@pytest.mark.parametrize("traffic_class", ["x", "", "-1", "256", "deadlin"])
 def test_what_is_no_traffic_class_is_said_so(result: Result, traffic_class: str) -> None:
-    with pytest.raises(ScenarioError, match=f'"@{traffic_class}" is no traffic class: 0 to 255'):
+    with pytest.raises(ScenarioError, match=f'"@{traffic_class}" is neither a traffic class, 0 to 255, nor'):
         result.measured_flows(f"short@{traffic_class}")
+
+
+@pytest.fixture
+def due(scenario: Scenario) -> Result:
+    """A run in which half of the bytes have deadlines."""
+    half = {"sizes": "web-search", "byte_share": 0.5}
+    rules = [half | {"deadline": {"exp": "20ms"}}, half]
+    changes = {"workload": {"load": 0.5, "flows": 200, "rule": rules}, "scheme": {"name": "karuna"}}
+    return scenario.with_(**changes, **{"measure.trace_every_flow": 1}).run()
+
+
+def test_flows_with_and_without_deadlines_are_those_of_the_summary(due: Result) -> None:
+    classes = due.summary().to_polars()
+    assert {"all@deadline", "short@deadline", "all@no-deadline", "short@1"} <= {*classes["class"]}
+    for size_class, flows, missed in classes.select("class", "flows", "missed").iter_rows():
+        measured = due.measured_flows(size_class).to_polars()
+        met = measured.filter(pl.col("fct_ns") <= pl.col("deadline_ns"))
+        assert (len(measured), len(measured.drop_nulls("deadline_ns")) - len(met)) == (flows, missed)
+    with_deadline = due.measured_flows("all@deadline").to_polars()
+    assert with_deadline["class"].unique().to_list() == [0]
+    assert with_deadline["deadline_ns"].null_count() == 0
+    assert due.measured_flows("all@no-deadline").to_polars()["deadline_ns"].is_null().all()
+
+
+def test_traces_of_flows_are_among_the_series(due: Result) -> None:
+    traced = due.series.to_polars().filter(pl.col("metric") == "mcp_expected_bps")["place"].unique()
+    flows = due.measured_flows("all@deadline").to_polars()["flow"]
+    assert 0 < len(traced) <= len(flows)
+    assert {*traced} <= {f"flow{flow}" for flow in flows}
 
 
 def test_series_are_sorted_by_what_they_tell(result: Result) -> None:
