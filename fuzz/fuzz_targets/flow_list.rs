@@ -4,16 +4,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tailrace_core::{Rate, Time};
+use tailrace_scenario::workload::Setting;
 use tailrace_scenario::workload::flow_list::{read_csv, write_csv};
 
 mod scratch;
 
 const HOSTS: u16 = 16;
-const MSS: u16 = 1460;
+const SETTING: Setting =
+    Setting { hosts: HOSTS, host_rate: Rate::from_gbps(10), mss: 1460, base_rtt: Time::from_us(85) };
 
 fuzz_target!(|bytes: &[u8]| {
     let (_, path) = scratch::write("flows.csv", bytes);
-    match read_csv(&path, HOSTS, MSS) {
+    match read_csv(&path, &SETTING) {
         Err(error) => assert!(error.to_string().contains("flows.csv:"), "{error}"),
         Ok(flows) => {
             assert!(flows.is_sorted_by_key(|flow| flow.start));
@@ -21,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
             let mut written = Vec::new();
             write_csv(flows.iter().copied(), &mut written).expect("memory takes what is written");
             let (_, path) = scratch::write("flows.csv", &written);
-            assert_eq!(read_csv(&path, HOSTS, MSS).expect("what was written is read"), flows);
+            assert_eq!(read_csv(&path, &SETTING).expect("what was written is read"), flows);
         }
     }
 });

@@ -96,11 +96,11 @@ impl Pair {
             pacing: input.paced.then_some(Rate::from_gbps(1)),
             acked: 0,
         };
-        let info = FlowInfo { id: 0, size: None, deadline: None };
+        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
-            sender: Sender::new(law, info, Bytes::new(size), 1, wire, directive, &params),
+            sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
             receiver: Receiver::new(0, 0, &params),
             under_way: Vec::new(),
             size,
