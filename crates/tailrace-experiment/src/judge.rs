@@ -44,6 +44,10 @@ pub struct Claim {
     pub text: String,
     /// The paper's number, or the two ends of its range. Changes are fractions: −0.2 is 20 % less.
     pub paper: Numbers,
+    /// The paper states a bound ("below 5.8 %", "more than half"), not a number: only what lies within `paper`
+    /// holds, no rough factor helps.
+    #[serde(default)]
+    pub bound: bool,
     /// The same number here.
     pub number: Quantity,
     /// Why it is known not to hold here, if it is.
@@ -107,7 +111,9 @@ impl Claim {
             return Verdict { measured: None, holds: false, words: "not measured here".into() };
         };
         let (low, high) = self.paper.ends();
-        let (holds, words) = if self.number.against.is_some() {
+        let (holds, words) = if self.bound {
+            judge_bound(measured, low, high)
+        } else if self.number.against.is_some() {
             judge_change(measured, low, high)
         } else {
             judge_value(measured, low, high)
@@ -138,6 +144,12 @@ fn judge_change(measured: f64, low: f64, high: f64) -> (bool, String) {
     let factor = measured / nearest;
     let rough = (1.0 / ROUGH_FACTOR..=ROUGH_FACTOR).contains(&factor);
     (rough, format!("same sign, {factor:.2} times the paper's"))
+}
+
+/// What the paper bounds: within the bounds.
+fn judge_bound(measured: f64, low: f64, high: f64) -> (bool, String) {
+    let holds = (low..=high).contains(&measured);
+    (holds, if holds { "within the paper's bounds" } else { "outside the paper's bounds" }.into())
 }
 
 /// A plain number: of a like size.
@@ -245,6 +257,13 @@ mod tests {
         assert_eq!(judge_change(-0.01, -0.3, -0.3), (false, "no change here".into()));
         assert_eq!(judge_change(0.02, 0.0, 0.0), (true, "equal in both".into()));
         assert!(!judge_change(0.2, 0.0, 0.0).0);
+    }
+
+    #[test]
+    fn bounds_have_no_rough_factor() {
+        assert!(judge_bound(0.05, 0.0, 0.079).0);
+        assert!(!judge_bound(0.08, 0.0, 0.079).0);
+        assert!(judge_value(0.08, 0.0, 0.079).0);
     }
 
     #[test]

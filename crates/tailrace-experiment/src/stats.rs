@@ -213,7 +213,6 @@ pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 /// Names of the columns that [`ClassSummary::metric`] knows.
 pub const METRICS: [&str; 21] = [
     "flows",
-    "flow_share",
     "unfinished",
     "fct_mean_us",
     "fct_p50_us",
@@ -233,6 +232,7 @@ pub const METRICS: [&str; 21] = [
     "stopped",
     "miss_rate",
     "met_goodput_gbps",
+    "flow_share",
 ];
 
 /// Names of metrics of whole runs, which have no size class.

@@ -25,6 +25,9 @@ impl Default for RateParams {
     }
 }
 
+/// Idle time is walked through slot by slot.
+const LEAST_SLOT: Time = Time::from_us(1);
+
 impl RateParams {
     /// Checks the ranges.
     pub fn check(&self) -> Result<(), ParamError> {
@@ -37,8 +40,9 @@ impl RateParams {
             let message = format!("{} must be above 0 and at most 1", self.initial_rate);
             return Err(ParamError::new("initial_rate", message));
         }
-        if self.slot == Time::ZERO {
-            return Err(ParamError::new("slot", "0: the rate cannot move all the time"));
+        if self.slot < LEAST_SLOT {
+            let message = format!("{}: the rate moves once a slot, {LEAST_SLOT} at least", self.slot);
+            return Err(ParamError::new("slot", message));
         }
         Ok(())
     }
