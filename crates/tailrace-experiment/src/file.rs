@@ -125,6 +125,13 @@ impl Experiment {
 fn apply_override(table: &mut Table, change: &Override) -> Result<(), ScenarioError> {
     let here = |message: String| ScenarioError::new(format!("--set {}", change.field), message);
     let path = path::Path::parse(&change.field).map_err(here)?;
+    if let Some(axis) =
+        sweep::swept(table).into_iter().find(|axis| path::Path::parse(axis).as_ref() == Ok(&path))
+    {
+        let message =
+            format!("is swept, so this would change nothing: set the list of \"{axis}\" under sweep");
+        return Err(here(message));
+    }
     let value = format!("v = {}", change.value)
         .parse::<Table>()
         .ok()

@@ -61,6 +61,16 @@ pub fn expand(table: &Table) -> Result<Vec<(Point, Table)>, ScenarioError> {
     Ok(points)
 }
 
+/// The fields that the sweep of an experiment varies.
+pub(crate) fn swept(table: &Table) -> Vec<&str> {
+    let sweep = table.get("sweep").and_then(Value::as_table);
+    let own =
+        sweep.into_iter().flatten().filter(|(name, _)| *name != "together").map(|(name, _)| name.as_str());
+    let groups = sweep.and_then(|sweep| sweep.get("together")).and_then(Value::as_array);
+    let together = groups.into_iter().flatten().filter_map(Value::as_table).flatten();
+    own.chain(together.map(|(name, _)| name.as_str())).collect()
+}
+
 fn vary(table: &mut Table, field: &str, value: &Value) -> Result<(), ScenarioError> {
     let here = |message| ScenarioError::new(format!("sweep.\"{field}\""), message);
     let path = Path::parse(field).map_err(here)?;
@@ -140,6 +150,14 @@ mod tests {
         assert_eq!(table["scheme"][0]["params"]["queues"].as_integer(), Some(3));
         assert_eq!(table["seed"].as_integer(), Some(2));
         assert!(!table.contains_key("queues"));
+    }
+
+    #[test]
+    fn swept_fields_are_known() {
+        let text = "[sweep]\n\"workload.load\" = [0.5]\nseed = [1]\n\
+                    [[sweep.together]]\nqueues = [2]\n\"a.b\" = [1]\n";
+        assert_eq!(swept(&text.parse().unwrap()), ["workload.load", "seed", "queues", "a.b"]);
+        assert!(swept(&Table::new()).is_empty());
     }
 
     #[test]
