@@ -157,9 +157,10 @@ pub struct Mcp {
     /// The window of data ends when this is acknowledged; known with the first acknowledgement.
     window_end: Option<Bytes>,
     hopeless: bool,
-    /// Expected rate γ and queue estimate Q̂ (in segments) of the last window, for traces.
+    /// Expected rate γ in bytes a second, and marked segments F·W, both of the last window.
     expected: f64,
-    estimate: f64,
+    marks: f64,
+    /// Whether a window has ended since the last trace.
     fresh: bool,
 }
 
@@ -183,7 +184,7 @@ impl Mcp {
             window_end: None,
             hopeless: false,
             expected: 0.0,
-            estimate: 0.0,
+            marks: 0.0,
             fresh: false,
         };
         mcp.begin(now.as_secs_f64());
@@ -262,7 +263,7 @@ impl Mcp {
             let spare = (self.path.link - self.expected).clamp(0.0, bound);
             self.residual = self.residual.min(spare / self.params.residual_gain.max(LEAST_GAIN));
         }
-        self.estimate = if marked > 0.0 { self.path.marking + marked * self.window } else { 0.0 };
+        self.marks = marked * self.window;
         self.target = self.next_window(now, left).clamp(0.0, self.cap());
         if !self.params.pacing || self.target >= self.params.min_window || self.is_urgent(now) {
             self.target = self.target.max(self.params.min_window).ceil();
@@ -278,24 +279,20 @@ impl Mcp {
     fn next_window(&self, now: f64, left: f64) -> f64 {
         match self.params.form {
             LawForm::Normal => {
-                // Half of what the queue is above the threshold: with F·W of it ours, as DCTCP answers.
-                let excess = (self.estimate - self.path.marking).max(0.0);
-                self.source() - self.params.queue_gain * excess / 2.0
+                // Half of what Q̂ = K + F·W is above the threshold, as DCTCP answers.
+                self.source() - self.params.queue_gain * self.marks / 2.0
             }
             LawForm::Prototype => {
                 let time = (self.aim - now).max(self.srtt);
                 (left * self.srtt / (time * self.path.mss)).floor() + 1.0
             }
             LawForm::Literal => {
-                let queue = self.path.marking + self.marked_share() * self.window;
+                // W + Θ − (Q̂ + λ̂), where Θ is what the source term is above W.
+                let queue = self.path.marking + self.marks;
                 let price = ((queue + 1.0) / self.path.bdp()).powi(2);
-                self.window + self.source() - self.window - (queue + price)
+                self.source() - (queue + price)
             }
         }
-    }
-
-    fn marked_share(&self) -> f64 {
-        if self.estimate > 0.0 { (self.estimate - self.path.marking) / self.window.max(SLOWEST) } else { 0.0 }
     }
 
     /// Expected and weighted residual rate, in segments an unloaded round trip: a longer one is the work of
@@ -346,7 +343,8 @@ impl Mcp {
         row("mcp_target_segments", self.target);
         row("mcp_expected_bps", self.expected * 8.0);
         row("mcp_residual_bps", self.residual * 8.0);
-        row("queue_estimate_bytes", self.estimate * f64::from(MTU_BYTES));
+        let estimate = if self.marks > 0.0 { self.path.marking + self.marks } else { 0.0 };
+        row("queue_estimate_bytes", estimate * f64::from(MTU_BYTES));
     }
 }
 

@@ -4,7 +4,7 @@
 pub mod model;
 mod published;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use published::published;
 

@@ -11,7 +11,8 @@ fn sizes(points: &[(f64, f64)]) -> SizeDistribution {
     SizeDistribution::new(points.iter().map(|&(packets, p)| (packets * MSS, p)).collect()).unwrap()
 }
 
-fn web_search() -> SizeDistribution {
+/// DCTCP, SIGCOMM 2010.
+pub(crate) fn web_search() -> SizeDistribution {
     sizes(&[
         (6.0, 0.0),
         (6.0, 0.15),
@@ -28,7 +29,8 @@ fn web_search() -> SizeDistribution {
     ])
 }
 
-fn data_mining() -> SizeDistribution {
+/// VL2, SIGCOMM 2009.
+pub(crate) fn data_mining() -> SizeDistribution {
     sizes(&[
         (1.0, 0.0),
         (1.0, 0.5),

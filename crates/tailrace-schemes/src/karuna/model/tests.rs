@@ -2,47 +2,11 @@
 
 use super::*;
 use crate::pias;
+use crate::pias::tests::{data_mining, web_search};
 use tailrace_core::random::Stream;
 
 /// Bytes of a packet in the published tables.
 const PACKET: f64 = 1460.0;
-
-fn packets(points: &[(f64, f64)]) -> SizeDistribution {
-    SizeDistribution::new(points.iter().map(|&(size, share)| (size * PACKET, share)).collect()).unwrap()
-}
-
-/// DCTCP, SIGCOMM 2010.
-fn web_search() -> SizeDistribution {
-    packets(&[
-        (6.0, 0.0),
-        (6.0, 0.15),
-        (13.0, 0.2),
-        (19.0, 0.3),
-        (33.0, 0.4),
-        (53.0, 0.53),
-        (133.0, 0.6),
-        (667.0, 0.7),
-        (1333.0, 0.8),
-        (3333.0, 0.9),
-        (6667.0, 0.97),
-        (20000.0, 1.0),
-    ])
-}
-
-/// VL2, SIGCOMM 2009.
-fn data_mining() -> SizeDistribution {
-    packets(&[
-        (1.0, 0.0),
-        (1.0, 0.5),
-        (2.0, 0.6),
-        (3.0, 0.7),
-        (7.0, 0.8),
-        (267.0, 0.9),
-        (2107.0, 0.95),
-        (66667.0, 0.99),
-        (666667.0, 1.0),
-    ])
-}
 
 /// Uniform from 1 KB to 10 MB: Karuna's "long flow" workload.
 fn long_flow() -> SizeDistribution {
