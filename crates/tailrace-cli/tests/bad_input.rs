@@ -144,6 +144,8 @@ fn claims_and_expectations_ask_for_what_is_there() {
         ("short", "shrt", "number.class: unknown class"),
         ("\"mlfq\"", "\"mlqf\"", "number.of: unknown scheme \"mlqf\"; did you mean \"mlfq\"?"),
         (" }", ", stat = \"mode\" }", "number.stat"),
+        (" }", ", points = \"worst\" }", "number.points: unknown statistic \"worst\""),
+        (" }", ", points = \"max\", against = \"mlfq\", against_at = {} }", "number.points: compares"),
         (" }", ", from = \"abc\" }", "number.from"),
         (" }", ", at = { load = 0.5 } }", "number.at"),
         (" }", ", against = \"pias\" }", "number.against"),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::results::{Results, SeriesQuery};
+use crate::results::{Results, SeriesQuery, statistic};
 
 /// A number to be taken from an experiment's results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Quantity {
     pub against: Option<String>,
     /// Which points of the sweep count: axis = value. Several points (seeds, say) are averaged.
     pub at: Table,
+    /// Instead of that: this statistic (see `stat`) of the numbers of all points, each by itself. With `against`
+    /// these are changes at the same point: `max` is the worst case of something that should fall.
+    pub points: Option<String>,
     /// For the scheme after `against`, other points than `at`.
     pub against_at: Option<Table>,
     /// For series: which index (queue or threshold number).
@@ -186,13 +189,25 @@ impl Expectation {
 }
 
 impl Quantity {
-    /// The number, averaged over the points that match.
+    /// The number: of the mean over the points that match, or a statistic over the numbers of each.
     pub fn value(&self, results: &Results) -> Option<f64> {
-        let own = self.of_scheme(results, &self.of, &self.at)?;
+        let Some(over) = &self.points else {
+            return self.at_points(results, &self.at, self.against_at.as_ref().unwrap_or(&self.at));
+        };
+        let points =
+            results.matching(&self.of, &self.at).into_iter().map(|run| run.point.axes.iter().cloned());
+        let values: Option<Vec<f64>> =
+            points.map(Table::from_iter).map(|point| self.at_points(results, &point, &point)).collect();
+        statistic(over, values?)
+    }
+
+    /// The number at the points `at`, against those at `against_at`; several are averaged.
+    fn at_points(&self, results: &Results, at: &Table, against_at: &Table) -> Option<f64> {
+        let own = self.of_scheme(results, &self.of, at)?;
         match &self.against {
             None => Some(own),
             Some(other) => {
-                let base = self.of_scheme(results, other, self.against_at.as_ref().unwrap_or(&self.at))?;
+                let base = self.of_scheme(results, other, against_at)?;
                 // Two counts of zero (timeouts, say) are equal.
                 if base == own { Some(0.0) } else { Some(own / base - 1.0) }
             }
@@ -212,7 +227,7 @@ impl Quantity {
                 runs.iter().filter_map(|run| run.metric(class, &self.metric)).collect()
             }
         };
-        crate::stats::mean(&values)
+        statistic("mean", values)
     }
 
     fn series_query(&self, metric: &str) -> Option<SeriesQuery> {
@@ -246,7 +261,12 @@ fn same(a: &Value, b: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::results::Finished;
+    use crate::run::Summary;
+    use crate::sweep::Point;
 
     #[test]
     fn changes_are_judged_by_sign_and_size() {
@@ -271,6 +291,35 @@ mod tests {
         assert!(judge_value(25.0, 23.0, 28.0).0);
         assert!(judge_value(60.0, 23.0, 28.0).0);
         assert!(!judge_value(100.0, 23.0, 28.0).0);
+    }
+
+    /// Runs of two schemes at two loads, with so many packet-hops.
+    fn results() -> Results {
+        let run = |scheme: &str, load: f64, packet_hops| Finished {
+            scheme: scheme.into(),
+            point: Point { axes: vec![("load".into(), Value::Float(load))] },
+            key: String::new(),
+            dir: PathBuf::new(),
+            summary: Summary { packet_hops, ..Summary::default() },
+            resumed: false,
+        };
+        Results { runs: vec![run("a", 0.5, 10), run("a", 0.9, 60), run("b", 0.5, 20), run("b", 0.9, 50)] }
+    }
+
+    #[test]
+    fn numbers_are_of_the_mean_or_of_each_point() {
+        let value = |rest: &str| {
+            let number: Quantity =
+                toml::from_str(&format!("metric = \"packet_hops\"\nof = \"a\"\n{rest}")).unwrap();
+            number.value(&results())
+        };
+        assert_eq!(value(""), Some(35.0));
+        assert_eq!(value("points = \"max\""), Some(60.0));
+        assert_eq!(value("against = \"b\""), Some(0.0));
+        assert_eq!(value("against = \"b\"\npoints = \"min\""), Some(-0.5));
+        assert!((value("against = \"b\"\npoints = \"max\"").unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!(value("against = \"b\"\npoints = \"max\"\nat = { load = 0.5 }"), Some(-0.5));
+        assert_eq!(value("points = \"max\"\nat = { load = 0.7 }"), None);
     }
 
     #[test]

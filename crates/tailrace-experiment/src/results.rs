@@ -96,7 +96,8 @@ impl Finished {
     }
 }
 
-fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
+/// One of [`STATISTICS`] over `values`; `None` if there are none or it is unknown.
+pub(crate) fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
     let average = mean(&values)?;
     let sorted = || {
         let mut sorted = values.clone();
@@ -114,7 +115,7 @@ fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// Names that [`SeriesQuery::stat`] may have.
+/// Names that [`SeriesQuery::stat`] and [`crate::judge::Quantity::points`] may have.
 pub const STATISTICS: [&str; 6] = ["mean", "median", "min", "max", "std", "last"];
 
 #[cfg(test)]

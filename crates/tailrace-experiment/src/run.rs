@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
-use crate::stats::{ClassSummary, Group, Measured, SIZE_CLASSES};
+use crate::stats::{ClassSummary, Group, Measured, SIZE_CLASSES, payload};
 use crate::tables;
 
 /// Who follows a run and may stop it.
@@ -27,7 +27,7 @@ pub trait Control: Sync {
 
 /// What a run says in short. It holds nothing that depends on the machine, so equal scenarios give equal
 /// bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The scheme's label.
     pub scheme: String,
@@ -50,7 +50,7 @@ pub struct Summary {
 }
 
 /// The ledger in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
     /// Sent by hosts.
     pub injected: u64,
@@ -300,6 +300,7 @@ fn summarise<'a>(
         size if size <= measure.long.get() => "medium",
         _ => "long",
     };
+    let all_bytes = payload(&flows);
     let mut summaries = Vec::new();
     for group in Group::of(&flows) {
         let of_group: Vec<Measured> = flows.iter().filter(|flow| group.has(flow)).copied().collect();
@@ -307,7 +308,7 @@ fn summarise<'a>(
             let belongs = |f: &&Measured| size == "all" || size_class(f) == size;
             let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
             let class = format!("{size}{}", group.suffix());
-            summaries.push(ClassSummary::of(class, &members, of_group.len()));
+            summaries.push(ClassSummary::of(class, &members, of_group.len(), all_bytes));
         }
     }
     summaries

@@ -43,6 +43,11 @@ impl Measured {
     }
 }
 
+/// Payload bytes of flows together.
+pub fn payload(flows: &[Measured]) -> u64 {
+    flows.iter().map(|flow| flow.size).sum()
+}
+
 /// Flows that are summarised together, beside their size classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -116,6 +121,8 @@ pub struct ClassSummary {
     pub flows: usize,
     /// Their share of all flows of their group ("short@2" of "all@2").
     pub flow_share: Option<f64>,
+    /// Their share of the payload of all flows of the run.
+    pub byte_share: Option<f64>,
     /// Of these, flows that did not complete.
     pub unfinished: usize,
     /// Mean completion time.
@@ -157,8 +164,8 @@ pub struct ClassSummary {
 }
 
 impl ClassSummary {
-    /// The statistics of `flows`, which are a class among so many.
-    pub fn of(class: String, flows: &[Measured], among: usize) -> Self {
+    /// The statistics of `flows`, a class among so many flows of its group, in a run of so many bytes.
+    pub fn of(class: String, flows: &[Measured], among: usize, all_bytes: u64) -> Self {
         let done: Vec<&Measured> = flows.iter().filter(|f| f.fct.is_some()).collect();
         let sorted = |of: &dyn Fn(&Measured, f64) -> f64| {
             let mut values: Vec<f64> = done.iter().filter_map(|f| f.fct.map(|fct| of(f, fct))).collect();
@@ -178,6 +185,7 @@ impl ClassSummary {
             class,
             flows: flows.len(),
             flow_share: (among > 0).then(|| flows.len() as f64 / among as f64),
+            byte_share: (all_bytes > 0).then(|| payload(flows) as f64 / all_bytes as f64),
             unfinished: flows.len() - done.len(),
             fct_mean_us: mean(&fct),
             fct_p50_us: percentile(&fct, 50.0),
@@ -211,7 +219,7 @@ impl ClassSummary {
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 
 /// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 21] = [
+pub const METRICS: [&str; 22] = [
     "flows",
     "unfinished",
     "fct_mean_us",
@@ -233,6 +241,7 @@ pub const METRICS: [&str; 21] = [
     "miss_rate",
     "met_goodput_gbps",
     "flow_share",
+    "byte_share",
 ];
 
 /// Names of metrics of whole runs, which have no size class.
@@ -264,12 +273,12 @@ mod tests {
             deadline: Some(2.0),
             stopped: false,
         };
-        let summary = ClassSummary::of("all".into(), &[flow], 2);
+        let summary = ClassSummary::of("all".into(), &[flow], 2, 4);
         for name in METRICS {
             assert!(summary.metric(name).is_some(), "{name}");
         }
         assert_eq!(summary.metric("slowdown_p99"), Some(2.0));
-        assert_eq!(summary.metric("flow_share"), Some(0.5));
+        assert_eq!((summary.flow_share, summary.byte_share), (Some(0.5), Some(0.25)));
     }
 
     #[test]
@@ -291,13 +300,13 @@ mod tests {
             flow(None, Some(5.0), true),
             flow(Some(2.0), None, false),
         ];
-        let all = ClassSummary::of("all".into(), &flows, 4);
+        let all = ClassSummary::of("all".into(), &flows, 4, 4);
         assert_eq!((all.deadlines, all.missed, all.stopped), (3, 2, 1));
         assert_eq!(all.miss_rate, Some(2.0 / 3.0));
         // 1 Gbit in 2 seconds met its deadline, of 3 Gbit that arrived.
         assert_eq!((all.met_goodput_gbps, all.goodput_gbps), (Some(0.5), Some(1.5)));
         assert_eq!(Group::of(&flows), [Group::All, Group::Deadline, Group::NoDeadline]);
         assert_eq!(flows.iter().filter(|flow| Group::NoDeadline.has(flow)).count(), 1);
-        assert_eq!(ClassSummary::of("all".into(), &flows[3..], 1).miss_rate, None);
+        assert_eq!(ClassSummary::of("all".into(), &flows[3..], 1, 1).miss_rate, None);
     }
 }

@@ -63,8 +63,14 @@ impl Vetter<'_> {
             };
             self.scheme("against", other, field, at)?;
         }
-        if let Some(stat) = &number.stat {
-            known("stat", stat, STATISTICS)?;
+        for (field, name) in [("stat", &number.stat), ("points", &number.points)] {
+            if let Some(name) = name {
+                known_as("statistic", field, name, STATISTICS)?;
+            }
+        }
+        if number.points.is_some() && number.against_at.is_some() {
+            let message = "compares each point with itself, so that against_at means nothing: leave one out";
+            return Err(ScenarioError::new("points", message));
         }
         for (field, time) in [("from", &number.from), ("to", &number.to)] {
             if let Some(Err(error)) = time.as_ref().map(|text| text.parse::<Time>()) {

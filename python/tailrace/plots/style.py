@@ -57,6 +57,7 @@ _LABELS = {
     "goodput_gbps": "Goodput (Gbit/s)",
     "met_goodput_gbps": "Goodput of met deadlines (Gbit/s)",
     "flow_share": "Share of flows",
+    "byte_share": "Share of bytes",
     "unfinished": "Unfinished flows",
     "stopped": "Flows given up",
     "deadlines": "Flows with deadlines",

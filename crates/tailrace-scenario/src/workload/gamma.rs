@@ -47,10 +47,38 @@ struct Active {
 }
 
 /// Flows with deadlines that use up Γ.
-const FLOWS: f64 = 4.0;
+const FLOWS: u32 = 4;
 
 /// No deadline lies farther ahead.
 const LONGEST_SECONDS: f64 = 1e5;
+
+impl Gamma {
+    /// The share of the bytes that get deadlines in the long run, if the payload of all traffic loads hosts with
+    /// `payload` and the mean flow needs `alone` seconds of an empty link.
+    ///
+    /// Each host's link in each direction has room for so many flows at their expected rate; who finds none free
+    /// at either end goes without. That is a loss network with links that block independently of each other: the
+    /// fixed point of Kelly, Blocking probabilities in large circuit-switched networks, 1986. How long flows stay
+    /// matters on average only. Short runs have more deadlines, since they start with none.
+    pub(super) fn byte_share(&self, payload: f64, alone: f64) -> f64 {
+        // Deadlines are rounded up, by half a unit on average.
+        let stay = alone * f64::from(FLOWS) / self.share + self.round.as_secs_f64() / 2.0;
+        let offered = payload / alone * stay;
+        // The probability that a link has room falls with the traffic that the other one lets through to it.
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let room = f64::midpoint(low, high);
+            if 1.0 - erlang_b(FLOWS, offered * room) > room { low = room } else { high = room }
+        }
+        low * low
+    }
+}
+
+/// The probability that all of so many places are taken, by Erlang's recursion; `offered` is what arrives times
+/// how long it stays.
+fn erlang_b(places: u32, offered: f64) -> f64 {
+    (1..=places).fold(1.0, |taken, n| offered * taken / (f64::from(n) + offered * taken))
+}
 
 impl GammaControl {
     /// The control that rules ask for, by plan or by what is observed; `None` if there are no such.
@@ -104,7 +132,7 @@ impl GammaControl {
         let (src, dst) = (usize::from(spec.src), usize::from(spec.dst));
         let sum = |flows: &[Active]| flows.iter().map(&expected).sum::<f64>();
         let used = sum(&self.sending[src]).max(sum(&self.receiving[dst]));
-        let rate = limit / FLOWS;
+        let rate = limit / f64::from(FLOWS);
         // Four quarters make a whole, also in floating point.
         if used + rate <= limit * (1.0 + 1e-9) {
             let time = rounded_up((spec.size.as_f64() / rate).min(LONGEST_SECONDS) * 1e12, round);

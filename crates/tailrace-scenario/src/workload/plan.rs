@@ -138,9 +138,12 @@ impl Plan {
     /// The traffic by what flows reveal, each with its part of the load `total`.
     pub fn classes(&self, total: f64) -> Vec<TrafficClass> {
         let bytes: f64 = self.rules.iter().map(PlannedRule::bytes_per_sec).sum();
+        let mss = f64::from(self.setting.mss);
+        let payload = total * mss / (mss + f64::from(HEADER_BYTES));
         let class = |reveals| {
             let part = |rule: &PlannedRule| {
-                let load = total * rule.bytes_per_sec() / bytes * rule.share_of(reveals, total);
+                let load =
+                    total * rule.bytes_per_sec() / bytes * rule.share_of(reveals, payload, &self.setting);
                 (load, rule.sampler.distribution.clone())
             };
             let parts: Vec<_> = self.rules.iter().map(part).filter(|(load, _)| *load > 0.0).collect();
@@ -169,21 +172,17 @@ fn busiest(loads: &[HostLoad]) -> f64 {
     loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
 }
 
-/// The share of the traffic that deadlines by Γ control take at most: Γ is not quite used up, since it is free
-/// for a moment whenever a flow with a deadline ends.
-const GAMMA_USED: f64 = 0.9;
-
 impl PlannedRule {
     fn bytes_per_sec(&self) -> f64 {
         self.flows_per_sec * self.sampler.mean()
     }
 
-    /// The share of the rule's traffic that reveals so much, if the workload's load is `total`.
-    fn share_of(&self, reveals: Reveals, total: f64) -> f64 {
+    /// The share of the rule's traffic that reveals so much, if the payload of all loads hosts with `payload`.
+    fn share_of(&self, reveals: Reveals, payload: f64, setting: &Setting) -> f64 {
         let Some(Deadlines::Gamma(gamma)) = self.rule.deadline else {
             return if self.rule.revealed() == reveals { 1.0 } else { 0.0 };
         };
-        let due = (gamma.share / total).min(GAMMA_USED);
+        let due = gamma.byte_share(payload, self.sampler.mean() / setting.host_rate.bytes_per_sec());
         if reveals == Reveals::Deadline { due } else { (1.0 - due) / 2.0 }
     }
 

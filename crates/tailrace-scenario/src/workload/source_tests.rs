@@ -122,6 +122,24 @@ fn shares_of_flows_share_the_load() {
 }
 
 #[test]
+fn gamma_gives_as_many_bytes_deadlines_as_planned() {
+    for (load, share) in [(0.8, 0.1), (0.8, 0.5), (0.8, 0.9), (0.4, 0.9)] {
+        let plan = plan(&format!(
+            "sizes = \"web-search\"\nload = {load}\nflows = 200_000\n\
+             deadline = {{ gamma = {{ share = {share} }} }}"
+        ));
+        let planned = plan.classes(load)[0].load / load;
+        let (mut due, mut all) = (0.0, 0.0);
+        for flow in plan.flows() {
+            all += flow.size.as_f64();
+            due += if flow.deadline.is_some() { flow.size.as_f64() } else { 0.0 };
+        }
+        let achieved = due / all;
+        assert!((achieved / planned - 1.0).abs() < 0.03, "load {load}, Γ {share}: {achieved}, not {planned}");
+    }
+}
+
+#[test]
 fn rules_have_their_times() {
     let flows = flows(
         r#"load = 0.5
