@@ -24,6 +24,15 @@ pub enum Reveals {
 }
 
 impl Reveals {
+    /// Karuna's number of it, as `flow_type` in flow lists and results: 1, 2 or 3.
+    pub fn flow_type(self) -> u8 {
+        match self {
+            Reveals::Deadline => 1,
+            Reveals::Size => 2,
+            Reveals::Nothing => 3,
+        }
+    }
+
     /// Blanks what the application does not tell.
     pub fn filter(self, flow: FlowInfo) -> FlowInfo {
         FlowInfo {

@@ -1,6 +1,6 @@
 //! What a run leaves behind: one record per flow, and long-format series for everything else.
 
-use crate::{Bytes, FlowId, HostId, Time};
+use crate::{Bytes, FlowId, HostId, Reveals, Time};
 
 /// One flow's outcome. Small, because a run keeps one for every flow it ever started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct FlowRecord {
     pub stopped: bool,
     /// Traffic class: the number of the workload's rule that made it, or the flow list's `class`.
     pub class: u8,
+    /// What the application told of it.
+    pub reveals: Reveals,
 }
 
 impl FlowRecord {

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::workload::flow_list::{flow_type, reveals, write_csv};
+use tailrace_scenario::workload::flow_list::{reveals, write_csv};
 use tailrace_scenario::workload::{Deadlines, Rule};
 use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
 
@@ -70,7 +70,7 @@ fn table(flows: &[FlowSpec]) -> RecordBatch {
         ("class", Arc::new(UInt8Array::from_iter_values(flows.iter().map(|f| f.class)))),
         ("slice", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.slice)))),
         ("task", Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.task)))),
-        ("flow_type", Arc::new(UInt8Array::from_iter_values(flows.iter().map(flow_type)))),
+        ("flow_type", Arc::new(UInt8Array::from_iter_values(flows.iter().map(|f| f.reveals.flow_type())))),
     ];
     match RecordBatch::try_from_iter(columns) {
         Ok(batch) => batch,

@@ -26,7 +26,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 
 /// One row a flow: `flow, src, dst, size_bytes, start_ns, fct_ns` (null if unfinished)`, ideal_ns, slowdown,
 /// retransmitted_bytes, timeouts, class, slice, task, deadline_ns` (relative to the start, null if none)`,
-/// stopped` (given up by its sender).
+/// stopped` (given up by its sender)`, flow_type` (as in flow lists).
 pub fn flows<'a>(
     records: impl Iterator<Item = &'a FlowRecord>,
     ideal: impl Fn(&FlowRecord) -> Time,
@@ -56,6 +56,7 @@ pub fn flows<'a>(
         ("task", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.task)))),
         ("deadline_ns", Arc::new(Float64Array::from_iter(records.iter().map(deadline)))),
         ("stopped", Arc::new(BooleanArray::from_iter(records.iter().map(|r| Some(r.stopped))))),
+        ("flow_type", Arc::new(UInt8Array::from_iter_values(records.iter().map(|r| r.reveals.flow_type())))),
     ])
 }
 

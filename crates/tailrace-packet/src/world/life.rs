@@ -43,6 +43,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             slice: spec.slice,
             stopped: false,
             class: spec.class,
+            reveals: spec.reveals,
         }) as usize;
         let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
         let law = self.scheme.law(&info);

@@ -30,19 +30,10 @@ pub fn write_csv(flows: impl IntoIterator<Item = FlowSpec>, mut to: impl io::Wri
     for flow in flows {
         let deadline = flow.deadline.map_or(String::new(), |at| nanoseconds(at.saturating_sub(flow.start)));
         let FlowSpec { src, dst, size, start, class, slice, task, .. } = flow;
-        let (size, start, flow_type) = (size.get(), nanoseconds(start), flow_type(&flow));
+        let (size, start, flow_type) = (size.get(), nanoseconds(start), flow.reveals.flow_type());
         writeln!(to, "{src},{dst},{size},{start},{deadline},{class},{slice},{task},{flow_type}")?;
     }
     Ok(())
-}
-
-/// The number of what a flow tells of itself: Karuna's type 1, 2 or 3.
-pub fn flow_type(flow: &FlowSpec) -> u8 {
-    match flow.reveals {
-        Reveals::Deadline => 1,
-        Reveals::Size => 2,
-        Reveals::Nothing => 3,
-    }
 }
 
 /// What a flow of that type tells; 0 for all that it has.
