@@ -24,6 +24,6 @@ pub use policy::{
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
-pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan};
+pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

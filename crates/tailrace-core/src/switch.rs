@@ -24,11 +24,16 @@ pub struct PlannedQueue {
     pub holds: String,
 }
 
+/// The code point of a priority, which is the number of its queue, the first being 0: DSCP 7 for the first queue, 0
+/// for the eighth, as in the kernel modules of PIAS and Karuna.
+pub fn dscp_of(queue: usize) -> u8 {
+    (MAX_PRIORITIES - 1).saturating_sub(queue) as u8
+}
+
 impl PlannedQueue {
-    /// Queue number `queue` of a port, the first being 0: DSCP 7 for the first queue, 0 for the eighth, as in
-    /// the kernel modules of PIAS and Karuna.
+    /// Queue number `queue` of a port.
     pub fn new(queue: usize, holds: impl Into<String>) -> Self {
-        PlannedQueue { dscp: (MAX_PRIORITIES - 1).saturating_sub(queue) as u8, holds: holds.into() }
+        PlannedQueue { dscp: dscp_of(queue), holds: holds.into() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Packet captures for Wireshark: nanosecond pcap files with Ethernet, IPv4 and TCP headers.
 //!
 //! Hosts are 10.0.0.0 plus their number plus one; a flow's number chooses the sender's TCP port; sequence
-//! numbers are byte offsets in the flow. Priority i is DSCP 8·(7 − i). Payload is not stored.
+//! numbers are byte offsets in the flow. Priority i is DSCP 7 − i, which `tailrace qos` tells switches of.
+//! Payload is not stored.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
-use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time};
+use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time, dscp_of};
 use tailrace_packet::Tap;
 use tailrace_scenario::{FlowSource, Scenario, ScenarioError};
 
@@ -136,7 +137,7 @@ fn frame<H: Header>(packet: &Packet<H>, src: u16, mss: u32) -> [u8; STORED] {
         Ecn::Marked => 3,
     };
     ip[0] = 0x45;
-    ip[1] = (8 * (7 - packet.priority.min(7))) << 2 | ecn;
+    ip[1] = dscp_of(usize::from(packet.priority)) << 2 | ecn;
     ip[2..4].copy_from_slice(&packet.bytes.to_be_bytes());
     ip[8] = 64;
     ip[9] = 6;
@@ -200,13 +201,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn priorities_are_the_code_points_that_switches_are_told_of() {
+        for priority in 0..8u8 {
+            let packet = Packet::<()> { priority, ..Packet::EMPTY };
+            let planned = tailrace_core::PlannedQueue::new(usize::from(priority), "");
+            assert_eq!(frame(&packet, 0, 1460)[15] >> 2, planned.dscp);
+        }
+    }
+
+    #[test]
     fn headers_say_what_the_packet_says() {
         let mut packet =
             Packet::<()> { flow: 7, dst: 300, bytes: 1500, priority: 2, seq: 3, ..Packet::EMPTY };
         packet.set(PacketKind::LastData, Ecn::Marked);
         let frame = frame(&packet, 5, 1460);
         assert_eq!(&frame[12..14], [0x08, 0x00]);
-        assert_eq!(frame[15], 40 << 2 | 3, "DSCP 40 and CE");
+        assert_eq!(frame[15], 5 << 2 | 3, "DSCP 5 and CE");
         assert_eq!(&frame[26..34], [10, 0, 0, 6, 10, 0, 1, 45]);
         assert_eq!(&frame[34..38], [0x04, 0x07, 0x13, 0x89], "ports 1031 and 5001");
         assert_eq!(&frame[38..42], (3u32 * 1460).to_be_bytes());

@@ -1,7 +1,7 @@
 //! Karuna: the first queue for deadlines, the others split by known size and sieved by bytes sent.
 
 use serde_json::json;
-use tailrace_core::{Bytes, SizeDistribution};
+use tailrace_core::{Bytes, SizeDistribution, dscp_of};
 use tailrace_experiment::Error;
 use tailrace_schemes::karuna::model::{Kind, Mix, Model, Plan};
 
@@ -102,7 +102,7 @@ impl Report {
         };
         row("queue", "DSCP", "known size", "unknown: bytes sent", "share of bytes");
         for (queue, share) in shares.iter().enumerate() {
-            let dscp = (7 - queue).to_string();
+            let dscp = dscp_of(queue).to_string();
             let share = format!("{:.1} %", share * 100.0);
             let (known, unknown) = match queue.checked_sub(1) {
                 None => ("deadlines only".into(), "–".into()),
@@ -127,7 +127,7 @@ impl Report {
             "scheme": "karuna", "queues": shares.len(), "deadline_load": self.deadline,
             "known": kind(&self.known), "unknown": kind(&self.unknown),
             "splitting_bytes": bytes(&self.plan.splitting), "sieving_bytes": bytes(&self.plan.sieving),
-            "dscp": (0..shares.len()).map(|queue| 7 - queue).collect::<Vec<_>>(), "share_of_bytes": shares,
+            "dscp": (0..shares.len()).map(dscp_of).collect::<Vec<_>>(), "share_of_bytes": shares,
             "mean_bytes_of_link_time": self.plan.mean, "mean_with_one_queue": self.single,
         });
         println!("{document:#}");
