@@ -71,10 +71,15 @@ fn rows(results: &Results) -> Vec<(&Finished, &ClassSummary)> {
     rows
 }
 
+/// How many flows, and of how many there is no completion time: schemes that give flows up do so on purpose.
 fn flows(class: &ClassSummary) -> String {
-    match class.unfinished {
-        0 => class.flows.to_string(),
-        n => format!("{} ({n} unfinished)", class.flows),
+    let unfinished = class.unfinished.saturating_sub(class.stopped);
+    let without = [(class.stopped, "given up"), (unfinished, "unfinished")];
+    let without: Vec<String> =
+        without.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    match without.is_empty() {
+        true => class.flows.to_string(),
+        false => format!("{} ({})", class.flows, without.join(", ")),
     }
 }
 
@@ -143,4 +148,21 @@ pub fn json(experiment: &Experiment, results: &Results, plots: &[std::path::Path
         "experiment": experiment.name, "title": experiment.title, "source": experiment.source,
         "scale": experiment.scale, "runs": runs, "claims": claims, "plots": plots,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_that_were_given_up_are_told_from_unfinished_ones() {
+        let cell = |unfinished, stopped| {
+            let empty = ClassSummary::of("all".into(), &[], 0, 0);
+            flows(&ClassSummary { flows: 90, unfinished, stopped, ..empty })
+        };
+        assert_eq!(cell(0, 0), "90");
+        assert_eq!(cell(5, 0), "90 (5 unfinished)");
+        assert_eq!(cell(5, 5), "90 (5 given up)");
+        assert_eq!(cell(5, 3), "90 (3 given up, 2 unfinished)");
+    }
 }
