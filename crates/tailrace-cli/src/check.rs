@@ -1,6 +1,6 @@
 //! `tailrace check`.
 
-use tailrace_experiment::{Error, Experiment, Line, Outcome};
+use tailrace_experiment::{Error, Experiment, Line, Outcome, PASSES};
 
 use crate::progress::Display;
 use crate::run::jobs;
@@ -31,7 +31,7 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
         Some(out) => (out.join(&experiment.name), false),
         None => (std::env::temp_dir().join(format!("tailrace-check-{}", std::process::id())), true),
     };
-    let mut display = Display::new(experiment, host, "check ");
+    let mut display = Display::new(experiment, host, "check ", PASSES);
     let checked = tailrace_experiment::check(experiment, &dir, jobs(options.jobs), &mut display);
     display.finish();
     if temporary {

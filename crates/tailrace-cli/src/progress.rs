@@ -59,9 +59,10 @@ impl End {
 }
 
 impl<'a> Display<'a> {
+    /// For an experiment that is made so many times, one after the other.
     #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
-    pub fn new(experiment: &Experiment, host: &'a dyn Host, prefix: &str) -> Self {
-        let runs = experiment.runs.len();
+    pub fn new(experiment: &Experiment, host: &'a dyn Host, prefix: &str, passes: usize) -> Self {
+        let runs = experiment.runs.len() * passes;
         let bar = std::io::stderr().is_terminal().then(|| {
             let template = "{prefix} {bar:30} {percent:>3} %  {msg}";
             let style =
@@ -72,7 +73,7 @@ impl<'a> Display<'a> {
         Display {
             host,
             name: format!("{prefix}{}", experiment.name),
-            ends: experiment.runs.iter().map(|run| End::of(&run.scenario)).collect(),
+            ends: experiment.runs.iter().cycle().take(runs).map(|run| End::of(&run.scenario)).collect(),
             latest: vec![None; runs],
             done: vec![false; runs],
             resumed: 0,
@@ -152,7 +153,35 @@ impl Observer for Display<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
+
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn interrupted(&self) -> bool {
+            false
+        }
+        fn draw(&self, _: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+            None
+        }
+    }
+
+    #[test]
+    fn half_is_done_after_the_first_of_two_passes() {
+        let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
+                    [[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let mut display = Display::new(&experiment, &Nobody, "check ", 2);
+        (0..2).for_each(|index| display.finished(index, false));
+        assert_eq!(display.share(), 0.5);
+        assert!(display.text().starts_with("run 2/4 · "), "{}", display.text());
+        display.progress(2, &Progress { now: Time::from_ms(1), started: 15, finished: 10, packet_hops: 9 });
+        assert_eq!(display.share(), 0.625);
+        (2..4).for_each(|index| display.finished(index, false));
+        assert_eq!(display.share(), 1.0);
+    }
 
     #[test]
     fn shares_follow_what_ends_the_run() {

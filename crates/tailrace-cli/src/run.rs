@@ -13,7 +13,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let experiment = Experiment::read(&options.file, &overrides, options.scale)?;
     eprint!("{}", output::cost_note(&experiment));
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
-    let mut display = Display::new(&experiment, host, "");
+    let mut display = Display::new(&experiment, host, "", 1);
     let how = Options { jobs: jobs(options.jobs), resume: !options.fresh, pcap: options.pcap.clone() };
     let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tailrace_packet::Progress;
+
 use crate::error::Error;
 use crate::file::Experiment;
 use crate::results::Results;
@@ -27,7 +29,28 @@ pub enum Outcome {
     Fails,
 }
 
-/// Runs `experiment` twice below `dir` and compares.
+/// How often a check makes each run.
+pub const PASSES: usize = 2;
+
+/// The second pass to one who watches both: its runs are numbered on from those of the first.
+struct Second<'a> {
+    observer: &'a mut dyn Observer,
+    first: usize,
+}
+
+impl Observer for Second<'_> {
+    fn finished(&mut self, index: usize, resumed: bool) {
+        self.observer.finished(self.first + index, resumed);
+    }
+    fn progress(&mut self, index: usize, progress: &Progress) {
+        self.observer.progress(self.first + index, progress);
+    }
+    fn interrupted(&mut self) -> bool {
+        self.observer.interrupted()
+    }
+}
+
+/// Runs `experiment` twice below `dir` and compares. `observer` hears of [`PASSES`] times as many runs.
 pub fn check(
     experiment: &Experiment,
     dir: &Path,
@@ -36,7 +59,8 @@ pub fn check(
 ) -> Result<(Results, Vec<Line>), Error> {
     let options = Options { jobs, resume: false, pcap: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
-    let second = run_all(experiment, &dir.join("second"), &options, observer)?;
+    let mut observer = Second { observer, first: experiment.runs.len() };
+    let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
     let mut lines = compare(&first, &second);
     lines.extend(experiment.expectations.iter().map(|expectation| {
         let (value, holds) = expectation.judge(&first);
@@ -95,4 +119,35 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
         lines.push(Line { outcome: Outcome::Holds, text });
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Heard(Vec<usize>);
+
+    impl Observer for Heard {
+        fn finished(&mut self, index: usize, _: bool) {
+            self.0.push(index);
+        }
+        fn progress(&mut self, index: usize, _: &Progress) {
+            assert!(index < 4, "run {index} of 4");
+        }
+        fn interrupted(&mut self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn both_passes_are_heard_of_one_after_the_other() {
+        let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
+                    [[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut heard = Heard::default();
+        check(&experiment, dir.path(), 1, &mut heard).unwrap();
+        assert_eq!(heard.0, [0, 1, 2, 3]);
+    }
 }

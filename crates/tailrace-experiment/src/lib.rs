@@ -19,7 +19,7 @@ mod sweep;
 mod tables;
 mod vet;
 
-pub use check::{Line, Outcome, check};
+pub use check::{Line, Outcome, PASSES, check};
 pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
