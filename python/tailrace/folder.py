@@ -30,6 +30,12 @@ class ResultFolder:
         return columns[: columns.index("class")]
 
     @property
+    def left_out(self) -> set[str]:
+        """The schemes of the experiment's file that were not run, because of ``--only``."""
+        schemes = self.experiment.get("scheme", [])
+        return {scheme.get("label", scheme["name"]) for scheme in schemes} - set(self.summary["scheme"])
+
+    @property
     def scale(self) -> float:
         """The scale at which the experiment was run; 1 is the full one."""
         return float(self.experiment.get("scaled", {}).get("scale", 1.0))

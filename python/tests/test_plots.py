@@ -185,3 +185,31 @@ def test_plots_of_shipped_experiments_draw_what_there_is(file: Path, folder: Res
         if isinstance(plot, SummaryPlot):
             assert plot.x in axes
             assert {*plot.y} <= {*folder.summary.columns}
+
+
+@pytest.mark.parametrize(
+    ("table", "left_out"),
+    [
+        ({"x": "load", "y": "fct_mean_us"}, False),
+        ({"x": "load", "y": "fct_mean_us", "relative_to": "C"}, True),
+        ({"x": "load", "y": "fct_mean_us", "relative_to": "A"}, False),
+        ({"x": "load", "y": "fct_mean_us", "relative_to": "A", "at": {"scheme": ["A", "C"]}}, True),
+        ({"kind": "series", "y": "port_bytes", "at": {"scheme": "C"}}, True),
+        ({"kind": "cdf", "at": {"scheme": ["A", "C"]}}, False),
+        ({"kind": "cdf", "at": {"scheme": "D"}}, False),  # A mistake: drawing it will say so.
+        ({"kind": "workloads", "names": ["web-search"]}, False),
+    ],
+)
+def test_plots_of_schemes_that_were_not_run_are_left_out(
+    numbers: ResultFolder, table: dict[str, Any], left_out: bool
+) -> None:
+    numbers.experiment |= {"plot": {"test": table}}
+    assert not plots.read(numbers.experiment, "test").left_out(numbers)
+    numbers.experiment["scheme"] = [{"name": "a", "label": "A"}, {"name": "B"}, {"name": "C"}]
+    assert plots.read(numbers.experiment, "test").left_out(numbers) == left_out
+
+
+def test_what_is_left_out_is_not_drawn(numbers: ResultFolder) -> None:
+    plot = '[plot.queue]\nkind = "series"\ny = "port_bytes"\nat = { scheme = "C" }\n'
+    (numbers.path / "experiment.toml").write_text('[[scheme]]\nname = "C"\n' + plot)
+    assert plots.draw(numbers.path) == []

@@ -47,6 +47,7 @@ pub enum Command {
   tailrace run experiments/demo.toml
   tailrace run experiments/awafs/web-search.toml --scale 0.05 --jobs 2
   tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
+  tailrace run FILE --only dctcp --only pias
   tailrace run FILE --json > summary.json
 A run that was stopped goes on where it stopped when the same command is given again.")]
 pub struct Run {
@@ -55,6 +56,9 @@ pub struct Run {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
+    /// Run this scheme only, by its label; may be given several times
+    #[arg(long, value_name = "LABEL")]
+    pub only: Vec<String>,
     /// Shrink the experiment as its [scale] table says; 1 is the paper's scale
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub scale: f64,

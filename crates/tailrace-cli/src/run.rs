@@ -10,7 +10,7 @@ use crate::{Host, args, output};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let overrides = overrides(&options.set)?;
-    let experiment = Experiment::read(&options.file, &overrides, options.scale)?;
+    let experiment = Experiment::read(&options.file, &overrides, options.scale)?.only(&options.only)?;
     eprint!("{}", output::cost_note(&experiment));
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
     let mut display = Display::new(&experiment, host, "", 1);

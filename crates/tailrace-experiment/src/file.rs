@@ -115,6 +115,18 @@ impl Experiment {
         })
     }
 
+    /// Leaves out the runs of all schemes but these. What claims and plots need of the others is then not there.
+    pub fn only(mut self, labels: &[String]) -> Result<Self, ScenarioError> {
+        let mut known: Vec<&str> = self.runs.iter().map(|run| run.scheme.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        if let Some(label) = labels.iter().find(|label| !known.contains(&label.as_str())) {
+            return Err(ScenarioError::new("--only", unknown("scheme of this experiment", label, known)));
+        }
+        self.runs.retain(|run| labels.is_empty() || labels.contains(&run.scheme));
+        Ok(self)
+    }
+
     /// Names of the sweep's axes.
     pub fn axes(&self) -> Vec<String> {
         self.runs.first().map(|run| run.point.names()).unwrap_or_default()

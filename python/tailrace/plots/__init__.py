@@ -22,7 +22,10 @@ def draw(directory: str | Path) -> list[Path]:
     folder = ResultFolder(directory)
     files = []
     for name in folder.experiment.get("plot", {}):
-        drawn = chart(read(folder.experiment, name), folder)
+        plot = read(folder.experiment, name)
+        if plot.left_out(folder):
+            continue
+        drawn = chart(plot, folder)
         with styled():
             files += save(drawn, folder.path / "plots" / name)
     return files

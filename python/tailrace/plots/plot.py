@@ -47,6 +47,10 @@ class Plot(ABC):
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
 
+    def left_out(self, folder: ResultFolder) -> bool:
+        """Whether the schemes that the plot is about were not run."""
+        return False
+
     def dress(self, axes: Axes, x_label: str, y_label: str) -> None:
         """Set title, labels and scales: the table's own where it has them."""
         axes.set_title(self.title or self.name.replace("_", " ").replace("-", " "))
@@ -69,6 +73,15 @@ class RunPlot(Plot):
     group: list[str] = field(default_factory=lambda: ["scheme"])
     at: dict[str, Any] = field(default_factory=dict)
     class_: str = "all"
+
+    def left_out(self, folder: ResultFolder) -> bool:
+        """Whether the schemes that ``at`` names were not run; a wrong name is a mistake instead."""
+        return bool(folder.left_out) and set(self.schemes(folder)) <= folder.left_out
+
+    def schemes(self, folder: ResultFolder) -> list[str]:
+        """The schemes that ``at`` names; all that were run if it names none."""
+        named = self.at.get("scheme", folder.summary["scheme"].unique().to_list())
+        return named if isinstance(named, list) else [named]
 
     def rows(self, folder: ResultFolder) -> pl.DataFrame:
         """The summary's rows of the plot's class, at the points that ``at`` names."""

@@ -21,6 +21,11 @@ class SummaryPlot(RunPlot):
     y: list[str]
     relative_to: str = ""
 
+    def left_out(self, folder: ResultFolder) -> bool:
+        """Whether there is nothing to draw, or to compare with, because schemes were not run."""
+        others = set(self.schemes(folder)) - {self.relative_to}
+        return bool(folder.left_out) and (self.relative_to in folder.left_out or others <= folder.left_out)
+
     def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
         """The rows that are drawn, and each curve's x, mean, low and high by its label."""
         rows = self.rows(folder)
