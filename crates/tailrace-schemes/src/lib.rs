@@ -1,11 +1,13 @@
 //! The schemes. Each lives in one folder; the registry has one line for each, and nothing else names one.
 
 pub mod awafs;
+pub mod cubic;
 pub mod d2tcp;
 pub mod d3;
 pub mod dctcp;
 pub mod fifo;
 pub mod karuna;
+pub mod l2dct;
 pub mod las;
 pub mod mlfq;
 pub mod pdq;

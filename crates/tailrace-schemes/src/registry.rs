@@ -30,11 +30,13 @@ macro_rules! schemes {
 schemes! {
     crate::fifo::Fifo,
     crate::tcp::Tcp,
+    crate::cubic::Cubic,
     crate::dctcp::Dctcp,
     crate::mlfq::Mlfq,
     crate::pias::Pias,
     crate::awafs::Awafs,
     crate::d2tcp::D2tcp,
+    crate::l2dct::L2dct,
     crate::karuna::Karuna,
     crate::pfabric::Pfabric,
     crate::las::Las,

@@ -36,8 +36,14 @@ impl Window {
     /// Grows by what was acknowledged: a segment a segment in slow start, a segment a window afterwards.
     #[inline]
     pub fn grow(&mut self, acked: Bytes) {
+        self.grow_weighted(acked, 1.0);
+    }
+
+    /// As [`Self::grow`], but so many segments a window after slow start.
+    #[inline]
+    pub fn grow_weighted(&mut self, acked: Bytes, weight: f64) {
         let acked = acked.as_f64() / self.mss;
-        let gain = if self.segments < self.threshold { acked } else { acked / self.segments };
+        let gain = if self.segments < self.threshold { acked } else { weight * acked / self.segments };
         self.segments = (self.segments + gain).min(self.max);
     }
 

@@ -151,7 +151,7 @@ impl<H: Header> CongestionLaw<H> for D2tcpLaw {
         let urgency = &mut self.urgency;
         urgency.rtt.sample(ack.rtt);
         // p = α^d (§3.2.1, Eq. 2) is for the cut only, α itself stays.
-        self.dctcp.answer(ack, flow, |dctcp| {
+        self.dctcp.answer(ack, flow, 1.0, |dctcp| {
             libm::pow(dctcp.alpha(), urgency.at(ack.now, dctcp.window().bytes(), flow))
         });
         self.judge(ack.now, flow);

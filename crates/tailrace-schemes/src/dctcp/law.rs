@@ -90,10 +90,16 @@ impl DctcpLaw {
 }
 
 impl DctcpLaw {
-    /// Answers an acknowledgement; `penalty` makes of α what the window is cut by half of. Descendants of
-    /// DCTCP differ in it.
+    /// Answers an acknowledgement: grows by `weight` segments a window, or cuts by half of what `penalty` makes
+    /// of α. Descendants of DCTCP differ in these.
     #[inline]
-    pub fn answer(&mut self, ack: &AckSample, flow: &FlowView, penalty: impl FnOnce(&Self) -> f64) {
+    pub fn answer(
+        &mut self,
+        ack: &AckSample,
+        flow: &FlowView,
+        weight: f64,
+        penalty: impl FnOnce(&Self) -> f64,
+    ) {
         self.acked += ack.acked;
         self.marked += ack.marked;
         if flow.acked >= self.window_end {
@@ -105,7 +111,7 @@ impl DctcpLaw {
                 let penalty = penalty(self);
                 self.window.cut(1.0 - penalty / 2.0);
             } else {
-                self.window.grow(ack.acked);
+                self.window.grow_weighted(ack.acked, weight);
             }
         }
     }
@@ -114,7 +120,7 @@ impl DctcpLaw {
 impl<H: Header> CongestionLaw<H> for DctcpLaw {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
-        self.answer(ack, flow, Self::alpha);
+        self.answer(ack, flow, 1.0, Self::alpha);
     }
 
     /// Loss is answered as TCP does, never by α (RFC 8257 §3.5).
