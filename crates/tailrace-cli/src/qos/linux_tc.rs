@@ -5,18 +5,18 @@
 //! one band: so a script can mark by port or by queue.
 
 use std::fmt::Write;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use tailrace_core::{MTU_BYTES, MarkedLength, Rate};
 use tailrace_experiment::Error;
 
-use super::{Job, Written, wrong};
+use super::{Job, Written};
 
 /// What an interface may hold, in multiples of K: `red` wants a limit, and drops beyond it.
 const LIMIT: u64 = 16;
 
-/// `red` takes K from a full packet, and lengths in 32 bits with some to spare; no port has a buffer of 64 MiB.
-const RANGE: RangeInclusive<u64> = MTU_BYTES as u64..=1 << 26;
+/// `red` keeps lengths in 32 bits, of which its limit, in multiples of K, takes some; no port has a buffer of 64 MiB.
+const LARGEST: u64 = 1 << 26;
 
 /// The script as it grows, one qdisc under another.
 struct Lines<'a> {
@@ -26,14 +26,7 @@ struct Lines<'a> {
 
 pub fn write(job: &Job) -> Result<Written, Error> {
     job.only_strict("linux-tc")?;
-    for (rate, plan) in &job.plans {
-        let Some(above) = plan.marking.map(|marking| marking.above_bytes) else { continue };
-        if !RANGE.contains(&above) {
-            let (least, most) = (RANGE.start(), RANGE.end());
-            let message = format!("{above} bytes at {rate}: tc's red takes {least} to {most} bytes");
-            return Err(wrong("marking_threshold", message));
-        }
-    }
+    job.check_thresholds("linux-tc", (LARGEST, "64 MiB, more than any port has"))?;
     let mut lines = Lines { job, text: header(job) };
     lines.tree();
     lines.text.push_str("trap - EXIT\n");
@@ -193,9 +186,9 @@ mod tests {
 
     #[test]
     fn the_average_follows_as_fast_as_tc_can() {
-        let dense = (*RANGE.start()..100_000).step_by(7);
-        let sparse = (100_000..=*RANGE.end()).step_by(99_991);
-        for above in dense.chain(sparse).chain([97_500, 375_000, *RANGE.end()]) {
+        let dense = (u64::from(MTU_BYTES)..100_000).step_by(7);
+        let sparse = (100_000..=LARGEST).step_by(99_991);
+        for above in dense.chain(sparse).chain([97_500, 375_000, LARGEST]) {
             let (packet, burst) = average(above);
             assert_eq!(
                 ewma(above as f64, burst as f64, packet as f64),

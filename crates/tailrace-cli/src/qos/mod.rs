@@ -5,16 +5,21 @@ mod linux_tc;
 mod sonic;
 
 use serde_json::json;
-use tailrace_core::{Rate, Service, SwitchPlan};
+use tailrace_core::{Bytes, MTU_BYTES, Rate, Service, SwitchPlan};
 use tailrace_experiment::{Error, switch_plan, write_whole};
 use tailrace_scenario::ScenarioError;
+use tailrace_scenario::fabric::Buffer;
 
 use crate::args::{self, QosFormat};
 
 /// What is written for: a scheme, and what it asks of ports of each rate.
 struct Job {
     scheme: String,
+    /// What the scheme is called in paths to its parameters.
+    label: String,
     plans: Vec<(Rate, SwitchPlan)>,
+    /// The most that a port can hold, if an experiment file says it.
+    buffer: Option<Bytes>,
 }
 
 /// A configuration, and what to know before using it.
@@ -51,6 +56,27 @@ impl Job {
             }
         }
     }
+
+    /// K is at least a full packet, for less marks whatever moves, and at most what `format` can say and the ports
+    /// can hold.
+    fn check_thresholds(&self, format: &str, largest: (u64, &str)) -> Result<(), Error> {
+        let least = u64::from(MTU_BYTES);
+        let buffer = self.buffer.map(|buffer| (buffer.get(), "the file's fabric.buffer"));
+        let (largest, why) =
+            buffer.into_iter().chain([largest]).min_by_key(|(most, _)| *most).unwrap_or(largest);
+        for (rate, plan) in &self.plans {
+            let Some(above) = plan.marking.map(|marking| marking.above_bytes) else { continue };
+            if !(least..=largest).contains(&above) {
+                let field = format!("scheme.{}.params.port.marking_threshold", self.label);
+                let message = format!(
+                    "{above} bytes at {rate}, but {format} takes {least} to {largest} bytes, from a full packet to \
+                     {why}; change it with --set"
+                );
+                return Err(wrong(&field, message));
+            }
+        }
+        Ok(())
+    }
 }
 
 pub fn qos(options: &args::Qos) -> Result<i32, Error> {
@@ -61,7 +87,7 @@ pub fn qos(options: &args::Qos) -> Result<i32, Error> {
     let written = match options.format {
         QosFormat::Sonic => sonic::write(&job, &choose::ports(&options.ports, &job)?)?,
         QosFormat::LinuxTc => linux_tc::write(&job)?,
-        QosFormat::Json => json(&job),
+        QosFormat::Json => json(&job)?,
     };
     match &options.out {
         Some(path) => {
@@ -86,11 +112,17 @@ fn job(options: &args::Qos) -> Result<Job, Error> {
     };
     let rates = choose::rates(options, &scenario)?;
     let plans = rates.into_iter().map(|rate| Ok((rate, plan(rate)?))).collect::<Result<_, Error>>()?;
-    Ok(Job { scheme, plans })
+    let buffer = options.file.as_ref().map(|_| match scenario.fabric.buffer {
+        Buffer::PerPort(bytes) => bytes,
+        Buffer::Shared { total, .. } => total,
+    });
+    let label = scenario.scheme.label.clone().unwrap_or_else(|| scheme.clone());
+    Ok(Job { scheme, label, plans, buffer })
 }
 
 /// The plan as it is, for tools of one's own.
-fn json(job: &Job) -> Written {
+fn json(job: &Job) -> Result<Written, Error> {
+    job.check_thresholds("json", (u64::MAX, "what 64 bits hold"))?;
     let queues = job.any().queues.iter().enumerate();
     let queues: Vec<_> = queues
         .map(|(number, queue)| json!({ "queue": number, "dscp": queue.dscp, "holds": queue.holds }))
@@ -105,7 +137,7 @@ fn json(job: &Job) -> Written {
     let document = json!({
         "scheme": job.scheme, "explain": explain, "service": job.any().service, "queues": queues, "links": marking,
     });
-    Written { text: format!("{document:#}\n"), notes: Vec::new() }
+    Ok(Written { text: format!("{document:#}\n"), notes: Vec::new() })
 }
 
 fn wrong(field: &str, message: impl Into<String>) -> Error {
