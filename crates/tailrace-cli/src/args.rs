@@ -208,7 +208,7 @@ pub struct Qos {
 #[derive(ClapArgs)]
 #[command(after_help = "Example:
   tailrace flows experiments/demo.toml --out flows.csv
-Columns: src,dst,size_bytes,start_ns,deadline_ns,class,slice,task. Read back with
+Columns: src,dst,size_bytes,start_ns,deadline_ns,class,slice,task,flow_type. Read back with
 workload.flow_list = \"flows.csv\".")]
 pub struct Flows {
     /// Experiment file; its first scheme and first point of the sweep count

@@ -1,12 +1,14 @@
-//! The flows of a result are a flow list themselves.
+//! Flow lists in CSV and Parquet have the same columns, and the flows of a result are a flow list themselves.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt8Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 
 /// Two schemes that read what flows reveal, on flows of all three types.
 const SCHEMES: &str = "[[scheme]]\nname = \"d2tcp\"\n[[scheme]]\nname = \"pfabric\"\n";
@@ -63,5 +65,58 @@ fn the_flows_of_a_result_run_again_to_the_last_event() {
             document["runs"][run]["summary"]["digest"].as_str().unwrap().to_owned()
         };
         assert_eq!(digest(&again, 0), digest(&first, index), "{name}");
+    }
+}
+
+/// One flow with columns of these names, all of the same number, as `list.csv` or `list.parquet`.
+fn write_list(dir: &Path, ending: &str, names: &[&str]) {
+    let path = dir.join(format!("list.{ending}"));
+    let value = |name: &str| if name == "src" { 0 } else { 1 };
+    if ending == "csv" {
+        let values: Vec<String> = names.iter().map(|name| value(name).to_string()).collect();
+        fs::write(path, format!("{}\n{}\n", names.join(","), values.join(","))).unwrap();
+    } else {
+        let column = |&name| (name, Arc::new(UInt64Array::from(vec![value(name)])) as ArrayRef);
+        let table = RecordBatch::try_from_iter(names.iter().map(column)).unwrap();
+        tailrace_experiment::write_parquet(&path, &table).unwrap();
+    }
+}
+
+#[test]
+fn both_kinds_of_lists_take_and_refuse_the_same_columns() {
+    let needed = ["src", "dst", "size_bytes", "start_ns"];
+    let outcomes =
+        ["flow", "fct_ns", "ideal_ns", "slowdown", "retransmitted_bytes", "timeouts", "stopped", "slice"];
+    for ending in ["csv", "parquet"] {
+        let dir = tempfile::tempdir().unwrap();
+        let list = format!("{FABRIC}[workload]\nflow_list = \"list.{ending}\"\n{SCHEMES}");
+        fs::write(dir.path().join("x.toml"), list).unwrap();
+        write_list(dir.path(), ending, &[needed.as_slice(), &outcomes].concat());
+        assert_eq!(run(dir.path(), "x")["runs"][0]["summary"]["classes"][0]["flows"], 1);
+        fs::remove_dir_all(dir.path().join("out")).unwrap();
+
+        for (names, said) in [
+            (
+                [&needed[..], &["deadline"]].concat(),
+                "unknown column \"deadline\"; did you mean \"deadline_ns\"?",
+            ),
+            ([&needed[..], &["weight"]].concat(), "unknown column \"weight\"; known are src, dst,"),
+            ([&needed[..], &["task", "task"]].concat(), "column task is there twice"),
+            (needed[..3].to_vec(), "column start_ns is missing"),
+        ] {
+            write_list(dir.path(), ending, &names);
+            let output = Command::new(env!("CARGO_BIN_EXE_tailrace"))
+                .args(["run", "x.toml"])
+                .current_dir(dir.path())
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{text}");
+            assert!(
+                text.contains(&format!("list.{ending}")) && text.contains(said),
+                "{said:?} is not in: {text}"
+            );
+            assert!(!dir.path().join("out").exists());
+        }
     }
 }

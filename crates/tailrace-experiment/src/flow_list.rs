@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::workload::flow_list::{reveals, write_csv};
+use tailrace_scenario::workload::flow_list::{columns, reveals, write_csv};
 use tailrace_scenario::workload::{Deadlines, Rule};
 use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
 
@@ -83,11 +83,14 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
     let unreadable = |e: Error| ScenarioError::new("", e.to_string());
     let mut flows = Vec::new();
     for batch in read_parquet(path).map_err(unreadable)? {
+        let schema = batch.schema();
+        columns(schema.fields().iter().map(|field| field.name().as_str()))
+            .map_err(|message| ScenarioError::new("", message))?;
         let column = |name: &str| numbers(&batch, name);
-        let needed = |name: &str| {
-            column(name)?.ok_or_else(|| {
-                ScenarioError::new(name, "is missing; src, dst, size_bytes and start_ns are needed")
-            })
+        let needed = |name: &str| match column(name) {
+            Ok(None) => panic!("column {name} was found to be there and is not"),
+            Ok(Some(values)) => Ok(values),
+            Err(error) => Err(error),
         };
         let (src, dst, size, start) =
             (needed("src")?, needed("dst")?, needed("size_bytes")?, needed("start_ns")?);

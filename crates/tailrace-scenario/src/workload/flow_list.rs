@@ -11,13 +11,16 @@ use crate::suggest;
 
 const COLUMNS: [&str; 9] =
     ["src", "dst", "size_bytes", "start_ns", "deadline_ns", "class", "slice", "task", "flow_type"];
+/// Columns of a result's `flows.parquet` that say how flows fared: a list may have them, and they mean nothing.
+const OUTCOMES: [&str; 7] =
+    ["flow", "fct_ns", "ideal_ns", "slowdown", "retransmitted_bytes", "timeouts", "stopped"];
 /// The first of the columns must be there.
 const REQUIRED: usize = 4;
 
 /// Reads a list of flows from a CSV file, ordered by start. Columns, in any order:
 /// `src,dst,size_bytes,start_ns` and, where wanted, `deadline_ns` (after the start; empty for none), `class`,
 /// `slice`, `task`, and `flow_type`, what the flow tells of itself: 1 deadline and size, 2 size, 3 nothing; all
-/// that it has if left out. Times may have up to three decimals.
+/// that it has if left out. Times may have up to three decimals. Columns that only results have are passed over.
 pub fn read_csv(path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
     let text = std::fs::read(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
@@ -110,7 +113,7 @@ fn parse(text: &[u8], path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, S
         }
         Some(header) => header.map_err(broken)?,
     };
-    let column_of = columns(&header).map_err(|message| wrong(line_of(&header), message))?;
+    let column_of = columns(header.iter()).map_err(|message| wrong(line_of(&header), message))?;
     let mut flows = Vec::new();
     for record in records {
         let record = record.map_err(broken)?;
@@ -125,10 +128,15 @@ fn line_of(record: &csv::StringRecord) -> usize {
     record.position().map_or(1, |position| position.line() as usize)
 }
 
-/// Where each of [`COLUMNS`] is in the file.
-fn columns(header: &csv::StringRecord) -> Result<[Option<usize>; COLUMNS.len()], String> {
+/// Where each of [`COLUMNS`] is among those of a file, the first four at least.
+pub fn columns<'a>(
+    header: impl IntoIterator<Item = &'a str>,
+) -> Result<[Option<usize>; COLUMNS.len()], String> {
     let mut column_of = [None; COLUMNS.len()];
-    for (index, name) in header.iter().enumerate() {
+    for (index, name) in header.into_iter().enumerate() {
+        if OUTCOMES.contains(&name) {
+            continue;
+        }
         let known = COLUMNS.iter().position(|column| *column == name);
         let column = known.ok_or_else(|| suggest::unknown("column", name, COLUMNS))?;
         if column_of[column].replace(index).is_some() {
