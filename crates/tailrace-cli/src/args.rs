@@ -122,38 +122,46 @@ pub enum Modelled {
   tailrace thresholds --sizes my-flows.cdf --load 0.6 --queues 4 --json
   tailrace thresholds --scheme karuna --deadline-load 0.2 --known rpc.cdf --known-load 0.3
       --unknown web-search --unknown-load 0.2
+pias takes --sizes and --load, karuna the loads and sizes of the kinds of flows.
 A file has one point a line: size in bytes and cumulative probability, ending at 1.")]
 pub struct Thresholds {
     /// The scheme whose thresholds are wanted
     #[arg(long, value_enum, value_name = "NAME", default_value = "pias")]
     pub scheme: Modelled,
-    /// For pias: name of a published distribution, or a CDF file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub sizes: Option<String>,
-    /// For pias: load of the link, between 0 and 1
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub load: Option<f64>,
-    /// For karuna: share of the link that flows with deadlines take; 0 by default
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub deadline_load: Option<f64>,
-    /// For karuna: sizes of flows that say theirs; as --sizes
-    #[arg(long, value_name = "NAME|FILE")]
-    pub known: Option<String>,
-    /// For karuna: share of the link that flows of known size take
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub known_load: Option<f64>,
-    /// For karuna: sizes of flows that do not say theirs; as --sizes
-    #[arg(long, value_name = "NAME|FILE")]
-    pub unknown: Option<String>,
-    /// For karuna: share of the link that flows of unknown size take
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub unknown_load: Option<f64>,
+    #[command(flatten)]
+    pub traffic: Traffic,
     /// Number of strict-priority queues, at most 8
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub queues: u8,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What shares a link: flows that are all alike, or kinds of flows by what they say of themselves.
+#[derive(ClapArgs)]
+pub struct Traffic {
+    /// Sizes of all flows: name of a published distribution, or a CDF file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub sizes: Option<String>,
+    /// Load of the link that goes with --sizes, between 0 and 1
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub load: Option<f64>,
+    /// By kinds instead: share of the link that flows with deadlines take; 0 by default
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub deadline_load: Option<f64>,
+    /// Sizes of flows that say theirs; as --sizes
+    #[arg(long, value_name = "NAME|FILE")]
+    pub known: Option<String>,
+    /// Share of the link that flows of known size take
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub known_load: Option<f64>,
+    /// Sizes of flows that do not say theirs; as --sizes
+    #[arg(long, value_name = "NAME|FILE")]
+    pub unknown: Option<String>,
+    /// Share of the link that flows of unknown size take
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
+    pub unknown_load: Option<f64>,
 }
 
 /// Configurations that can be written.
@@ -170,8 +178,11 @@ pub enum QosFormat {
 #[derive(ClapArgs)]
 #[command(after_help = "Examples:
   tailrace qos --scheme pias --sizes my.cdf --load 0.6 --rates 10Gbps,40Gbps --format json
+  tailrace qos --scheme karuna --deadline-load 0.2 --known rpc.cdf --known-load 0.3
+      --unknown web-search --unknown-load 0.2 --rates 10Gbps --format linux-tc --out karuna.sh
   tailrace qos own.toml --scheme pias --format linux-tc --out pias.sh
   tailrace qos own.toml --scheme pias --format sonic --ports 1Gbps=Ethernet0,Ethernet4 --out pias.json
+Without a file, sizes and loads are for schemes that derive thresholds from them.
 A sweep counts with its first point. Nothing is written if anything is wrong.")]
 pub struct Qos {
     /// Experiment file that has the scheme with its parameters
@@ -188,12 +199,8 @@ pub struct Qos {
     /// Without a file: number of queues; the scheme's own by default
     #[arg(long, value_name = "N")]
     pub queues: Option<u8>,
-    /// Without a file: flow sizes, for schemes that derive thresholds from them
-    #[arg(long, value_name = "NAME|FILE")]
-    pub sizes: Option<String>,
-    /// Without a file: load of the link that goes with --sizes
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub load: Option<f64>,
+    #[command(flatten)]
+    pub traffic: Traffic,
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,

@@ -12,6 +12,7 @@ mod progress;
 mod qos;
 mod run;
 mod thresholds;
+mod traffic;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tailrace_core::{PortPlace, Rate, Scheme};
+use tailrace_core::{Knowledge, PortPlace, Rate, Scheme};
 use tailrace_experiment::{Error, Experiment};
 use tailrace_scenario::workload::published;
 use tailrace_scenario::{Scenario, unknown};
 use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
 
-use super::{Job, wrong};
+use super::Job;
 use crate::args;
 use crate::run::overrides;
+use crate::traffic::{Kinds, refuse, wrong};
 
 /// The scheme of an experiment file, at the first point of its sweep, or one by name.
 pub fn scenario(options: &args::Qos) -> Result<Scenario, Error> {
@@ -20,15 +21,10 @@ pub fn scenario(options: &args::Qos) -> Result<Scenario, Error> {
         let text = unfiled(options)?;
         return Ok(Experiment::from_text(&text, Path::new("qos"), &set, 1.0)?.runs.remove(0).scenario);
     };
-    for (option, given) in [
-        ("--queues", options.queues.is_some()),
-        ("--sizes", options.sizes.is_some()),
-        ("--load", options.load.is_some()),
-    ] {
-        if given {
-            return Err(wrong(option, "the experiment file says this; change it with --set FIELD=VALUE"));
-        }
-    }
+    let why = "the experiment file says this; change it with --set FIELD=VALUE";
+    refuse(&[("--queues", options.queues.is_some())], why)?;
+    refuse(&options.traffic.alike(), why)?;
+    refuse(&options.traffic.by_kind(), why)?;
     let experiment = Experiment::read(file, &set, 1.0)?;
     let labels: Vec<&str> = experiment.runs.iter().map(|run| run.scheme.as_str()).collect();
     let label = match &options.scheme {
@@ -55,7 +51,7 @@ fn unfiled(options: &args::Qos) -> Result<String, Error> {
         return Err(wrong("--scheme", "missing: give an experiment file or a scheme's name"));
     };
     let unknown_scheme = |_| wrong("--scheme", unknown("scheme", name, NAMES.iter().copied()));
-    let mut params = with_scheme(name, Defaults).map_err(unknown_scheme)?;
+    let (mut params, knows) = with_scheme(name, Defaults).map_err(unknown_scheme)?;
     let Some(rate) = options.rates.first() else {
         return Err(wrong("--rates", "missing: give the rates of your links, such as 10Gbps,40Gbps"));
     };
@@ -70,37 +66,60 @@ fn unfiled(options: &args::Qos) -> Result<String, Error> {
     let schemes = toml::Table::from_iter([("scheme".into(), vec![scheme].into())]);
     Ok(format!(
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_rate = \"{rate}\"\ndelay = \"1us\"\nbuffer = \"1MB\"\n\
-         [workload]\n{}\nflows = 1\n{schemes}",
-        traffic(options)?
+         [workload]\nflows = 1\n{}\n{schemes}",
+        workload(&options.traffic, name, knows)?
     ))
 }
 
-/// A scheme's parameters written out, so that `--set` changes one and leaves the others.
+/// A scheme's parameters written out, so that `--set` changes one and leaves the others, and what it may know.
 struct Defaults;
 
 impl SchemeVisitor for Defaults {
-    type Output = toml::Table;
-    fn visit<S: Scheme>(self) -> toml::Table {
+    type Output = (toml::Table, Knowledge);
+    fn visit<S: Scheme>(self) -> Self::Output {
         match toml::Table::try_from(S::Params::default()) {
-            Ok(table) => table,
+            Ok(table) => (table, S::KNOWS),
             Err(error) => panic!("{}: its own defaults cannot be written: {error}", S::NAME),
         }
     }
 }
 
-/// Flow sizes and load as given. Without them all flows start at once, so that no load is taken for granted.
-fn traffic(options: &args::Qos) -> Result<String, Error> {
-    let (sizes, load) = match (&options.sizes, options.load) {
-        (Some(sizes), Some(load)) => (toml::Value::from(sizes.as_str()), toml::Value::from(load)),
-        (None, None) => return Ok("sizes = \"web-search\"\narrivals = \"once\"".into()),
-        (Some(_), None) => return Err(wrong("--load", "missing: --sizes needs a load between 0 and 1")),
-        (None, Some(_)) => {
-            return Err(wrong("--sizes", "missing: --load needs a published name or a CDF file"));
+/// The workload that options describe. Without any all flows start at once, so that no load is taken for granted.
+fn workload(traffic: &args::Traffic, scheme: &str, knows: Knowledge) -> Result<String, Error> {
+    if traffic.by_kind().iter().any(|(_, given)| *given) {
+        if !(knows.sizes && knows.deadlines) {
+            let why = format!("means nothing for {scheme}, which tells no kinds of flows apart");
+            refuse(&traffic.by_kind(), &format!("{why}: give --sizes and --load"))?;
         }
+        refuse(&traffic.alike(), "is for flows that are all alike: leave it out, or the kinds of flows")?;
+        return Ok(rules(&traffic.kinds()?));
+    }
+    match (&traffic.sizes, traffic.load) {
+        (Some(sizes), Some(load)) => {
+            Ok(format!("sizes = {}\nload = {}", field(sizes), toml::Value::from(load)))
+        }
+        (None, None) => Ok("sizes = \"web-search\"\narrivals = \"once\"".into()),
+        (Some(_), None) => Err(wrong("--load", "missing: --sizes needs a load between 0 and 1")),
+        (None, Some(_)) => Err(wrong("--sizes", "missing: --load needs a published name or a CDF file")),
+    }
+}
+
+/// A rule for each kind of flows. Of those with deadlines only the load counts, so that any sizes will do.
+fn rules(kinds: &Kinds) -> String {
+    let known = kinds.known.as_ref().map(|kind| (field(&kind.name), kind.load, "reveals = \"size\""));
+    let unknown = kinds.unknown.as_ref().map(|kind| (field(&kind.name), kind.load, "reveals = \"nothing\""));
+    let deadline = (field("web-search"), kinds.deadline, "deadline = { ideal = {} }");
+    let rule = |(sizes, load, reveals): (String, f64, &str)| {
+        format!("[[workload.rule]]\nsizes = {sizes}\nload = {load}\n{reveals}\n")
     };
-    let published = options.sizes.as_deref().is_some_and(|name| published::find(name).is_some());
-    let sizes = if published { sizes.to_string() } else { format!("{{ file = {sizes} }}") };
-    Ok(format!("sizes = {sizes}\nload = {load}"))
+    let kinds = [Some(deadline), known, unknown].into_iter().flatten();
+    kinds.filter(|(_, load, _)| *load > 0.0).map(rule).collect()
+}
+
+/// Sizes as a workload has them.
+fn field(name: &str) -> String {
+    let text = toml::Value::from(name);
+    if published::find(name).is_some() { text.to_string() } else { format!("{{ file = {text} }}") }
 }
 
 /// The rates asked for; else those of the switch ports of the experiment's fabric.

@@ -7,10 +7,10 @@ mod sonic;
 use serde_json::json;
 use tailrace_core::{Bytes, MTU_BYTES, Rate, Service, SwitchPlan};
 use tailrace_experiment::{Error, switch_plan, write_whole};
-use tailrace_scenario::ScenarioError;
 use tailrace_scenario::fabric::Buffer;
 
 use crate::args::{self, QosFormat};
+use crate::traffic::wrong;
 
 /// What is written for: a scheme, and what it asks of ports of each rate.
 struct Job {
@@ -138,8 +138,4 @@ fn json(job: &Job) -> Result<Written, Error> {
         "scheme": job.scheme, "explain": explain, "service": job.any().service, "queues": queues, "links": marking,
     });
     Ok(Written { text: format!("{document:#}\n"), notes: Vec::new() })
-}
-
-fn wrong(field: &str, message: impl Into<String>) -> Error {
-    ScenarioError::new(field, message.into()).into()
 }

@@ -5,13 +5,15 @@ use tailrace_core::Bytes;
 use tailrace_experiment::Error;
 use tailrace_schemes::pias::model::{Model, optimal};
 
-use super::{sizes, wrong};
 use crate::args;
+use crate::traffic::{sizes, wrong};
 
 pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
     let missing = |flag, what: &str| wrong(flag, format!("missing: give {what}"));
-    let name = options.sizes.as_ref().ok_or_else(|| missing("--sizes", "a published name or a CDF file"))?;
-    let load = options.load.ok_or_else(|| missing("--load", "the load of the link, between 0 and 1"))?;
+    let name =
+        options.traffic.sizes.as_ref().ok_or_else(|| missing("--sizes", "a published name or a CDF file"))?;
+    let load =
+        options.traffic.load.ok_or_else(|| missing("--load", "the load of the link, between 0 and 1"))?;
     if !(load > 0.0 && load < 1.0) {
         return Err(wrong("--load", format!("{load} must lie between 0 and 1, both excluded")));
     }
