@@ -60,6 +60,10 @@ impl Requests {
     /// who asks once too often is counted twice for a while.
     pub const PATIENCE: u64 = 5;
 
+    /// A flow sends by what a port has granted for so many base round trips at most: until the answer is there,
+    /// until the next request leaves, and until that counts as lost. Ports must not forget it before.
+    pub const MEMORY: u64 = 2 + Self::PATIENCE;
+
     /// A flow that has asked for nothing; the first request is due at once.
     pub fn new(base_rtt: Time) -> Self {
         let timer = TransportParams {

@@ -23,7 +23,7 @@ use tailrace_transport::Requests;
 pub struct Params {
     /// How the capacity that ports allocate follows the use of their links.
     pub capacity: CapacityParams,
-    /// A flow that has asked for nothing in this time, or in five base round trips if that is longer, may be
+    /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.
     pub refresh: Time,
     /// How ports queue.
@@ -72,8 +72,7 @@ impl Scheme for D3 {
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let capacity = VirtualCapacity::new(&self.params.capacity, port.rate, self.facts.base_rtt);
-        let router =
-            D3Router::new(capacity, self.params.refresh.max(self.facts.base_rtt * Requests::PATIENCE));
+        let router = D3Router::new(capacity, self.params.refresh.max(self.facts.base_rtt * Requests::MEMORY));
         RoutedPort::new(router, MultiQueue::new(&self.params.port, port.rate))
     }
 }

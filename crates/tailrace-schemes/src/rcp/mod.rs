@@ -37,7 +37,7 @@ pub struct Params {
     pub router: RouterKind,
     /// How the rate moves; of the exact router, the capacity that it divides.
     pub rate: RateParams,
-    /// A flow that has sent nothing in this time, or in five base round trips if that is longer, may no longer be
+    /// A flow that has sent nothing in this time, or in seven base round trips if that is longer, may no longer be
     /// counted by exact routers; after twice that it is not.
     pub refresh: Time,
     /// How ports queue.
@@ -95,11 +95,7 @@ impl Scheme for Rcp {
             RouterKind::Exact => {
                 let gains = CapacityParams { gain: rate.alpha, drain: rate.beta };
                 let capacity = VirtualCapacity::new(&gains, port.rate, base_rtt);
-                RcpRouter::Exact(Exact::new(
-                    capacity,
-                    port.rate,
-                    (*refresh).max(base_rtt * Requests::PATIENCE),
-                ))
+                RcpRouter::Exact(Exact::new(capacity, port.rate, (*refresh).max(base_rtt * Requests::MEMORY)))
             }
         };
         RoutedPort::new(router, MultiQueue::new(queues, port.rate))
