@@ -3,6 +3,8 @@
 
 mod header;
 mod law;
+#[cfg(test)]
+mod lossy;
 mod port;
 #[cfg(test)]
 mod tests;
@@ -66,7 +68,7 @@ impl SwitchParams {
 pub struct Params {
     /// How ports choose the flows that send.
     pub switch: SwitchParams,
-    /// A flow that has said nothing in this time, or in five base round trips or in two of its probing
+    /// A flow that has said nothing in this time, or in seven base round trips or in two of its probing
     /// intervals if those are longer, is taken off the list.
     pub refresh: Time,
     /// How ports queue.
@@ -115,7 +117,7 @@ impl Scheme for Pdq {
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let base_rtt = self.facts.base_rtt;
-        let refresh = self.params.refresh.max(base_rtt * Requests::PATIENCE);
+        let refresh = self.params.refresh.max(base_rtt * Requests::MEMORY);
         let router = PdqRouter::new(&self.params.switch, port.number, port.rate, base_rtt, refresh);
         RoutedPort::new(router, MultiQueue::new(&self.params.port, port.rate))
     }

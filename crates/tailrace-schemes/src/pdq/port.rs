@@ -78,14 +78,9 @@ impl PdqRouter {
         }
     }
 
-    /// Flows on the list.
-    pub fn flows(&self) -> usize {
-        self.list.len()
-    }
-
-    /// What is granted in all, in bit/s.
-    pub fn granted(&self) -> u64 {
-        self.list.iter().map(|entry| entry.rate.bps()).sum()
+    /// Flows on the list as it was put in order last, most critical first, and what each is granted.
+    pub fn grants(&self) -> impl Iterator<Item = (FlowId, WireRate)> {
+        self.list.iter().map(|entry| (entry.flow, entry.rate))
     }
 
     /// Every two round trips: what is granted next empties the queue within two more (§3.3.3), and flows that
@@ -148,6 +143,8 @@ impl PdqRouter {
         self.list.sort_unstable_by_key(|other| other.criticality(now));
         let place = self.list.partition_point(|other| other.criticality(now) < entry.criticality(now));
         if place >= self.params.list_length() {
+            // Its request passes once; its answer does not count again.
+            self.outside[0] += u32::from(header.message == Message::Request);
             let rate = self.outside_rate();
             return self.decide(rate, header);
         }
@@ -174,19 +171,22 @@ impl PdqRouter {
     }
 
     /// Flows beyond the list share what it leaves (§3.3.1: "RCP").
-    fn outside_rate(&mut self) -> WireRate {
-        self.outside[0] += 1;
-        let flows = u64::from(self.outside[0].max(self.outside[1]));
-        self.worthwhile(self.capacity.saturating_sub(self.granted()) / flows)
+    fn outside_rate(&self) -> WireRate {
+        let flows = u64::from(self.outside[0].max(self.outside[1]).max(1));
+        let granted: u64 = self.grants().map(|(_, rate)| rate.bps()).sum();
+        self.worthwhile(self.capacity.saturating_sub(granted) / flows)
     }
 
-    /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down.
-    fn answer(&mut self, flow: FlowId, header: &mut PdqHeader) {
+    /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down. A flow that
+    /// another port paused when it asked, and now lets go, was not decided on here yet.
+    fn answer(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
         if header.paused_by != 0 {
             header.rate = WireRate::ZERO;
             if header.paused_by != self.number {
                 self.remove(flow);
             }
+        } else if self.find(flow).is_none() {
+            self.request(now, flow, header);
         }
         if let Some(at) = self.find(flow) {
             self.list[at].rate = header.rate;
@@ -213,9 +213,9 @@ impl Router<PdqHeader> for PdqRouter {
     }
 
     #[inline]
-    fn on_reverse(&mut self, _: Time, packet: &mut Packet<PdqHeader>) {
+    fn on_reverse(&mut self, now: Time, packet: &mut Packet<PdqHeader>) {
         if packet.header.message == Message::Answer {
-            self.answer(packet.flow, &mut packet.header);
+            self.answer(now, packet.flow, &mut packet.header);
         }
     }
 }
