@@ -1,5 +1,7 @@
 //! RCP: every link has one rate for all its flows, and they send at the lowest of their way.
 
+#[cfg(test)]
+mod closed_loop;
 mod fair_rate;
 mod header;
 mod law;
