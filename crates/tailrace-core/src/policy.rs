@@ -100,8 +100,8 @@ pub trait CongestionLaw<H: Header = ()> {
     fn standing(&self) -> Standing {
         Standing::Going
     }
-    /// The flow has been given a new directive: a [`Standing::Demoted`] has been seen to.
-    fn directed(&mut self) {}
+    /// The flow has lost its deadline: a [`Standing::Demoted`] has been seen to.
+    fn demoted(&mut self) {}
     /// Reports what has happened since the last call, for traces. Called after each acknowledgement of a
     /// flow that is traced.
     fn trace(&mut self, _now: Time, _series: &mut dyn SeriesSink) {}

@@ -1,7 +1,7 @@
 //! The receiving end of a flow: reassembly, acknowledgements, ECN echo.
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{ACK_BYTES, Ecn, Header, HostId, Packet, PacketKind, Time};
+use tailrace_core::{ACK_BYTES, Directive, Ecn, Header, HostId, Packet, PacketKind, Time};
 
 use crate::SeqSet;
 
@@ -58,6 +58,11 @@ impl<H: Header> Receiver<H> {
     /// Segments that have arrived without a gap.
     pub fn in_order(&self) -> u32 {
         self.next
+    }
+
+    /// Acknowledges as the new directive of its flow says from now on.
+    pub fn direct(&mut self, directive: &Directive) {
+        self.priority = directive.acks;
     }
 
     /// Takes over the memory of a finished receiver's segment set.

@@ -147,8 +147,13 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     /// Obeys a new directive from now on.
     pub fn direct(&mut self, directive: &Directive) {
         self.directive = *directive;
-        self.law.directed();
         self.allow();
+    }
+
+    /// Goes on as a flow of which policies may know `info`, as its law has asked for.
+    pub fn demote(&mut self, info: FlowInfo) {
+        self.info = info;
+        self.law.demoted();
     }
 
     /// Takes over the memory of a finished sender's segment set.

@@ -1,7 +1,9 @@
 //! The life of a flow: start, timeouts, loss of its deadline, end.
 
 use tailrace_core::transport::FctEnd;
-use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time};
+use tailrace_core::{
+    Bytes, CongestionLaw, Directive, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time,
+};
 use tailrace_scenario::workload::FlowSpec;
 use tailrace_transport::{Receiver, Sender};
 
@@ -74,9 +76,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let policy = &self.hosts[usize::from(host)].policy;
         for (flow, slot) in self.flows.in_progress() {
             if self.flows.record(flow).src == host {
-                let sender = &mut self.senders[slot];
-                let directive = policy.directive(sender.info());
-                sender.direct(&directive);
+                let directive = policy.directive(self.senders[slot].info());
+                direct(&mut self.senders[slot], &mut self.receivers[slot], &directive);
             }
         }
     }
@@ -87,7 +88,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let sender = &mut self.senders[slot];
         let (view, timeouts) = (sender.view(), sender.consecutive_timeouts());
         if let Some(directive) = policy.on_timeout(sender.info(), &view, timeouts, sender.directive()) {
-            sender.direct(&directive);
+            direct(sender, &mut self.receivers[slot], &directive);
         }
     }
 
@@ -97,8 +98,9 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let info = *sender.info();
         let rest = left(self.flows.record(info.id).size, sender);
         let without = FlowInfo { deadline: None, size: info.size.map(|_| rest), ..info };
+        sender.demote(without);
         let directive = self.hosts[usize::from(host)].policy.directive(&without);
-        sender.direct(&directive);
+        direct(sender, &mut self.receivers[slot], &directive);
         self.pump(host, slot);
     }
 
@@ -133,6 +135,17 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         record.retransmitted = u32::try_from(stats.retransmitted).unwrap_or(u32::MAX);
         record.timeouts = u16::try_from(stats.timeouts).unwrap_or(u16::MAX);
     }
+}
+
+/// Both ends of a flow obey a new directive. The receiver is told at once; a real one would read it from the
+/// next packet.
+fn direct<L: CongestionLaw<H>, H: Header>(
+    sender: &mut Sender<L, H>,
+    receiver: &mut Receiver<H>,
+    directive: &Directive,
+) {
+    sender.direct(directive);
+    receiver.direct(directive);
 }
 
 /// Bytes of a flow that are not acknowledged.

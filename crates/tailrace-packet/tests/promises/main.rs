@@ -4,6 +4,7 @@
 mod balancing;
 mod buffers;
 mod conservation;
+mod demotion;
 mod karuna;
 mod lone_flow;
 mod md1;

@@ -75,10 +75,8 @@ impl<H: Header> CongestionLaw<H> for KarunaLaw {
         self.standing
     }
 
-    fn directed(&mut self) {
-        if self.standing == Standing::Demoted {
-            self.standing = Standing::Going;
-        }
+    fn demoted(&mut self) {
+        self.standing = Standing::Going;
     }
 
     fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {

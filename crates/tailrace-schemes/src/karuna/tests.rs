@@ -162,7 +162,7 @@ fn hopeless_flows_end_or_lose_their_deadline() {
     assert_eq!(standing(&act(Hopeless::Keep)), Standing::Going);
     let mut demoted = act(Hopeless::Demote);
     assert_eq!(standing(&demoted), Standing::Demoted);
-    CongestionLaw::<()>::directed(&mut demoted);
+    CongestionLaw::<()>::demoted(&mut demoted);
     assert_eq!(standing(&demoted), Standing::Going);
     assert_eq!(segments(&demoted), 10, "a new DCTCP window");
     // What is hopeless from the start does not start.
