@@ -9,6 +9,8 @@ use crate::{Bytes, Time};
 pub type FlowId = u32;
 /// A host's number.
 pub type HostId = u16;
+/// A slice's number, counted from 1; 0 for flows of no slice.
+pub type SliceId = u16;
 
 /// What an application tells of its flows when they start (Karuna §2.1 calls them types 1, 2 and 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +42,7 @@ impl Reveals {
             size: flow.size.filter(|_| self != Reveals::Nothing),
             start: flow.start,
             deadline: flow.deadline.filter(|_| self == Reveals::Deadline),
+            slice: flow.slice,
         }
     }
 }
@@ -56,6 +59,8 @@ pub struct FlowInfo {
     pub start: Time,
     /// Absolute deadline, if there is one and it is known.
     pub deadline: Option<Time>,
+    /// The slice that it belongs to: networks know their tenants.
+    pub slice: SliceId,
 }
 
 /// A flow in progress, as its sender sees it.
@@ -77,10 +82,10 @@ mod tests {
     #[test]
     fn what_is_not_revealed_or_not_to_be_known_is_blank() {
         let (size, deadline) = (Some(Bytes::new(9)), Some(Time::from_us(5)));
-        let flow = FlowInfo { id: 3, size, start: Time::from_us(1), deadline };
+        let flow = FlowInfo { id: 3, size, start: Time::from_us(1), deadline, slice: 2 };
         let seen = |reveals: Reveals, sizes, deadlines| {
             let known = Knowledge { sizes, deadlines }.filter(reveals.filter(flow));
-            assert_eq!((known.id, known.start), (flow.id, flow.start));
+            assert_eq!((known.id, known.start, known.slice), (flow.id, flow.start, flow.slice));
             (known.size, known.deadline)
         };
         assert_eq!(seen(Reveals::Deadline, true, true), (size, deadline));

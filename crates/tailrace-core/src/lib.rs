@@ -9,12 +9,13 @@ pub mod random;
 mod record;
 mod scheme;
 mod sizes;
+mod slice;
 mod switch;
 mod tags;
 pub mod transport;
 mod units;
 
-pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals};
+pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId};
 pub use ledger::{Count, Ledger, Reason};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
@@ -24,6 +25,7 @@ pub use policy::{
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
+pub use slice::{Objective, Slice, Weight};
 pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

@@ -1,7 +1,7 @@
 //! The traits a scheme is made of. Each part is told `now` and answers with data; drivers (simulator,
 //! Linux agent, software switch) carry it out.
 
-use crate::{Bytes, FlowInfo, FlowView, Header, Packet, Rate, Reason, SeriesSink, TagTable, Time};
+use crate::{Bytes, FlowInfo, FlowView, Header, Packet, Rate, Reason, SeriesSink, TagTable, Time, Weight};
 
 /// What one or more acknowledgements told the sender.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +100,8 @@ pub trait CongestionLaw<H: Header = ()> {
     fn standing(&self) -> Standing {
         Standing::Going
     }
+    /// The flow has a new directive: its first, or one that replaces it.
+    fn directed(&mut self, _directive: &Directive) {}
     /// The flow has lost its deadline: a [`Standing::Demoted`] has been seen to.
     fn demoted(&mut self) {}
     /// Reports what has happened since the last call, for traces. Called after each acknowledgement of a
@@ -114,12 +116,14 @@ pub struct Directive {
     pub tags: TagTable,
     /// Priority of the flow's acknowledgements.
     pub acks: u8,
+    /// How much the flow counts beside others.
+    pub weight: Weight,
 }
 
 impl Directive {
-    /// These tags; acknowledgements in the highest priority.
+    /// These tags; acknowledgements in the highest priority, and the weight of one.
     pub fn tagged(tags: TagTable) -> Self {
-        Directive { tags, acks: 0 }
+        Directive { tags, acks: 0, weight: Weight::ONE }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution,
+    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution, Slice,
     SwitchPlan, Time,
 };
 
@@ -30,6 +30,7 @@ impl Knowledge {
             size: flow.size.filter(|_| self.sizes),
             start: flow.start,
             deadline: flow.deadline.filter(|_| self.deadlines),
+            slice: flow.slice,
         }
     }
 }
@@ -71,6 +72,8 @@ pub struct Facts {
     pub transport: TransportParams,
     /// The traffic that is planned, if it is known in advance.
     pub traffic: Option<Traffic>,
+    /// The slices, the first one at place 0.
+    pub slices: Vec<Slice>,
     /// Published flow sizes by the workload's name.
     pub published_sizes: fn(&str) -> Option<SizeDistribution>,
 }

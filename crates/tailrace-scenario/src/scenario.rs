@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Facts, HEADER_BYTES, SizeDistribution, Time, Traffic};
+use tailrace_core::{Bytes, Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
 use toml::{Table, Value};
 
 use crate::error::ScenarioError;
@@ -27,6 +27,8 @@ pub struct Scenario {
     pub transport: TransportParams,
     /// Which flows start when.
     pub workload: Workload,
+    /// The tenants that share the network; flows name them by number, counted from 1.
+    pub slices: Vec<Slice>,
     /// The scheme.
     pub scheme: SchemeChoice,
     /// What is measured, and when the run ends.
@@ -81,12 +83,14 @@ impl Scenario {
             }
             Ok(measure)
         })?;
-        if let Some(name) = table.keys().find(|name| *name != "seed") {
+        if let Some(name) = table.keys().find(|name| !["seed", "slice"].contains(&name.as_str())) {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
-        let Rest { seed } = table::read(table)?;
+        let Rest { seed, slice: slices } = table::read(table)?;
+        check_slices(&slices, &workload)?;
         check_buffer(&fabric, &transport).map_err(|error| error.within("fabric"))?;
-        Ok(Scenario { fabric, transport, workload, scheme, measure, seed: seed as u64, base: PathBuf::new() })
+        let (seed, base) = (seed as u64, PathBuf::new());
+        Ok(Scenario { fabric, transport, workload, slices, scheme, measure, seed, base })
     }
 
     /// Reads a scenario and the files that it names.
@@ -118,7 +122,7 @@ impl Scenario {
             ("scheme", table::write(&self.scheme)),
             ("measure", table::write(&self.measure)),
         ];
-        let mut table = table::write(&Rest { seed: self.seed as i64 });
+        let mut table = table::write(&Rest { seed: self.seed as i64, slice: self.slices.clone() });
         table.extend(sections.map(|(name, fields)| (name.to_owned(), Value::Table(fields))));
         table
     }
@@ -169,6 +173,7 @@ impl Scenario {
             transport: self.transport,
             traffic: self.traffic(),
             published_sizes,
+            slices: self.slices.clone(),
         }
     }
 }
@@ -177,7 +182,7 @@ fn published_sizes(workload: &str) -> Option<SizeDistribution> {
     Sizes::Published(published::find(workload)?).distribution().ok()
 }
 
-const SECTIONS: [&str; 6] = ["fabric", "transport", "workload", "scheme", "measure", "seed"];
+const SECTIONS: [&str; 7] = ["fabric", "transport", "workload", "slice", "scheme", "measure", "seed"];
 
 /// What is not in a section.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -186,6 +191,9 @@ struct Rest {
     /// Seed of all random streams. TOML's integers have a sign; it counts as a bit like all others.
     #[serde(default = "first_seed")]
     seed: i64,
+    /// The slices: tenants that share the network by weight. Rules name them by number, counted from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slice: Vec<Slice>,
 }
 
 fn first_seed() -> i64 {
@@ -203,6 +211,39 @@ fn section<T>(
 fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
     let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES);
     Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss, base_rtt }
+}
+
+/// Weights are positive, rules name slices that are there, and no slice is without flows.
+fn check_slices(slices: &[Slice], workload: &Workload) -> Result<(), ScenarioError> {
+    for (place, slice) in slices.iter().enumerate() {
+        let weight = slice.weight;
+        if !(weight > 0.0 && weight.is_finite()) {
+            let message =
+                format!("is {weight}, but must be above 0: slices share in proportion to their weights");
+            return Err(ScenarioError::new(format!("slice[{place}].weight"), message));
+        }
+    }
+    if slices.is_empty() || workload.flow_list.is_some() {
+        return Ok(());
+    }
+    let count = slices.len();
+    for (number, rule) in workload.rules.iter().enumerate() {
+        if usize::from(rule.slice) > count {
+            let message = format!(
+                "is {}, but there are {count} slices: 1 to {count}, or 0 for flows of no slice",
+                rule.slice
+            );
+            return Err(ScenarioError::new(format!("workload.rule[{number}].slice"), message));
+        }
+    }
+    let idle = (1..=count).find(|slice| workload.rules.iter().all(|rule| usize::from(rule.slice) != *slice));
+    match idle {
+        Some(slice) => {
+            let message = format!("has no flows: give a [[workload.rule]] slice = {slice}, or leave it out");
+            Err(ScenarioError::new(format!("slice[{}]", slice - 1), message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Doubled ten times, it is still far from the end of time.

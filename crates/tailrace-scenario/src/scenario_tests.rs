@@ -330,3 +330,33 @@ proptest! {
         exercise(&replaced.join("\n"));
     }
 }
+
+#[test]
+fn slices_are_checked() {
+    let error = |slices: &str, rule: &str| {
+        let text = format!(
+            "[fabric]\npreset = \"micro4\"\n[scheme]\nname = \"dctcp\"\n{slices}\n[workload]\nflows = 10\n\
+             sizes = {{ fixed = \"10KB\" }}\nload = 0.5\n{rule}"
+        );
+        Scenario::parse(&text).map(drop).map_err(|error| error.to_string())
+    };
+    let two = "[[slice]]\nweight = 1\n[[slice]]\nweight = 2\nobjective = \"deadline\"\n";
+    let both = "[[workload.rule]]\nslice = 1\n[[workload.rule]]\nslice = 2";
+    assert_eq!(
+        error(
+            two,
+            &both.replace("slice = 1", "slice = 1\nload = 0.1").replace("slice = 2", "slice = 2\nload = 0.2")
+        ),
+        Ok(())
+    );
+    for (weight, said) in [("0", "is 0"), ("-1", "is -1"), ("inf", "is inf"), ("nan", "is NaN")] {
+        let message = error(&format!("[[slice]]\nweight = {weight}"), "slice = 1").unwrap_err();
+        assert!(message.contains("slice[0].weight") && message.contains(said), "{message}");
+    }
+    let idle = error(two, "slice = 1").unwrap_err();
+    assert!(idle.contains("slice[1]: has no flows"), "{idle}");
+    let unknown = error(two, "slice = 3").unwrap_err();
+    assert!(unknown.contains("workload.rule[0].slice: is 3, but there are 2 slices"), "{unknown}");
+    assert!(error("[[slice]]\nweigth = 1", "slice = 1").is_err());
+    assert_eq!(error("", "slice = 3"), Ok(()), "without slices the number is for statistics only");
+}

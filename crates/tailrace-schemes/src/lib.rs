@@ -1,5 +1,6 @@
 //! The schemes. Each lives in one folder; the registry has one line for each, and nothing else names one.
 
+pub mod acdc;
 pub mod awafs;
 pub mod cubic;
 pub mod d2tcp;
@@ -16,5 +17,6 @@ pub mod pias;
 pub mod rcp;
 mod registry;
 pub mod tcp;
+pub mod wvcc;
 
 pub use registry::{NAMES, SchemeVisitor, Unknown, with_scheme};

@@ -43,4 +43,6 @@ schemes! {
     crate::rcp::Rcp,
     crate::d3::D3,
     crate::pdq::Pdq,
+    crate::wvcc::Wvcc,
+    crate::acdc::Acdc,
 }

@@ -23,6 +23,7 @@ fn facts() -> Facts {
         transport: TransportParams::default(),
         traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         published_sizes: |_| None,
+        slices: Vec::new(),
     }
 }
 
@@ -75,7 +76,13 @@ impl SchemeVisitor for Laws {
         let scheme = default_scheme::<S>();
         for seed in 0..200 {
             let mut stream = Stream::new(seed, S::NAME, 0);
-            let info = FlowInfo { id: 0, size: Some(Bytes::new(1 << 40)), start: Time::ZERO, deadline: None };
+            let info = FlowInfo {
+                id: 0,
+                size: Some(Bytes::new(1 << 40)),
+                start: Time::ZERO,
+                deadline: None,
+                slice: 0,
+            };
             let mut law = scheme.law(&S::KNOWS.filter(info));
             let (mut sent, mut acked, mut now) = (Bytes::ZERO, Bytes::ZERO, Time::ZERO);
             for _ in 0..300 {
@@ -141,8 +148,13 @@ impl SchemeVisitor for Ports {
 /// Everything that goes in comes out once or is dropped; the counters agree; room is never exceeded.
 fn fuzz_port<S: Scheme>(port: &mut S::Port, stream: &mut Stream, room: Bytes) {
     let (mut inside, mut bytes, mut now) = (std::collections::BTreeSet::new(), 0u64, Time::ZERO);
-    let mut law =
-        default_scheme::<S>().law(&FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None });
+    let mut law = default_scheme::<S>().law(&FlowInfo {
+        id: 0,
+        size: None,
+        start: Time::ZERO,
+        deadline: None,
+        slice: 0,
+    });
     for number in 0..1_000u32 {
         now += Time::from_us(u64::from(stream.below(300)));
         while port.next_wake().is_some_and(|at| at <= now) {
@@ -220,6 +232,7 @@ impl SchemeVisitor for Hosts {
             size: Some(Bytes::new(9_000)),
             start: Time::ZERO,
             deadline: None,
+            slice: 0,
         });
         let mut now = Time::ZERO;
         for step in 0..50 {

@@ -98,6 +98,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             consecutive_timeouts: 0,
             header: std::marker::PhantomData,
         };
+        sender.law.directed(&directive);
         sender.allow();
         sender
     }
@@ -147,6 +148,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     /// Obeys a new directive from now on.
     pub fn direct(&mut self, directive: &Directive) {
         self.directive = *directive;
+        self.law.directed(directive);
         self.allow();
     }
 

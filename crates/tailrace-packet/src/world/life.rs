@@ -28,8 +28,13 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             };
             gamma.assign(&mut spec, id, remaining);
         }
-        let known =
-            FlowInfo { id, size: Some(spec.size), start: self.network.now(), deadline: spec.deadline };
+        let known = FlowInfo {
+            id,
+            size: Some(spec.size),
+            start: self.network.now(),
+            deadline: spec.deadline,
+            slice: spec.slice,
+        };
         let info = S::KNOWS.filter(if self.oracle { known } else { spec.reveals.filter(known) });
         let slot = self.flows.start(FlowRecord {
             size: spec.size,

@@ -99,6 +99,7 @@ impl Setup {
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,
+            slices: Vec::new(),
         }
     }
 }

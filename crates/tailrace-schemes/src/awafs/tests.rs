@@ -16,6 +16,7 @@ fn scheme(params: Params) -> Result<Awafs, ParamError> {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        slices: Vec::new(),
     };
     Awafs::new(params, &facts)
 }
@@ -150,7 +151,7 @@ fn placed_in_hosts_it_tags_and_ports_only_schedule() {
     let scheme = scheme(Params { placement: Placement::Host, ..two_queues(10) }).unwrap();
     let mut host = scheme.host();
     let priority = |host: &AwafsHost, packets: u64| {
-        let flow = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
+        let flow = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
         host.directive(&flow).tags.priority(packets * MSS)
     };
     assert_eq!((priority(&host, 9), priority(&host, 10)), (0, 1));

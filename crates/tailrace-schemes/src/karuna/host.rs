@@ -45,12 +45,12 @@ impl KarunaHost {
 impl HostPolicy for KarunaHost {
     fn directive(&self, flow: &FlowInfo) -> Directive {
         match (flow.deadline, flow.size) {
-            (Some(_), Some(_)) => Directive { tags: TagTable::FLAT, acks: 0 },
+            (Some(_), Some(_)) => Directive::tagged(TagTable::FLAT),
             (None, Some(size)) => {
                 let level = self.splitting.partition_point(|&beta| beta < size);
-                Directive { tags: TagTable::flat(FIRST + level as u8), acks: FIRST }
+                Directive { acks: FIRST, ..Directive::tagged(TagTable::flat(FIRST + level as u8)) }
             }
-            (_, None) => Directive { tags: self.sieve, acks: FIRST },
+            (_, None) => Directive { acks: FIRST, ..Directive::tagged(self.sieve) },
         }
     }
 

@@ -18,6 +18,7 @@ fn facts() -> Facts {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        slices: Vec::new(),
     }
 }
 
@@ -32,7 +33,13 @@ fn karuna(mcp: McpParams) -> Karuna {
 
 /// The law of a flow that starts at 0.
 fn due(mcp: McpParams, size: u64, deadline: Time) -> KarunaLaw {
-    let flow = FlowInfo { id: 0, size: Some(Bytes::new(size)), start: Time::ZERO, deadline: Some(deadline) };
+    let flow = FlowInfo {
+        id: 0,
+        size: Some(Bytes::new(size)),
+        start: Time::ZERO,
+        deadline: Some(deadline),
+        slice: 0,
+    };
     karuna(mcp).law(&flow)
 }
 
@@ -179,7 +186,7 @@ fn a_timeout_leaves_the_least_window() {
 }
 
 fn flow(size: Option<u64>, deadline: Option<Time>) -> FlowInfo {
-    FlowInfo { id: 0, size: size.map(Bytes::new), start: Time::ZERO, deadline }
+    FlowInfo { id: 0, size: size.map(Bytes::new), start: Time::ZERO, deadline, slice: 0 }
 }
 
 fn priorities(directive: &Directive, before: &[u64]) -> Vec<u8> {

@@ -15,6 +15,7 @@ fn facts() -> Facts {
         transport: TransportParams { min_rto: Time::from_us(250), ..TransportParams::default() },
         traffic: None,
         published_sizes: |_| None,
+        slices: Vec::new(),
     }
 }
 
@@ -29,6 +30,7 @@ fn megabyte(deadline_us: Option<u64>) -> FlowInfo {
         size: Some(Bytes::new(1_000_000)),
         start: Time::ZERO,
         deadline: deadline_us.map(Time::from_us),
+        slice: 0,
     }
 }
 
@@ -77,7 +79,7 @@ fn what_is_left_decides_not_where_the_packet_is() {
 
 #[test]
 fn who_does_not_tell_the_size_is_ranked_by_what_it_has_sent() {
-    let silent = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
+    let silent = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
     for (by, flow) in
         [(RankBy::Remaining, silent), (RankBy::Edf, silent), (RankBy::Sent, megabyte(Some(10_000)))]
     {

@@ -80,6 +80,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
         transport: TransportParams::default(),
         traffic,
         published_sizes: |_| None,
+        slices: Vec::new(),
     };
     let port = PortParams { queues, ..PortParams::default() };
     Pias::new(Params { thresholds, port, ..Params::default() }, &facts)
@@ -87,8 +88,10 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
 
 /// How many of the first `packets` of a flow go to each queue.
 fn spread(scheme: &Pias, packets: u64) -> [u64; 8] {
-    let tags =
-        scheme.host().directive(&FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None }).tags;
+    let tags = scheme
+        .host()
+        .directive(&FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 })
+        .tags;
     let mut queues = [0; 8];
     (0..packets).for_each(|packet| queues[usize::from(tags.priority(packet * 1460))] += 1);
     queues

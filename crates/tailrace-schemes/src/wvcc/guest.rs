@@ -1,0 +1,80 @@
+//! The stacks that guests may run behind a shim.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{
+    AckSample, Allowance, CongestionLaw, Directive, Facts, FlowInfo, FlowView, Loss, ParamError, Scheme,
+    Standing, Time,
+};
+
+use crate::cubic::Cubic;
+use crate::d2tcp::D2tcp;
+use crate::dctcp::Dctcp;
+use crate::l2dct::L2dct;
+use crate::tcp::Tcp;
+
+macro_rules! guests {
+    ($($(#[$doc:meta])* $name:ident: $scheme:ty),* $(,)?) => {
+        /// A guest's transport. Any scheme that does no more than keep a window by acknowledgements will do;
+        /// schemes that tag packets or talk to switches cannot be wrapped.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        pub enum GuestKind { #[default] $($(#[$doc])* $name),* }
+
+        /// A guest's scheme, with its own defaults.
+        #[expect(missing_docs, reason = "as in GuestKind")]
+        pub enum GuestScheme { $($name($scheme)),* }
+
+        /// A guest's law.
+        #[expect(missing_docs, reason = "as in GuestKind")]
+        pub enum Guest { $($name(<$scheme as Scheme>::Law)),* }
+
+        impl GuestScheme {
+            /// The scheme of that kind.
+            pub fn new(kind: GuestKind, facts: &Facts) -> Result<Self, ParamError> {
+                Ok(match kind {
+                    $(GuestKind::$name => GuestScheme::$name(<$scheme>::new(Default::default(), facts)?)),*
+                })
+            }
+
+            /// The law of one flow.
+            pub fn law(&self, flow: &FlowInfo) -> Guest {
+                match self { $(GuestScheme::$name(scheme) => Guest::$name(scheme.law(flow))),* }
+            }
+        }
+
+        impl CongestionLaw for Guest {
+            #[inline]
+            fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
+                match self { $(Guest::$name(law) => CongestionLaw::<()>::on_ack(law, ack, flow)),* }
+            }
+            fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
+                match self { $(Guest::$name(law) => CongestionLaw::<()>::on_loss(law, now, loss, flow)),* }
+            }
+            #[inline]
+            fn allowance(&self) -> Allowance {
+                match self { $(Guest::$name(law) => CongestionLaw::<()>::allowance(law)),* }
+            }
+            #[inline]
+            fn standing(&self) -> Standing {
+                match self { $(Guest::$name(law) => CongestionLaw::<()>::standing(law)),* }
+            }
+            fn directed(&mut self, directive: &Directive) {
+                match self { $(Guest::$name(law) => CongestionLaw::<()>::directed(law, directive)),* }
+            }
+        }
+    };
+}
+
+guests! {
+    /// CUBIC, what hosts run if nobody chose.
+    Cubic: Cubic,
+    /// NewReno.
+    Tcp: Tcp,
+    /// DCTCP.
+    Dctcp: Dctcp,
+    /// D2TCP: by deadlines.
+    D2tcp: D2tcp,
+    /// L2DCT: by what has been sent.
+    L2dct: L2dct,
+}

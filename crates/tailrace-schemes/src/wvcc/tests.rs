@@ -1,0 +1,136 @@
+//! The shim without a network.
+
+use tailrace_core::{AckSample, Allowance, Bytes, CongestionLaw, FlowView, Loss, Time};
+
+use super::*;
+use crate::dctcp::LawParams;
+
+const MSS: u64 = 1460;
+
+/// A guest that always has a window of so many bytes and writes down the marks that it sees.
+#[derive(Clone, Copy)]
+struct Idler {
+    window: u64,
+    marked: Bytes,
+}
+
+impl CongestionLaw for Idler {
+    fn on_ack(&mut self, ack: &AckSample, _: &FlowView) {
+        self.marked += ack.marked;
+    }
+    fn on_loss(&mut self, _: Time, _: Loss, _: &FlowView) {}
+    fn allowance(&self) -> Allowance {
+        Allowance { window: Bytes::new(self.window), pacing: None }
+    }
+}
+
+/// A shim around such a guest, in congestion avoidance with 100 segments and α = 1/2 that stays.
+fn shim(window: u64, params: ShimParams) -> Enforced<Idler> {
+    let transport = TransportParams { initial_window: 200, ..TransportParams::default() };
+    let law = LawParams { gain: 1e-9, initial_alpha: 0.5 };
+    let flow = FlowInfo { id: 0, size: None, start: Time::from_ms(1), deadline: None, slice: 1 };
+    let guest = Idler { window, marked: Bytes::ZERO };
+    let mut shim = Enforced::new(guest, &ShimParams { law, ..params }, by_growth, &flow, &transport);
+    let none = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+    shim.on_loss(Time::ZERO, Loss::Fast, &none);
+    shim
+}
+
+fn acknowledge(shim: &mut Enforced<Idler>, segments: u64, marked: bool) {
+    let acked = Bytes::new(segments * MSS);
+    let ack = AckSample {
+        now: Time::from_us(100),
+        acked,
+        marked: if marked { acked } else { Bytes::ZERO },
+        in_flight: Bytes::ZERO,
+        rtt: Time::from_us(100),
+        app_limited: false,
+    };
+    shim.on_ack(&ack, &FlowView { sent: acked, acked, delivered: acked });
+}
+
+fn weigh(shim: &mut Enforced<Idler>, weight: f64) {
+    let weight = Weight::nearest(weight);
+    shim.directed(&Directive { weight, ..Directive::tagged(TagTable::FLAT) });
+}
+
+/// What the shim lets out, for a header without scale.
+fn window(shim: &Enforced<Idler>) -> u64 {
+    shim.allowance().window.get()
+}
+
+const EXACT: fn() -> ShimParams = || ShimParams { window_scale: 2, ..ShimParams::default() };
+
+#[test]
+fn windows_grow_by_their_weight_and_cut_as_dctcp() {
+    for weight in [1.0, 0.5, 0.25] {
+        let mut shim = shim(1 << 30, EXACT());
+        weigh(&mut shim, weight);
+        assert!(window(&shim).abs_diff(100 * MSS) < 4, "a new weight leaves the window");
+        acknowledge(&mut shim, 100, false);
+        assert!(window(&shim).abs_diff(((100.0 + weight) * MSS as f64) as u64) < 5, "weight {weight}");
+        let before = window(&shim);
+        acknowledge(&mut shim, 101, true);
+        assert!(window(&shim).abs_diff((before as f64 * 0.75) as u64) < 5, "weight {weight}");
+    }
+}
+
+#[test]
+fn the_guest_sees_marks_only_if_shown() {
+    for (show_marks, seen) in [(false, 0), (true, 100 * MSS)] {
+        let mut shim = shim(1 << 30, ShimParams { show_marks, ..EXACT() });
+        acknowledge(&mut shim, 100, true);
+        assert_eq!(shim.guest().marked.get(), seen);
+    }
+}
+
+#[test]
+fn the_smaller_window_holds() {
+    assert_eq!(window(&shim(10 * MSS, EXACT())), 10 * MSS);
+    assert!(window(&shim(1 << 30, EXACT())).abs_diff(100 * MSS) < 4);
+}
+
+#[test]
+fn receive_windows_are_told_in_units_and_never_too_small() {
+    // 146,000 bytes in units of 2^7: rounded up; 2^14: nine of them.
+    let told = |window_scale| window(&shim(1 << 30, ShimParams { window_scale, ..ShimParams::default() }));
+    assert_eq!(told(7), 146_000u64.div_ceil(128) * 128);
+    assert_eq!(told(14), 9 << 14);
+    // Without a scale a header holds 65,535 bytes.
+    assert_eq!(told(0), 65_535);
+}
+
+#[test]
+fn flows_first_seen_in_mid_stream_are_left_alone() {
+    let late = ShimParams { from: Time::from_ms(2), ..ShimParams::default() };
+    assert_eq!(window(&shim(1 << 20, late)), 1 << 20);
+}
+
+#[test]
+fn a_loss_halves_and_a_timeout_starts_over() {
+    let none = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+    let mut shim = shim(1 << 30, EXACT());
+    shim.on_loss(Time::ZERO, Loss::Fast, &none);
+    assert!(window(&shim).abs_diff(50 * MSS) < 4);
+    shim.on_loss(Time::ZERO, Loss::Timeout, &none);
+    assert!(window(&shim).abs_diff(MSS) < 4, "no window is below a segment");
+}
+
+#[test]
+fn weights_above_one_are_made_smaller_together() {
+    let slice = |weight| Slice { weight, objective: Default::default() };
+    let weights = SliceWeights::up_to_one(&[slice(1.0), slice(2.0), slice(4.0)]);
+    let of = |slice| {
+        let flow = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice };
+        weights.directive(&flow).weight.get()
+    };
+    assert_eq!((of(1), of(2), of(3), of(0)), (0.25, 0.5, 1.0, 1.0));
+    assert_eq!(SliceWeights::up_to_one(&[slice(0.25)]).0, [Weight::nearest(0.25)]);
+}
+
+#[test]
+fn bounds_are_checked() {
+    let wrong = ShimParams { window_scale: 15, ..ShimParams::default() };
+    assert_eq!(wrong.check().unwrap_err().field, "window_scale");
+    assert_eq!(ShimParams::default().check(), Ok(()));
+}
