@@ -1,40 +1,15 @@
-//! Options that do not fit together get one clear message and exit status 2, and nothing is written.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+//! Options that do not fit together.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use crate::place::{FABRIC, Place, rule, scheme};
 
-const EXPERIMENT: &str = r#"[fabric]
-kind = "star"
-hosts = 4
-host_rate = "10Gbps"
-delay = "1us"
-buffer = "360KB"
-[workload]
-sizes = "web-search"
-load = 0.5
-flows = 20
-[[scheme]]
-name = "mlfq"
-"#;
-
-/// The message of a mistake: one line, status 2, no panic, nothing written.
-fn mistake(dir: &Path, options: &str) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tailrace"));
-    let output = command.args(options.split(' ')).current_dir(dir).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{options}: {text}");
-    assert!(!text.contains("panicked") && !dir.join("out").exists(), "{options}: {text}");
-    let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
-    assert_eq!(errors.len(), 1, "{options}: {text}");
-    errors[0].to_owned()
+fn mistake(place: &Place, options: &str) -> String {
+    place.mistake(&options.split(' ').collect::<Vec<_>>())
 }
 
 #[test]
 fn thresholds_say_which_option_is_wrong() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("bad.cdf"), "100 0\n200 0.5\n150 0.7\n300 1\n").unwrap();
+    let place = Place::new();
+    place.write("bad.cdf", "100 0\n200 0.5\n150 0.7\n300 1\n");
     for (options, said) in [
         ("--load 0.5", "--sizes: missing"),
         ("--sizes web-search", "--load: missing"),
@@ -75,16 +50,16 @@ fn thresholds_say_which_option_is_wrong() {
         ("--scheme karuna --unknown bad.cdf --unknown-load 0.5", "bad.cdf:3"),
         ("--scheme karuma", "invalid value 'karuma' for '--scheme <NAME>'"),
     ] {
-        let message = mistake(dir.path(), &format!("thresholds {options}"));
+        let message = mistake(&place, &format!("thresholds {options}"));
         assert!(message.contains(said), "{said:?} is not in: {message}");
     }
 }
 
 #[test]
 fn queues_of_switches_say_which_option_is_wrong() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x.toml"), EXPERIMENT).unwrap();
-    fs::write(dir.path().join("two.toml"), format!("{EXPERIMENT}[[scheme]]\nname = \"dctcp\"\n")).unwrap();
+    let one = FABRIC.to_owned() + &rule("") + &scheme("mlfq", "");
+    let place = Place::with(&one);
+    place.write("two.toml", &(one + &scheme("dctcp", "")));
     let set = "scheme.dctcp.params.port";
     let karuna = "--scheme karuna --rates 1Gbps --sizes web-search --load 0.5";
     for (options, said) in [
@@ -154,7 +129,7 @@ fn queues_of_switches_say_which_option_is_wrong() {
             "table is empty",
         ),
     ] {
-        let message = mistake(dir.path(), &format!("qos --out out {options}"));
+        let message = mistake(&place, &format!("qos --out out {options}"));
         assert!(message.contains(said), "{said:?} is not in: {message}");
     }
 }

@@ -1,11 +1,10 @@
-//! Bad input gets one clear message and exit status 2; failures get 1; earlier results stay whole.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+//! Mistakes in files and overrides, and failures: earlier results stay whole.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use tempfile::TempDir;
+use crate::place::{Place, said_of, stderr};
 
 /// A small experiment that runs in milliseconds; tests change one thing about it.
 const GOOD: &str = r#"title = "small"
@@ -26,58 +25,15 @@ thresholds = ["10KB", "20KB"]
 port = { queues = 3 }
 "#;
 
-struct Place {
-    dir: TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tailrace")).args(args).current_dir(self.dir.path()).output().unwrap()
-    }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The message of a mistake: one line, status 2, no panic, nothing written.
-fn mistake(place: &Place, args: &[&str]) -> String {
-    let output = place.run(args);
-    let text = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
-    assert!(!text.contains("panicked"), "{text}");
-    let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
-    assert_eq!(errors.len(), 1, "{text}");
-    assert!(!place.path("out").exists(), "a mistake left something behind");
-    errors[0].to_owned()
-}
-
 /// What is said of a file in which `from` has become `to`.
 fn changed(from: &str, to: &str) -> String {
-    let place = Place::new();
     assert!(GOOD.contains(from), "{from}");
-    place.write("x.toml", &GOOD.replace(from, to));
-    mistake(&place, &["run", "x.toml"])
+    said_of(&GOOD.replace(from, to))
 }
 
 #[test]
 fn the_good_file_is_good() {
-    let place = Place::new();
-    place.write("x.toml", GOOD);
+    let place = Place::with(GOOD);
     let output = place.run(&["run", "x.toml"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(place.path("out/x/summary.csv").exists());
@@ -114,7 +70,7 @@ fn loads_of_several_rules_must_stay_below_one_together() {
     let place = Place::new();
     let (start, end) = (GOOD.find("[workload]").unwrap(), GOOD.find("[[scheme]]").unwrap());
     place.write("x.toml", &format!("{}[workload]\nflows = 20\n{rules}{}", &GOOD[..start], &GOOD[end..]));
-    let message = mistake(&place, &["run", "x.toml"]);
+    let message = place.mistake(&["run", "x.toml"]);
     assert!(message.contains("workload.load") && message.contains("1.40"), "{message}");
 }
 
@@ -127,7 +83,7 @@ fn times_beyond_reason_are_refused() {
     ] {
         let place = Place::new();
         place.write("x.toml", GOOD);
-        let message = mistake(&place, &["run", "x.toml", "--set", field]);
+        let message = place.mistake(&["run", "x.toml", "--set", field]);
         assert!(message.contains(said), "{message}");
     }
 }
@@ -154,12 +110,12 @@ fn claims_and_expectations_ask_for_what_is_there() {
         let number = number.replacen(from, to, 1);
         let claim = format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = 1\nnumber = {number}\n");
         place.write("x.toml", &claim);
-        let message = mistake(&place, &["check", "x.toml"]);
+        let message = place.mistake(&["check", "x.toml"]);
         assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
     }
     let place = Place::new();
     place.write("x.toml", &format!("{GOOD}\n[[expect]]\ntext = \"t\"\nnumber = {number}\n"));
-    let message = mistake(&place, &["check", "x.toml"]);
+    let message = place.mistake(&["check", "x.toml"]);
     assert!(message.contains("expect[0]") && message.contains("neither min nor max"), "{message}");
 }
 
@@ -213,9 +169,9 @@ fn broken_cdf_files_say_the_line() {
         let place = Place::new();
         place.write("my.cdf", text);
         place.write("x.toml", &GOOD.replace("\"web-search\"", "{ file = \"my.cdf\" }"));
-        let message = mistake(&place, &["run", "x.toml"]);
+        let message = place.mistake(&["run", "x.toml"]);
         assert!(message.contains(&format!("my.cdf:{line}")) && message.contains(said), "{message}");
-        let message = mistake(&place, &["thresholds", "--sizes", "my.cdf", "--load", "0.5"]);
+        let message = place.mistake(&["thresholds", "--sizes", "my.cdf", "--load", "0.5"]);
         assert!(message.contains(&format!("my.cdf:{line}")) && message.contains(said), "{message}");
     }
 }
@@ -236,53 +192,50 @@ fn flow_lists_are_checked_line_by_line() {
         let start = GOOD.find("[workload]").unwrap();
         let end = GOOD.find("[[scheme]]").unwrap();
         place.write("x.toml", &format!("{}{workload}{}", &GOOD[..start], &GOOD[end..]));
-        let message = mistake(&place, &["run", "x.toml"]);
+        let message = place.mistake(&["run", "x.toml"]);
         assert!(message.contains(&format!("flows.csv:{line}")) && message.contains(said), "{message}");
     }
 }
 
 #[test]
 fn overrides_are_checked_like_the_file() {
-    let place = Place::new();
-    place.write("x.toml", GOOD);
+    let place = Place::with(GOOD);
     for (set, said) in [
         ("workload.load=2", "between 0 and 1"),
         ("workload.laod=0.5", "load"),
         ("nonsense", "FIELD=VALUE"),
         ("scheme.pias.params.port.queues=3", "pias"),
     ] {
-        let message = mistake(&place, &["run", "x.toml", "--set", set]);
+        let message = place.mistake(&["run", "x.toml", "--set", set]);
         assert!(message.contains(said), "{message}");
     }
-    let message = mistake(&place, &["run", "x.toml", "--scale", "0.1"]);
+    let message = place.mistake(&["run", "x.toml", "--scale", "0.1"]);
     assert!(message.contains("[scale]"), "{message}");
-    let message = mistake(&place, &["run", "missing.toml"]);
+    let message = place.mistake(&["run", "missing.toml"]);
     assert!(message.contains("missing.toml"), "{message}");
 }
 
 #[test]
 fn a_folder_of_another_experiment_is_left_alone() {
-    let place = Place::new();
-    place.write("x.toml", GOOD);
+    let place = Place::with(GOOD);
     place.write("y.toml", &GOOD.replace("small", "another"));
     assert!(place.run(&["run", "x.toml", "--out", "results"]).status.success());
     let before = fs::read(place.path("results/summary.csv")).unwrap();
-    let message = mistake(&place, &["run", "y.toml", "--out", "results"]);
+    let message = place.mistake(&["run", "y.toml", "--out", "results"]);
     assert!(message.contains("results") && message.contains("another experiment"), "{message}");
     assert_eq!(fs::read(place.path("results/summary.csv")).unwrap(), before);
 
     fs::create_dir(place.path("photos")).unwrap();
     place.write("photos/cat.png", "cat");
-    let message = mistake(&place, &["run", "x.toml", "--out", "photos"]);
+    let message = place.mistake(&["run", "x.toml", "--out", "photos"]);
     assert!(message.contains("photos") && message.contains("no result folder"), "{message}");
 }
 
 #[test]
 fn a_folder_that_cannot_be_made_is_a_mistake() {
-    let place = Place::new();
-    place.write("x.toml", GOOD);
+    let place = Place::with(GOOD);
     place.write("file", "");
-    let message = mistake(&place, &["run", "x.toml", "--out", "file/results"]);
+    let message = place.mistake(&["run", "x.toml", "--out", "file/results"]);
     assert!(message.contains("file/results") && message.contains("another folder"), "{message}");
 }
 
@@ -304,8 +257,7 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, String)> {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_a_failure_that_loses_nothing() {
-    let place = Place::new();
-    place.write("x.toml", GOOD);
+    let place = Place::with(GOOD);
     assert!(place.run(&["run", "x.toml"]).status.success());
     let before = snapshot(&place.path("out"));
     // What is written to /dev/full meets a full disk.
@@ -330,7 +282,7 @@ fn ctrl_c_keeps_finished_runs_and_the_next_call_goes_on() {
     place.write("x.toml", &long);
     let child = Command::new(env!("CARGO_BIN_EXE_tailrace"))
         .args(["run", "x.toml", "--jobs", "1"])
-        .current_dir(place.dir.path())
+        .current_dir(place.dir())
         .stderr(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .spawn()
