@@ -1,13 +1,15 @@
 //! A whole run: a network, the scheme's parts at its hosts and ports, and the flows that come and go.
 
 mod life;
+mod observe;
+
+pub use observe::Watch;
 
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    CongestionLaw, FlowRecord, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, SeriesRow,
-    SeriesSink, Standing, Time,
+    FlowRecord, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, Standing, Time,
 };
 use tailrace_engine::Entity;
 use tailrace_scenario::fabric::{Fabric, PortId};
@@ -18,19 +20,6 @@ use crate::flows::FlowTable;
 use crate::sample::{Place, Series};
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
-
-/// What is observed besides flows.
-#[derive(Clone, Debug, Default)]
-pub struct Watch {
-    /// Ports whose queues are sampled and whose policies' series are kept.
-    pub ports: Vec<PortId>,
-    /// How often queues are sampled; never if `None`.
-    pub every: Option<Time>,
-    /// Hosts whose policies' series are kept.
-    pub hosts: Vec<HostId>,
-    /// The laws of every n-th flow are traced; none if `None`.
-    pub every_flow: Option<u32>,
-}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +44,6 @@ pub enum Ending {
     /// The caller asked for it.
     Interrupted,
 }
-
-/// What a law calls its estimate of the queue on its flow's way, in bytes.
-const QUEUE_ESTIMATE: &str = "queue_estimate_bytes";
 
 /// Events between two looks at the caller.
 const EVENTS_PER_REPORT: u32 = 1 << 17;
@@ -211,29 +197,6 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         }
     }
 
-    /// Writes down what a law reports, and beside it the true length of what it may have estimated.
-    #[cold]
-    fn trace(&mut self, flow: u32, slot: usize) {
-        let at = self.network.now();
-        let reported = self.series.rows.len();
-        let mut sink = self.series.at(Place::Flow(flow), true);
-        self.senders[slot].law_mut().trace(at, &mut sink);
-        if self.series.rows.len() > reported {
-            let FlowRecord { src, dst, .. } = *self.flows.record(flow);
-            let sender = &self.senders[slot];
-            let priority = sender.directive().tags.priority(sender.view().acked.get());
-            let queue = self.network.longest_queue(src, dst, flow, priority) as f64;
-            let estimate = self.series.rows[reported..].iter().find(|(_, row)| row.metric == QUEUE_ESTIMATE);
-            let error = estimate.map(|(_, row)| (row.value, (row.value - queue).abs() / queue));
-            let mut sink = self.series.at(Place::Flow(flow), true);
-            let mut push = |metric, value| sink.push(SeriesRow { at, metric, index: 0, value });
-            push("longest_queue_bytes", queue);
-            if let Some((_, error)) = error.filter(|(estimate, _)| *estimate > 0.0 && queue > 0.0) {
-                push("queue_estimate_error", error);
-            }
-        }
-    }
-
     /// Lets the flow in `slot` go on, as its law sees its prospects.
     #[inline]
     fn go_on(&mut self, host: HostId, slot: usize) {
@@ -340,23 +303,6 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let mut sink = self.series.at(Place::Port(port), self.watched_port[port as usize]);
         self.network.wake_policy(port, &mut sink);
         self.arm_port(port);
-    }
-
-    fn sample(&mut self) {
-        let at = self.network.now();
-        for &port in &self.watch.ports {
-            let mut sink = self.series.at(Place::Port(port), true);
-            let (bytes, packets, by_queue) = self.network.sample(port);
-            let mut row = |metric, index, value| sink.push(SeriesRow { at, metric, index, value });
-            row("port_bytes", 0, bytes as f64);
-            row("port_packets", 0, packets as f64);
-            for (queue, &bytes) in by_queue.iter().enumerate() {
-                row("queue_bytes", queue as u16, bytes as f64);
-            }
-        }
-        if let Some(every) = self.watch.every {
-            self.network.wake(self.special(SAMPLER), at + every);
-        }
     }
 
     fn arm_source(&mut self) {
