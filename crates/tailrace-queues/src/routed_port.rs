@@ -1,10 +1,10 @@
-//! A port whose router reads and writes the headers of what arrives, in front of ordinary queues.
+//! A port whose router reads and writes the packets that arrive, in front of ordinary queues.
 
-use tailrace_core::{Bytes, Header, Packet, PortPolicy, Reason, Time};
+use tailrace_core::{Bytes, Header, Packet, PortPolicy, Reason, SeriesSink, Time};
 
 use crate::MultiQueue;
 
-/// The part of a port that deals with headers.
+/// The part of a port that deals with headers, and sets priorities by them.
 pub trait Router<H> {
     /// See [`PortPolicy::REVERSE`].
     const REVERSE: bool = false;
@@ -12,6 +12,12 @@ pub trait Router<H> {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<H>, backlog: Bytes);
     /// See [`PortPolicy::on_reverse`].
     fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
+    /// See [`PortPolicy::next_wake`].
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+    /// See [`PortPolicy::on_wake`].
+    fn on_wake(&mut self, _now: Time, _series: &mut dyn SeriesSink) {}
 }
 
 /// A router and the queues behind it.
@@ -78,5 +84,11 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
     }
     fn marked(&self) -> u64 {
         self.queues.marked()
+    }
+    fn next_wake(&self) -> Option<Time> {
+        self.router.next_wake()
+    }
+    fn on_wake(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        self.router.on_wake(now, series);
     }
 }

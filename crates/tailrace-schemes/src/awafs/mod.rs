@@ -1,7 +1,7 @@
 //! AWAFS: multi-level feedback queues whose thresholds follow the sizes of completed flows.
 //!
 //! Sensor and actuator (Algorithm 1) are one small value, [`Estimator`]. It sits in every port
-//! ([`AwafsPort`], §4.3.2 second strategy) or in every host ([`AwafsHost`], first strategy).
+//! ([`AwafsRouter`], §4.3.2 second strategy) or in every host ([`AwafsHost`], first strategy).
 
 mod estimator;
 mod host;
@@ -12,7 +12,7 @@ mod tests;
 
 pub use estimator::Estimator;
 pub use host::AwafsHost;
-pub use port::AwafsPort;
+pub use port::AwafsRouter;
 pub use shim::Shim;
 
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError,
     PortFacts, Rate, Scheme, Segment, SwitchPlan, Time,
 };
-use tailrace_queues::{MultiQueue, PortParams};
+use tailrace_queues::{MultiQueue, PortParams, RoutedPort};
 
 use crate::dctcp::{DctcpLaw, LawParams};
 use crate::mlfq::check_thresholds;
@@ -137,7 +137,7 @@ impl Scheme for Awafs {
     type Header = Shim;
     type Law = AwafsLaw;
     type Host = AwafsHost;
-    type Port = AwafsPort;
+    type Port = RoutedPort<AwafsRouter, Shim>;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.check()?;
@@ -155,10 +155,10 @@ impl Scheme for Awafs {
     fn host(&self) -> AwafsHost {
         AwafsHost::new((self.params.placement == Placement::Host).then(|| self.params.estimator()))
     }
-    fn port(&self, port: &PortFacts) -> AwafsPort {
+    fn port(&self, port: &PortFacts) -> Self::Port {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
         let queues = MultiQueue::new(&self.params.port, port.rate);
-        AwafsPort::new(queues, estimator, self.params.deduplicate)
+        RoutedPort::new(AwafsRouter::new(estimator, self.params.deduplicate), queues)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         // In switches, thresholds take a switch that reads the shim and remembers flows that completed.

@@ -1,16 +1,15 @@
 //! AWAFS in a port: the packet says how much its flow has sent, the port picks the queue.
 
-use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, PortPolicy, Reason, SeriesSink, Time};
-use tailrace_queues::MultiQueue;
+use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, SeriesSink, Time};
+use tailrace_queues::Router;
 
 use super::{Estimator, Shim};
 
 /// Completed flows remembered so that a last packet sent twice counts once.
 const REMEMBERED: usize = 16;
 
-/// A strict-priority port with its own thresholds.
-pub struct AwafsPort {
-    queues: MultiQueue<Shim>,
+/// A port's own thresholds.
+pub struct AwafsRouter {
     estimator: Option<Estimator>,
     deduplicate: bool,
     /// The flows that completed last, as a ring.
@@ -18,9 +17,9 @@ pub struct AwafsPort {
     oldest: usize,
 }
 
-impl AwafsPort {
-    pub(super) fn new(queues: MultiQueue<Shim>, estimator: Option<Estimator>, deduplicate: bool) -> Self {
-        AwafsPort { queues, estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
+impl AwafsRouter {
+    pub(super) fn new(estimator: Option<Estimator>, deduplicate: bool) -> Self {
+        AwafsRouter { estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
     }
 
     /// Reads the packet's shim and sets its priority here. The notice counts on arrival, even if the
@@ -52,45 +51,10 @@ impl AwafsPort {
     }
 }
 
-impl PortPolicy<Shim> for AwafsPort {
+impl Router<Shim> for AwafsRouter {
     #[inline]
-    fn enqueue(
-        &mut self,
-        now: Time,
-        mut packet: Packet<Shim>,
-        room: Bytes,
-        drop: &mut impl FnMut(Packet<Shim>, Reason),
-    ) {
-        self.classify(now, &mut packet);
-        self.queues.enqueue(now, packet, room, drop);
-    }
-    #[inline]
-    fn pass(
-        &mut self,
-        now: Time,
-        mut packet: Packet<Shim>,
-        room: Bytes,
-        drop: &mut impl FnMut(Packet<Shim>, Reason),
-    ) -> Option<Packet<Shim>> {
-        self.classify(now, &mut packet);
-        self.queues.pass(now, packet, room, drop)
-    }
-    #[inline]
-    fn dequeue(&mut self, now: Time) -> Option<Packet<Shim>> {
-        self.queues.dequeue(now)
-    }
-    #[inline]
-    fn backlog(&self) -> Bytes {
-        self.queues.backlog()
-    }
-    fn backlog_packets(&self) -> usize {
-        self.queues.backlog_packets()
-    }
-    fn backlog_of(&self, priority: u8) -> Bytes {
-        self.queues.backlog_of(priority)
-    }
-    fn marked(&self) -> u64 {
-        self.queues.marked()
+    fn on_arrival(&mut self, now: Time, packet: &mut Packet<Shim>, _: Bytes) {
+        self.classify(now, packet);
     }
     fn next_wake(&self) -> Option<Time> {
         self.estimator.as_ref().map(Estimator::next_adjustment)

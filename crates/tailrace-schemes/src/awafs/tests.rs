@@ -31,6 +31,8 @@ fn two_queues(packets: u64) -> Params {
     }
 }
 
+type AwafsPort = RoutedPort<AwafsRouter, Shim>;
+
 fn port(params: Params) -> AwafsPort {
     let facts = PortFacts {
         number: 0,
