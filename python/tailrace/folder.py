@@ -40,6 +40,11 @@ class ResultFolder:
         """The scale at which the experiment was run; 1 is the full one."""
         return float(self.experiment.get("scaled", {}).get("scale", 1.0))
 
+    @property
+    def set(self) -> dict[str, str]:
+        """Fields that were changed on the command line, with their values."""
+        return dict(self.experiment.get("set", {}))
+
     def run(self, key: str) -> Result:
         """One run, by its key in the summary's column ``run``."""
         return Result.load(self.path / "runs" / key)

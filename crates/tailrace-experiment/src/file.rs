@@ -40,7 +40,7 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// What must hold.
     pub expectations: Vec<Expectation>,
-    /// The whole table after overrides and scale, with what gave way under `scaled`.
+    /// The whole table after overrides and scale, with what gave way under `scaled` and overrides under `set`.
     pub resolved: Table,
 }
 
@@ -93,7 +93,10 @@ impl Experiment {
         for change in overrides {
             apply_override(&mut table, change)?;
         }
-        let gave_way = scale::apply(&mut table, scale)?;
+        // What is set by hand is set, at any scale.
+        let set: Vec<path::Path> =
+            overrides.iter().filter_map(|c| path::Path::parse(&c.field).ok()).collect();
+        let gave_way = scale::apply(&mut table, scale, &set)?;
         let own = own_fields(&table)?;
         let base = file.parent().unwrap_or(Path::new("."));
         let runs = plan(&table, base)?;
@@ -107,7 +110,7 @@ impl Experiment {
             source: own.source,
             about: own.about,
             scale,
-            resolved: with_scale(table, scale, &gave_way),
+            resolved: with_changes(table, overrides, scale, &gave_way),
             gave_way,
             runs,
             claims: own.claim,
@@ -316,12 +319,16 @@ fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn with_scale(mut table: Table, scale: f64, gave_way: &[GaveWay]) -> Table {
+fn with_changes(mut table: Table, set: &[Override], scale: f64, gave_way: &[GaveWay]) -> Table {
     let mut scaled = Table::new();
     scaled.insert("scale".into(), Value::Float(scale));
     for change in gave_way {
         scaled.insert(change.field.clone(), Value::String(format!("{} → {}", change.from, change.to)));
     }
     table.insert("scaled".into(), Value::Table(scaled));
+    if !set.is_empty() {
+        let set = set.iter().map(|change| (change.field.clone(), Value::String(change.value.clone())));
+        table.insert("set".into(), Value::Table(set.collect()));
+    }
     table
 }

@@ -39,8 +39,8 @@ pub struct GaveWay {
     pub to: String,
 }
 
-/// Scales `experiment` by `x` in (0, 1] by its own `[scale]` table, which is taken out.
-pub fn apply(experiment: &mut Table, x: f64) -> Result<Vec<GaveWay>, ScenarioError> {
+/// Scales `experiment` by `x` in (0, 1] by its own `[scale]` table, which is taken out. Fields in `kept` stay.
+pub fn apply(experiment: &mut Table, x: f64, kept: &[Path]) -> Result<Vec<GaveWay>, ScenarioError> {
     if !(x > 0.0 && x <= 1.0) {
         return Err(ScenarioError::new("--scale", format!("{x} must be above 0 and at most 1")));
     }
@@ -60,6 +60,9 @@ pub fn apply(experiment: &mut Table, x: f64) -> Result<Vec<GaveWay>, ScenarioErr
         let here = |message: String| ScenarioError::new(format!("scale.\"{field}\""), message);
         let rule: Rule = rule.try_into().map_err(|e: toml::de::Error| here(e.message().to_owned()))?;
         let path = Path::parse(&field).map_err(&here)?;
+        if kept.contains(&path) {
+            continue;
+        }
         let targets = get_mut(experiment, &path).map_err(&here)?;
         if targets.is_empty() {
             return Err(here("there is no such field in this file".into()));
@@ -147,7 +150,7 @@ mod tests {
              [scale]\n\"workload.flows\" = { min = 2000 }\n\"workload.duration\" = {}\n\
              \"fabric.leaves\" = { power = 0.25, min = 3 }\n\"sweep.seed\" = { keep = [1] }\n",
         );
-        let gave_way = apply(&mut experiment, 0.01).unwrap();
+        let gave_way = apply(&mut experiment, 0.01, &[]).unwrap();
         assert_eq!(experiment["workload"]["flows"].as_integer(), Some(2000));
         assert_eq!(experiment["workload"]["duration"].as_str(), Some("650ms"));
         assert_eq!(experiment["fabric"]["leaves"].as_integer(), Some(3));
@@ -157,11 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_set_by_hand_stays() {
+        let mut experiment = table("[workload]\nflows = 1000\n[scale]\n\"workload.flows\" = {}\n");
+        let kept = Path::parse("workload.'flows'").unwrap();
+        assert_eq!(apply(&mut experiment, 0.01, &[kept]), Ok(vec![]));
+        assert_eq!(experiment["workload"]["flows"].as_integer(), Some(1000));
+    }
+
+    #[test]
     fn scaled_times_are_easy_to_read() {
         let mut experiment = table(
             "long = \"65s\"\nshort = \"1ms\"\n[scale]\nlong = { power = 0.83 }\nshort = { power = 0.83 }\n",
         );
-        apply(&mut experiment, 0.01).unwrap();
+        apply(&mut experiment, 0.01, &[]).unwrap();
         assert_eq!(experiment["long"].as_str(), Some("1422.045ms"));
         assert_eq!(experiment["short"].as_str(), Some("21877.616ns"));
     }
@@ -169,13 +180,13 @@ mod tests {
     #[test]
     fn full_scale_changes_nothing() {
         let mut experiment = table("a = 5\n[scale]\na = { min = 1 }\n");
-        assert_eq!(apply(&mut experiment, 1.0), Ok(vec![]));
+        assert_eq!(apply(&mut experiment, 1.0, &[]), Ok(vec![]));
         assert_eq!(experiment["a"].as_integer(), Some(5));
     }
 
     #[test]
     fn mistakes_are_named() {
-        let error = |text: &str, x| apply(&mut table(text), x).unwrap_err().to_string();
+        let error = |text: &str, x| apply(&mut table(text), x, &[]).unwrap_err().to_string();
         assert!(error("a = 1", 0.5).contains("no [scale] table"));
         assert!(error("[scale]\nb = {}", 0.5).contains("no such field"));
         assert!(error("a = true\n[scale]\na = {}", 0.5).contains("only numbers"));

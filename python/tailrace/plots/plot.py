@@ -128,6 +128,7 @@ class RunPlot(Plot):
         notes = [
             "" if self.class_ == "all" else f"{self.class_} flows",
             "full scale" if folder.scale == 1 else f"scale {folder.scale:g}",
+            ", ".join(f"{field}={value}" for field, value in folder.set.items() if "sweep" not in field),
             f"{several_seeds} seeds {_listed(seeds)}" if len(seeds) > 1 else f"seed {_text(seeds[0])}",
         ]
         return "; ".join(filter(None, notes))
