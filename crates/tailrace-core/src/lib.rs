@@ -1,6 +1,7 @@
 //! The vocabulary of Tailrace: units, packets, flows, records, random streams and the traits a scheme
 //! is made of. No I/O, no clock, no thread: **policy is a value, mechanism is a driver** (ARCHITECTURE.md).
 
+mod controller;
 mod flow;
 mod ledger;
 mod packet;
@@ -15,6 +16,7 @@ mod tags;
 pub mod transport;
 mod units;
 
+pub use controller::{Controller, WeightUpdate};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId};
 pub use ledger::{Count, Ledger, Reason};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals, SizeDistribution, Slice,
-    SwitchPlan, Time,
+    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals,
+    SizeDistribution, Slice, SwitchPlan, Time,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -74,6 +74,8 @@ pub struct Facts {
     pub traffic: Option<Traffic>,
     /// The slices, the first one at place 0.
     pub slices: Vec<Slice>,
+    /// The rack (edge switch) of each host.
+    pub racks: Vec<u16>,
     /// Published flow sizes by the workload's name.
     pub published_sizes: fn(&str) -> Option<SizeDistribution>,
 }
@@ -160,6 +162,10 @@ pub trait Scheme: Sized + 'static {
     fn host(&self) -> Self::Host;
     /// The policy of one port.
     fn port(&self, port: &PortFacts) -> Self::Port;
+    /// What decides for the whole network, if the scheme has such.
+    fn controller(&self) -> Option<Box<dyn Controller>> {
+        None
+    }
     /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and
     /// ECN are all that it asks of them.
     fn switch_plan(&self, _link: Rate) -> Option<SwitchPlan> {

@@ -271,7 +271,8 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
     let ports = measure.sample_ports.of(fabric).map_err(within)?;
     let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts).map(|port| port as u16);
     let (every, every_flow) = (measure.sample_every, measure.trace_every_flow);
-    Ok(Watch { hosts: hosts.collect(), every, ports, every_flow })
+    let slices = scenario.slices.clone();
+    Ok(Watch { hosts: hosts.collect(), every, ports, every_flow, slices })
 }
 
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class.

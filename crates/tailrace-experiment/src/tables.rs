@@ -92,6 +92,8 @@ pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
         Place::Port(port) => fabric.port_name(port),
         Place::Host(host) => format!("host{host}"),
         Place::Flow(flow) => format!("flow{flow}"),
+        Place::Slice(slice) => format!("slice{slice}"),
+        Place::Slices => "slices".to_owned(),
     };
     batch(vec![
         ("time_ns", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| ns(r.at))))),

@@ -1,6 +1,6 @@
 //! Long-format series: what policies report and what the sampler reads, with the place it came from.
 
-use tailrace_core::{FlowId, HostId, SeriesRow, SeriesSink};
+use tailrace_core::{FlowId, HostId, SeriesRow, SeriesSink, SliceId};
 use tailrace_scenario::fabric::PortId;
 
 /// Where a series row came from.
@@ -12,6 +12,10 @@ pub enum Place {
     Host(HostId),
     /// A flow.
     Flow(FlowId),
+    /// A slice.
+    Slice(SliceId),
+    /// All slices together.
+    Slices,
 }
 
 /// The series of a run.

@@ -1,7 +1,9 @@
 //! A whole run: a network, the scheme's parts at its hosts and ports, and the flows that come and go.
 
+mod control;
 mod life;
 mod observe;
+mod slices;
 
 pub use observe::Watch;
 
@@ -16,6 +18,8 @@ use tailrace_scenario::fabric::{Fabric, PortId};
 use tailrace_scenario::workload::{FlowSpec, GammaControl};
 use tailrace_transport::{Receiver, Sender};
 
+use self::control::Control;
+use self::slices::SliceMeter;
 use crate::flows::FlowTable;
 use crate::sample::{Place, Series};
 use crate::timers::{Timer, Timers};
@@ -77,6 +81,10 @@ pub struct World<S: Scheme, F: Iterator> {
     horizon: Time,
     /// Decides which flows get deadlines, if the workload leaves that open.
     gamma: Option<GammaControl>,
+    /// Decides for the whole network, if the scheme has such.
+    control: Option<Control>,
+    /// Counts what slices get, if that is watched.
+    meter: Option<SliceMeter>,
     /// Whether the scheme is told what flows do not reveal.
     oracle: bool,
     watch: Watch,
@@ -96,7 +104,9 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         watch: Watch,
         seed: u64,
     ) -> Self {
-        let entities = fabric.hosts + SPECIAL + fabric.ports.len();
+        let control = scheme.controller().map(Control::new);
+        // The controller comes last: it moves no other entity.
+        let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 1;
         let network = Network::new(fabric, seed, entities, |port: &PortFacts| scheme.port(port));
         let hosts =
             (0..fabric.hosts).map(|_| Host { policy: scheme.host(), timers: Timers::default() }).collect();
@@ -116,6 +126,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             armed: Vec::new(),
             horizon: horizon.unwrap_or(Time::MAX),
             gamma: None,
+            control,
+            meter: (!watch.slices.is_empty()).then(|| SliceMeter::new(&watch.slices, &fabric.edge_of)),
             oracle: false,
             watch,
             watched_port,
@@ -152,6 +164,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         for host in 0..self.hosts.len() as HostId {
             self.arm_host(host);
         }
+        self.arm_control();
     }
 
     /// Runs to the end. `report` is called now and then and may end the run.
@@ -250,6 +263,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             self.start_flows();
         } else if entity == self.special(SAMPLER) {
             self.sample();
+        } else if entity == self.control_entity() {
+            self.wake_control();
         } else {
             self.wake_port(entity - hosts - SPECIAL as Entity);
         }

@@ -96,7 +96,7 @@ fn unknown_port(name: &str, fabric: &Fabric) -> String {
 }
 
 impl Measure {
-    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn check(&self, slices: bool) -> Result<(), ScenarioError> {
         let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
         if self.short > self.long {
             return wrong("short", format!("is {}, but must not exceed long = {}", self.short, self.long));
@@ -110,11 +110,12 @@ impl Measure {
         if self.sample_every == Some(Time::ZERO) {
             return wrong("sample_every", "is 0, but must be a positive time".to_owned());
         }
-        if self.sample_every.is_some() != (self.sample_ports != SamplePorts::None) {
-            return wrong(
-                "sample_ports",
-                "needs sample_every, and sample_every needs ports: give both or neither".to_owned(),
-            );
+        let ports = self.sample_ports != SamplePorts::None;
+        if self.sample_every.is_none() && ports {
+            return wrong("sample_ports", "needs sample_every: how often ports are looked at".to_owned());
+        }
+        if self.sample_every.is_some() && !ports && !slices {
+            return wrong("sample_every", "needs sample_ports or slices: what is to be sampled".to_owned());
         }
         match self.horizon {
             Some(horizon) if horizon <= self.warmup => {
@@ -186,7 +187,7 @@ mod tests {
     fn read(text: &str) -> Result<Measure, String> {
         let measure: Measure =
             crate::table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
-        measure.check().map_err(|error| error.to_string())?;
+        measure.check(false).map_err(|error| error.to_string())?;
         Ok(measure)
     }
 

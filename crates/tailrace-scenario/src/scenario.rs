@@ -75,9 +75,10 @@ impl Scenario {
         let setting = setting(&fabric, &transport);
         let workload = section(&mut table, "workload", |fields| Workload::from_table(&fields, setting))?;
         let scheme = section(&mut table, "scheme", table::read)?;
+        let sliced = table.contains_key("slice");
         let measure: Measure = section(&mut table, "measure", |fields| {
             let measure: Measure = table::read(fields)?;
-            measure.check()?;
+            measure.check(sliced)?;
             if let SamplePorts::Named(_) = measure.sample_ports {
                 measure.sample_ports.of(&fabric.build()).map_err(|error| error.within("sample_ports"))?;
             }
@@ -174,6 +175,7 @@ impl Scenario {
             traffic: self.traffic(),
             published_sizes,
             slices: self.slices.clone(),
+            racks: fabric.edge_of.clone(),
         }
     }
 }

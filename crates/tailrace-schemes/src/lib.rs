@@ -17,6 +17,7 @@ pub mod pias;
 pub mod rcp;
 mod registry;
 pub mod tcp;
+pub mod uranus;
 pub mod wvcc;
 
 pub use registry::{NAMES, SchemeVisitor, Unknown, with_scheme};

@@ -45,4 +45,5 @@ schemes! {
     crate::pdq::Pdq,
     crate::wvcc::Wvcc,
     crate::acdc::Acdc,
+    crate::uranus::Uranus,
 }

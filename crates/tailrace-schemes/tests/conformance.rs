@@ -24,6 +24,7 @@ fn facts() -> Facts {
         traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     }
 }
 

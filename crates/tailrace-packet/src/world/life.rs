@@ -58,6 +58,10 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let sender = Sender::new(law, info, spec.size, spec.dst, ecn, directive, &self.transport);
         let receiver = Receiver::new(spec.src, directive.acks, &self.transport);
         self.occupy(slot, sender, receiver);
+        if let Some(control) = &mut self.control {
+            control.controller().on_flow_start(spec.start, &info, spec.src, spec.dst);
+            self.arm_control();
+        }
         self.go_on(spec.src, slot);
     }
 
@@ -125,9 +129,16 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             record.end = now;
         }
         let FlowRecord { size, src, dst, .. } = *record;
+        if let Some(meter) = &mut self.meter {
+            meter.ended(record, self.senders[slot].view().delivered.get().min(size.get()));
+        }
         self.hosts[usize::from(host)].policy.on_flow_end(now, size);
         if let Some(gamma) = &mut self.gamma {
             gamma.ended(id, src, dst);
+        }
+        if let Some(control) = &mut self.control {
+            control.controller().on_flow_end(now, id);
+            self.arm_control();
         }
         self.armed[slot] = UNARMED;
         self.flows.finish(id);

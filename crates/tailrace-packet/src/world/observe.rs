@@ -1,6 +1,6 @@
 //! What is written down of a run besides its flows: queues that are sampled, and what laws report.
 
-use tailrace_core::{CongestionLaw, FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, Time};
+use tailrace_core::{CongestionLaw, FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, Slice, Time};
 use tailrace_scenario::fabric::PortId;
 use tailrace_scenario::workload::FlowSpec;
 
@@ -18,6 +18,8 @@ pub struct Watch {
     pub hosts: Vec<HostId>,
     /// The laws of every n-th flow are traced; none if `None`.
     pub every_flow: Option<u32>,
+    /// Slices whose throughput between racks is sampled.
+    pub slices: Vec<Slice>,
 }
 
 /// What a law calls its estimate of the queue on its flow's way, in bytes.
@@ -60,6 +62,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
                 row("queue_bytes", queue as u16, bytes as f64);
             }
         }
+        self.sample_slices();
         if let Some(every) = self.watch.every {
             self.network.wake(self.special(SAMPLER), at + every);
         }

@@ -100,6 +100,7 @@ impl Setup {
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,
             slices: Vec::new(),
+            racks: self.fabric.edge_of.clone(),
         }
     }
 }

@@ -17,6 +17,7 @@ fn scheme(params: Params) -> Result<Awafs, ParamError> {
         traffic: None,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     };
     Awafs::new(params, &facts)
 }

@@ -86,6 +86,7 @@ fn bounds_are_checked() {
         traffic: None,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     };
     let params = Params { urgency: [1.5, 2.0], ..Params::default() };
     let error = D2tcp::new(params, &facts).err().map(|e| e.to_string()).unwrap_or_default();

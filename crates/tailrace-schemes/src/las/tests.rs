@@ -14,6 +14,7 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
         traffic: None,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     };
     let told = FlowInfo {
         id: 0,

@@ -14,6 +14,7 @@ fn scheme(params: Params) -> Result<Mlfq, ParamError> {
         traffic: None,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     };
     Mlfq::new(params, &facts)
 }

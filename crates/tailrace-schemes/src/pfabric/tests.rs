@@ -16,6 +16,7 @@ fn facts() -> Facts {
         traffic: None,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     }
 }
 

@@ -81,6 +81,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
         traffic,
         published_sizes: |_| None,
         slices: Vec::new(),
+        racks: Vec::new(),
     };
     let port = PortParams { queues, ..PortParams::default() };
     Pias::new(Params { thresholds, port, ..Params::default() }, &facts)

@@ -1,0 +1,158 @@
+//! Uranus: slices share the links between racks by weight, and inside each its flows by what it is for.
+
+mod allocate;
+mod controller;
+#[cfg(test)]
+mod tests;
+
+pub use allocate::{Allocator, Demand, Norm};
+pub use controller::UranusController;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{
+    Controller, Facts, FlowInfo, Knowledge, Objective, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time,
+};
+use tailrace_queues::{MultiQueue, PortParams};
+
+use crate::wvcc::{Enforced, Guest, GuestKind, GuestScheme, ShimParams, SliceWeights, by_growth};
+
+/// Parameters of `uranus`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What the hosts of each kind of slice run behind the shim.
+    pub guests: Guests,
+    /// The shim.
+    pub shim: ShimParams,
+    /// How weights are found.
+    pub control: ControlParams,
+    /// How ports queue and mark.
+    pub port: PortParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            guests: Guests::default(),
+            shim: ShimParams::default(),
+            control: ControlParams::default(),
+            port: PortParams { queues: 1, ..PortParams::default() },
+        }
+    }
+}
+
+/// Guests by what their slice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Guests {
+    /// In slices with deadlines.
+    pub deadline: GuestKind,
+    /// In all others.
+    pub completion: GuestKind,
+}
+
+impl Default for Guests {
+    /// Those of the paper's evaluation (§5.3).
+    fn default() -> Self {
+        Guests { deadline: GuestKind::D2tcp, completion: GuestKind::L2dct }
+    }
+}
+
+/// How the controller finds weights.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ControlParams {
+    /// Time between two decisions.
+    pub slot: Time,
+    /// What an update takes to the hosts, beside the data path.
+    pub delay: Time,
+    /// Decide anew, too, when a flow comes or goes.
+    pub at_once: bool,
+    /// Among which flows a slice's weight is shared out.
+    pub norm: Norm,
+    /// A flow with a deadline keeps its old weight as a factor: what falls behind gets ever more (Algorithm 1).
+    pub deadline_memory: bool,
+    /// So do flows of other slices (Algorithm 2 read to the letter: all or nothing within a few slots).
+    pub completion_memory: bool,
+}
+
+impl Default for ControlParams {
+    fn default() -> Self {
+        ControlParams {
+            slot: Time::from_ms(10),
+            delay: Time::from_us(500),
+            at_once: true,
+            norm: Norm::Rackflow,
+            deadline_memory: true,
+            completion_memory: false,
+        }
+    }
+}
+
+impl ControlParams {
+    fn check(&self) -> Result<(), ParamError> {
+        if self.slot == Time::ZERO {
+            return Err(ParamError::new("slot", "is 0, but must be a positive time, such as \"10ms\""));
+        }
+        Ok(())
+    }
+}
+
+/// The scheme.
+pub struct Uranus {
+    facts: Facts,
+    transport: TransportParams,
+    params: Params,
+    with_deadline: GuestScheme,
+    without: GuestScheme,
+}
+
+impl Scheme for Uranus {
+    const NAME: &'static str = "uranus";
+    const SUMMARY: &'static str = "slices share the links between racks by weight, their flows by objective";
+    const SOURCE: &'static str = "Uranus and its weighted virtual congestion control";
+    const KNOWS: Knowledge = Knowledge { sizes: true, deadlines: true };
+    type Params = Params;
+    type Header = ();
+    type Law = Enforced<Guest>;
+    type Host = SliceWeights;
+    type Port = MultiQueue;
+
+    fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        params.shim.check().map_err(|e| e.within("shim"))?;
+        params.control.check().map_err(|e| e.within("control"))?;
+        params.port.check().map_err(|e| e.within("port"))?;
+        let guest = |kind| GuestScheme::new(kind, facts);
+        let (with_deadline, without) = (guest(params.guests.deadline)?, guest(params.guests.completion)?);
+        Ok(Uranus { facts: facts.clone(), transport: facts.transport, params, with_deadline, without })
+    }
+    fn ecn(&self) -> bool {
+        true
+    }
+    fn law(&self, flow: &FlowInfo) -> Self::Law {
+        let place = usize::from(flow.slice).checked_sub(1);
+        let objective = place.and_then(|place| self.facts.slices.get(place)).map(|slice| slice.objective);
+        let guest = match objective {
+            Some(Objective::Deadline) => self.with_deadline.law(flow),
+            _ => self.without.law(flow),
+        };
+        Enforced::new(guest, &self.params.shim, by_growth, flow, &self.transport)
+    }
+    /// Until the controller has spoken, a flow has its slice's weight.
+    fn host(&self) -> SliceWeights {
+        SliceWeights::up_to_one(&self.facts.slices)
+    }
+    fn port(&self, port: &PortFacts) -> MultiQueue {
+        MultiQueue::new(&self.params.port, port.rate)
+    }
+    fn controller(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(UranusController::new(self.params.control, &self.facts)))
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        // Hosts tag nothing: all is in the first queue.
+        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
+        Some(self.params.port.switch_plan(link, holds))
+    }
+}
