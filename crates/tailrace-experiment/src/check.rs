@@ -6,6 +6,7 @@ use tailrace_packet::Progress;
 
 use crate::error::Error;
 use crate::file::Experiment;
+use crate::judge::{Direction, Figure};
 use crate::results::Results;
 use crate::runner::{Observer, Options, run_all};
 
@@ -75,8 +76,12 @@ pub fn check(
 
 fn judge(claim: &crate::judge::Claim, results: &Results, scale: f64) -> Line {
     let verdict = claim.judge(results);
-    let (low, high) = claim.paper.ends();
-    let paper = if low == high { show(low) } else { format!("{} to {}", show(low), show(high)) };
+    let paper = match claim.paper {
+        Figure::One(number) => show(number),
+        Figure::Range([low, high]) => format!("{} to {}", show(low), show(high)),
+        Figure::Word(Direction::Lower) => "lower".to_owned(),
+        Figure::Word(Direction::Higher) => "higher".to_owned(),
+    };
     let measured = verdict.measured.map_or("–".into(), show);
     let head = format!("claim {}: paper {paper}, here {measured}: {}", claim.id, verdict.words);
     let (outcome, text) = match (&claim.deviation, verdict.holds) {

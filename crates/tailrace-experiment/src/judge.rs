@@ -45,8 +45,8 @@ pub struct Claim {
     /// In words.
     #[serde(default)]
     pub text: String,
-    /// The paper's number, or the two ends of its range. Changes are fractions: −0.2 is 20 % less.
-    pub paper: Numbers,
+    /// What the paper says.
+    pub paper: Figure,
     /// The paper states a bound ("below 5.8 %", "more than half"), not a number: only what lies within `paper`
     /// holds, no rough factor helps.
     #[serde(default)]
@@ -71,24 +71,26 @@ pub struct Expectation {
     pub max: Option<f64>,
 }
 
-/// One number or a range.
+/// What a paper says of a number: itself, or no more than its direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Numbers {
-    /// One number.
+pub enum Figure {
+    /// A number. Changes are fractions: −0.2 is 20 % less.
     One(f64),
     /// The two ends of a range.
     Range([f64; 2]),
+    /// "lower" or "higher" than what it is compared with.
+    Word(Direction),
 }
 
-impl Numbers {
-    /// Both ends, the lower first.
-    pub fn ends(&self) -> (f64, f64) {
-        match *self {
-            Numbers::One(n) => (n, n),
-            Numbers::Range([a, b]) => (a.min(b), a.max(b)),
-        }
-    }
+/// What a paper says of a change that it gives no number for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Less than what it is compared with.
+    Lower,
+    /// More.
+    Higher,
 }
 
 /// How a claim compares with what was measured.
@@ -113,7 +115,14 @@ impl Claim {
         let Some(measured) = self.number.value(results) else {
             return Verdict { measured: None, holds: false, words: "not measured here".into() };
         };
-        let (low, high) = self.paper.ends();
+        let (low, high) = match self.paper {
+            Figure::One(n) => (n, n),
+            Figure::Range([a, b]) => (a.min(b), a.max(b)),
+            Figure::Word(direction) => {
+                let (holds, words) = judge_direction(measured, direction);
+                return Verdict { measured: Some(measured), holds, words };
+            }
+        };
         let (holds, words) = if self.bound {
             judge_bound(measured, low, high)
         } else if self.number.against.is_some() {
@@ -147,6 +156,15 @@ fn judge_change(measured: f64, low: f64, high: f64) -> (bool, String) {
     let factor = measured / nearest;
     let rough = (1.0 / ROUGH_FACTOR..=ROUGH_FACTOR).contains(&factor);
     (rough, format!("same sign, {factor:.2} times the paper's"))
+}
+
+/// A change of which only the direction is known.
+fn judge_direction(measured: f64, direction: Direction) -> (bool, String) {
+    let change = if direction == Direction::Lower { -measured } else { measured };
+    if change.abs() <= ABOUT_EQUAL {
+        return (false, "no change here".into());
+    }
+    (change > 0.0, if change > 0.0 { "as in the paper" } else { "the other way round" }.into())
 }
 
 /// What the paper bounds: within the bounds.
@@ -277,6 +295,19 @@ mod tests {
         assert_eq!(judge_change(-0.01, -0.3, -0.3), (false, "no change here".into()));
         assert_eq!(judge_change(0.02, 0.0, 0.0), (true, "equal in both".into()));
         assert!(!judge_change(0.2, 0.0, 0.0).0);
+    }
+
+    #[test]
+    fn a_direction_is_all_that_some_papers_give() {
+        for (change, lower, higher) in [(-0.5, true, false), (-0.02, false, false), (0.2, false, true)] {
+            assert_eq!(judge_direction(change, Direction::Lower).0, lower, "{change}");
+            assert_eq!(judge_direction(change, Direction::Higher).0, higher, "{change}");
+        }
+        let claim =
+            |paper: &str| toml::from_str::<Claim>(&format!("id = \"1\"\npaper = {paper}\nnumber = {{}}"));
+        assert_eq!(claim("\"lower\"").unwrap().paper, Figure::Word(Direction::Lower));
+        assert_eq!(claim("[-0.5, -0.1]").unwrap().paper, Figure::Range([-0.5, -0.1]));
+        assert!(claim("\"less\"").is_err());
     }
 
     #[test]

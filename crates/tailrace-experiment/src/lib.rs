@@ -24,7 +24,7 @@ pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use file::{Experiment, Override, Planned};
 pub use flow_list::{exported_flows, write_flows};
-pub use judge::{Claim, Expectation, Numbers, Quantity, Verdict};
+pub use judge::{Claim, Direction, Expectation, Figure, Quantity, Verdict};
 pub use pcap::Capture;
 pub use results::{Finished, Results, STATISTICS, SeriesQuery};
 pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run, switch_plan};

@@ -5,7 +5,7 @@ use tailrace_scenario::{ScenarioError, unknown};
 use toml::Table;
 
 use crate::file::Planned;
-use crate::judge::{Claim, Expectation, Quantity, point_matches};
+use crate::judge::{Claim, Expectation, Figure, Quantity, point_matches};
 use crate::results::STATISTICS;
 use crate::stats::{Group, METRICS, RUN_METRICS, SIZE_CLASSES};
 
@@ -19,6 +19,10 @@ pub(crate) fn vet(
 ) -> Result<(), ScenarioError> {
     let vetter = Vetter { runs, whole: scale >= 1.0 };
     for (index, claim) in claims.iter().enumerate() {
+        if matches!(claim.paper, Figure::Word(_)) && (claim.number.against.is_none() || claim.bound) {
+            let message = "is a direction, which needs a number with against, and no bound";
+            return Err(ScenarioError::new(format!("claim[{index}].paper"), message));
+        }
         vetter.quantity(&claim.number).map_err(|e| e.within(&format!("claim[{index}].number")))?;
     }
     for (index, expectation) in expectations.iter().enumerate() {

@@ -210,8 +210,8 @@ mod tests {
     fn contradictions_are_errors() {
         assert_eq!(read(""), Ok(Measure::default()));
         assert!(read("short = \"20MB\"").unwrap_err().contains("must not exceed"));
-        assert!(read("sample_ports = \"all\"").unwrap_err().contains("both or neither"));
-        assert!(read("sample_every = \"1ms\"").unwrap_err().contains("both or neither"));
+        assert!(read("sample_ports = \"all\"").unwrap_err().contains("needs sample_every"));
+        assert!(read("sample_every = \"1ms\"").unwrap_err().contains("needs sample_ports or slices"));
         assert!(read("sample_ports = \"some\"").unwrap_err().contains("\"none\", \"all\", or a list"));
         assert!(read("horizon = \"1s\"\nwarmup = \"2s\"").unwrap_err().starts_with("horizon: is 1s"));
         assert!(read("warmpu = \"1s\"").unwrap_err().contains("did you mean \"warmup\"?"));

@@ -114,6 +114,13 @@ fn claims_and_expectations_ask_for_what_is_there() {
         assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
     }
     let place = Place::new();
+    place.write("x.toml", &format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = \"lower\"\nnumber = {number}\n"));
+    let message = place.mistake(&["check", "x.toml"]);
+    assert!(
+        message.contains("claim[0].paper: is a direction, which needs a number with against"),
+        "{message}"
+    );
+    let place = Place::new();
     place.write("x.toml", &format!("{GOOD}\n[[expect]]\ntext = \"t\"\nnumber = {number}\n"));
     let message = place.mistake(&["check", "x.toml"]);
     assert!(message.contains("expect[0]") && message.contains("neither min nor max"), "{message}");
