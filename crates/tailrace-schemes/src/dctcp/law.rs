@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{AckSample, Allowance, Bytes, CongestionLaw, FlowView, Header, Loss, ParamError, Time};
+use tailrace_core::{
+    AckSample, Allowance, Bytes, CongestionLaw, FlowView, Header, Loss, ParamError, SeriesRow, SeriesSink,
+    Time,
+};
 use tailrace_transport::Window;
 
 /// Parameters of DCTCP's law.
@@ -53,6 +56,8 @@ pub struct DctcpLaw {
     window_end: Bytes,
     /// What was sent before the last cut: no second cut and no growth until more is acknowledged.
     cut_end: Option<Bytes>,
+    /// Whether an observation window has ended since the last trace.
+    fresh: bool,
 }
 
 impl DctcpLaw {
@@ -66,6 +71,7 @@ impl DctcpLaw {
             marked: Bytes::ZERO,
             window_end: Bytes::ZERO,
             cut_end: None,
+            fresh: false,
         }
     }
 
@@ -86,6 +92,7 @@ impl DctcpLaw {
         self.acked = Bytes::ZERO;
         self.marked = Bytes::ZERO;
         self.window_end = flow.sent;
+        self.fresh = true;
     }
 }
 
@@ -135,6 +142,14 @@ impl<H: Header> CongestionLaw<H> for DctcpLaw {
     #[inline]
     fn allowance(&self) -> Allowance {
         self.window.allowance()
+    }
+
+    fn trace(&mut self, at: Time, series: &mut dyn SeriesSink) {
+        if std::mem::take(&mut self.fresh) {
+            let mut row = |metric, value| series.push(SeriesRow { at, metric, index: 0, value });
+            row("window_segments", self.window.segments());
+            row("alpha", self.alpha);
+        }
     }
 }
 
@@ -197,5 +212,22 @@ mod tests {
         let view = FlowView { sent: Bytes::new(100), acked: Bytes::ZERO, delivered: Bytes::ZERO };
         CongestionLaw::<()>::on_loss(&mut law, Time::ZERO, Loss::Fast, &view);
         assert_eq!(law.window().segments(), 50.0);
+    }
+
+    #[test]
+    fn a_trace_has_a_row_of_each_series_for_a_window() {
+        let mut law = law(0.5);
+        let mut rows: Vec<SeriesRow> = Vec::new();
+        for _ in 0..2 {
+            CongestionLaw::<()>::trace(&mut law, Time::from_us(7), &mut rows);
+        }
+        assert!(rows.is_empty(), "nothing has happened");
+        window(&mut law, 0, 100, 0);
+        for _ in 0..2 {
+            CongestionLaw::<()>::trace(&mut law, Time::from_us(7), &mut rows);
+        }
+        let said: Vec<_> = rows.iter().map(|row| (row.metric, row.value)).collect();
+        // In slow start the window doubles; α loses a sixteenth.
+        assert_eq!(said, [("window_segments", 200.0), ("alpha", 0.46875)]);
     }
 }
