@@ -36,6 +36,8 @@ pub enum Command {
     Qos(Qos),
     /// Write the flows of a scenario as a list that other tools can replay
     Flows(Flows),
+    /// Solve a fluid model: long flows over one bottleneck as differential equations
+    Fluid(Fluid),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
     /// Measure the simulator's speed
@@ -229,6 +231,23 @@ pub struct Flows {
     /// Where to write: a .csv or .parquet file
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace fluid experiments/uranus/fluid.toml
+  tailrace fluid own.toml --out out/own --json
+A file has law (dctcp, wvcc or acdc), rate, rtt, marking_threshold, duration, and flows = N, weights = [...],
+priorities = [...], or [[flow]] tables with weight or priority, start and window.")]
+pub struct Fluid {
+    /// File of the model
+    pub file: PathBuf,
+    /// Result folder; out/<file's name> by default
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the means as one JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(ClapArgs)]

@@ -6,6 +6,7 @@ mod bench;
 mod catalogue;
 mod check;
 mod flows;
+mod fluid;
 mod new_scheme;
 mod output;
 mod progress;
@@ -60,6 +61,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Thresholds(options) => thresholds::thresholds(options),
         Command::Qos(options) => qos::qos(options),
         Command::Flows(options) => flows::flows(options),
+        Command::Fluid(options) => fluid::fluid(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Bench(options) => bench::bench(options),
     }

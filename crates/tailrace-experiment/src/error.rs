@@ -19,6 +19,9 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
+    /// A fluid model's solver gave up.
+    #[error("{0}")]
+    Unsolved(String),
     /// The user stopped the run.
     #[error("interrupted; finished runs are kept, and the same command goes on where it stopped")]
     Interrupted,
@@ -42,7 +45,7 @@ impl Error {
     pub fn exit_status(&self) -> i32 {
         match self {
             Error::Input(_) => 2,
-            Error::Storage { .. } => 1,
+            Error::Storage { .. } | Error::Unsolved(_) => 1,
             Error::Interrupted => 130,
         }
     }

@@ -24,7 +24,12 @@ pub struct Store {
 impl Store {
     /// Opens or makes the folder for an experiment. A folder that holds another experiment is refused.
     pub fn open(dir: &Path, experiment: &Experiment) -> Result<Self, Error> {
-        let identity = format!("{}\n{}\n", experiment.name, experiment.title);
+        Self::open_named(dir, &experiment.name, &experiment.title)
+    }
+
+    /// Opens or makes the folder for results of this name and title. A folder that holds others is refused.
+    pub(crate) fn open_named(dir: &Path, name: &str, title: &str) -> Result<Self, Error> {
+        let identity = format!("{name}\n{title}\n");
         let marker = dir.join(".tailrace");
         match fs::read_to_string(&marker) {
             Ok(found) if found == identity => {}
@@ -41,8 +46,7 @@ impl Store {
                 return Err(ScenarioError::new("--out", message).into());
             }
             Err(_) => {
-                let runs = dir.join("runs");
-                fs::create_dir_all(&runs).map_err(|e| unwritable(dir, &e))?;
+                fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
                 fs::write(&marker, identity).map_err(|e| Error::storage(&marker, e))?;
             }
         }

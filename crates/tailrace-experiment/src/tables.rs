@@ -7,6 +7,7 @@ use arrow_array::{
     UInt64Array,
 };
 use tailrace_core::{FlowRecord, Time};
+use tailrace_fluid::{Model, Trajectory};
 use tailrace_packet::{Place, PortCounts, Series};
 use tailrace_scenario::fabric::Fabric;
 
@@ -101,5 +102,27 @@ pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
         ("metric", Arc::new(StringArray::from_iter_values(rows.iter().map(|(_, r)| r.metric)))),
         ("index", Arc::new(UInt16Array::from_iter_values(rows.iter().map(|(_, r)| r.index)))),
         ("value", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| r.value)))),
+    ])
+}
+
+/// Long format: `time_s, flow, window_packets, alpha` (both null before the flow starts)`, queue_packets`.
+pub fn fluid(model: &Model, trajectory: &Trajectory) -> RecordBatch {
+    let flows = model.law.flows();
+    let rows = || (0..trajectory.times.len()).flat_map(|sample| (0..flows).map(move |flow| (sample, flow)));
+    let of_flow = |values: &[Vec<f64>]| -> ArrayRef {
+        let value = |(sample, flow): (usize, usize)| {
+            model.started(flow, trajectory.times[sample]).then(|| values[flow][sample])
+        };
+        Arc::new(Float64Array::from_iter(rows().map(value)))
+    };
+    let of_all = |values: &[f64]| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(rows().map(|(sample, _)| values[sample])))
+    };
+    batch(vec![
+        ("time_s", of_all(&trajectory.times)),
+        ("flow", Arc::new(UInt16Array::from_iter_values(rows().map(|(_, flow)| flow as u16)))),
+        ("window_packets", of_flow(&trajectory.windows)),
+        ("alpha", of_flow(&trajectory.alphas)),
+        ("queue_packets", of_all(&trajectory.queue)),
     ])
 }

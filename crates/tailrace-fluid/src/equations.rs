@@ -2,6 +2,7 @@
 //! values (crate `differential-equations`). The unit of time here is d, so that nothing depends on the user's.
 
 use differential_equations::prelude::*;
+use differential_equations::solout::TEvalSolout;
 use tailrace_core::ParamError;
 
 use crate::model::Model;
@@ -13,6 +14,9 @@ pub enum FluidError {
     /// A field that cannot be used.
     #[error(transparent)]
     Input(#[from] ParamError),
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// The solver gave up.
     #[error("the equations could not be solved: {0}")]
     Solver(String),
@@ -85,9 +89,43 @@ impl DDE<1, f64, Vec<f64>> for Equations<'_> {
     }
 }
 
+/// Takes samples, and stops the solver if the caller asks for it.
+struct Sampling<'a> {
+    samples: TEvalSolout<f64>,
+    interrupted: &'a dyn Fn() -> bool,
+    steps: u32,
+}
+
+impl Solout<f64, Vec<f64>> for Sampling<'_> {
+    fn solout<I>(
+        &mut self,
+        now: f64,
+        before: f64,
+        state: &Vec<f64>,
+        state_before: &Vec<f64>,
+        between: &mut I,
+        solution: &mut Solution<f64, Vec<f64>>,
+    ) -> ControlFlag<f64, Vec<f64>>
+    where
+        I: Interpolation<f64, Vec<f64>> + ?Sized,
+    {
+        // A step takes about a microsecond; asking may cost more.
+        self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(1024) && (self.interrupted)() {
+            return ControlFlag::Terminate;
+        }
+        self.samples.solout(now, before, state, state_before, between, solution)
+    }
+}
+
 impl Model {
     /// Solves the equations from an empty queue on.
     pub fn solve(&self) -> Result<Trajectory, FluidError> {
+        self.solve_unless(&|| false)
+    }
+
+    /// As [`Model::solve`], but gives up once `interrupted` says so.
+    pub fn solve_unless(&self, interrupted: &dyn Fn() -> bool) -> Result<Trajectory, FluidError> {
         self.check()?;
         let equations = Equations::new(self);
         let (end, every) = (self.duration / self.base_rtt, self.sample_every / self.base_rtt);
@@ -101,11 +139,15 @@ impl Model {
             .h_max(LONGEST_STEP)
             .max_delay(2.0 * equations.lag)
             .max_steps(usize::MAX);
+        let sampling = Sampling { samples: TEvalSolout::new(times, 0.0, end), interrupted, steps: 0 };
         let solution = IVP::dde(&equations, 0.0, end, before.clone(), move |_| before.clone())
-            .t_eval(times)
+            .solout(sampling)
             .method(method)
             .solve()
             .map_err(|error| FluidError::Solver(format!("{error:?}")))?;
-        Ok(Trajectory::new(self, &solution.t, &solution.y))
+        match solution.status {
+            Status::Interrupted => Err(FluidError::Interrupted),
+            _ => Ok(Trajectory::new(self, &solution.t, &solution.y)),
+        }
     }
 }

@@ -163,6 +163,11 @@ impl Model {
         }
     }
 
+    /// Whether a flow has started by `time`, in seconds; a sample at the very start counts, however it is rounded.
+    pub fn started(&self, flow: usize, time: f64) -> bool {
+        time + self.sample_every * 1e-6 >= self.starts[flow]
+    }
+
     /// Checks the ranges.
     pub fn check(&self) -> Result<(), ParamError> {
         self.law.check()?;

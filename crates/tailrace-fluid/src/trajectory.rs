@@ -45,10 +45,8 @@ impl Trajectory {
         let flows = model.law.flows();
         let times: Vec<f64> = times.iter().map(|time| time * model.base_rtt).collect();
         let column = |at: usize| states.iter().map(move |state| state[at]);
-        // A sample at the very start belongs to the flow, whatever rounding says.
-        let early = model.sample_every * 1e-6;
         let started = |flow: usize, window: f64, at: usize| {
-            if times[at] + early >= model.starts[flow] { window } else { 0.0 }
+            if model.started(flow, times[at]) { window } else { 0.0 }
         };
         let window =
             |flow: usize| column(flow).enumerate().map(|(at, w)| started(flow, w, at)).collect::<Vec<_>>();

@@ -60,6 +60,12 @@ proptest! {
 }
 
 #[test]
+fn whoever_asks_to_stop_is_heard() {
+    let model = Model::new(Law::Dctcp { flows: 2 }, 1e5, 1e-4, 65.0);
+    assert_eq!(model.solve_unless(&|| true), Err(FluidError::Interrupted));
+}
+
+#[test]
 fn what_is_wrong_is_named_with_what_would_be_right() {
     let good = || Model::new(Law::Wvcc { weights: vec![0.25, 0.75] }, 1e5, 1e-4, 65.0);
     let wvcc = |weights: &[f64]| Law::Wvcc { weights: weights.to_vec() };
