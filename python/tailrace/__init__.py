@@ -10,12 +10,14 @@ if TYPE_CHECKING:
 
     from tailrace._tailrace import __version__, schemes, workload
     from tailrace.errors import RunError, ScenarioError, TailraceError
+    from tailrace.fluid_model import Fluid, fluid
     from tailrace.folder import ResultFolder
     from tailrace.result import Result
     from tailrace.scenario import Progress, Scenario
     from tailrace.table import Table
 
 __all__ = [
+    "Fluid",
     "Progress",
     "Result",
     "ResultFolder",
@@ -25,12 +27,14 @@ __all__ = [
     "Table",
     "TailraceError",
     "__version__",
+    "fluid",
     "schemes",
     "workload",
 ]
 
 # Imported when asked for: the command needs none of it, and polars takes longer than most commands.
 _HOMES = {
+    "Fluid": "fluid_model",
     "Progress": "scenario",
     "Result": "result",
     "ResultFolder": "folder",
@@ -40,6 +44,7 @@ _HOMES = {
     "Table": "table",
     "TailraceError": "errors",
     "__version__": "_tailrace",
+    "fluid": "fluid_model",
     "schemes": "_tailrace",
     "workload": "_tailrace",
 }

@@ -5,7 +5,18 @@ from os import PathLike
 from pathlib import Path
 from typing import final
 
-__all__ = ["RunResult", "Table", "__version__", "cli", "measure", "run", "schemes", "workload"]
+__all__ = [
+    "FluidResult",
+    "RunResult",
+    "Table",
+    "__version__",
+    "cli",
+    "fluid",
+    "measure",
+    "run",
+    "schemes",
+    "workload",
+]
 
 __version__: str
 
@@ -26,6 +37,13 @@ class RunResult:
     @property
     def series(self) -> Table: ...
 
+@final
+class FluidResult:
+    @property
+    def phases(self) -> str: ...
+    @property
+    def table(self) -> Table: ...
+
 def run(
     text: str,
     folder: str | PathLike[str],
@@ -33,6 +51,7 @@ def run(
     report: Callable[[float, int, int, int], object] | None = None,
 ) -> RunResult: ...
 def cli(args: Sequence[str], draw: Callable[[Path], list[Path]]) -> int: ...
+def fluid(text: str, file: str | PathLike[str] | None = None) -> FluidResult: ...
 def measure(text: str) -> tuple[float, int, int]: ...
 def schemes() -> list[str]: ...
 def workload(name: str) -> list[tuple[float, float]]: ...

@@ -9,6 +9,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use tailrace_cli::Host;
+use tailrace_experiment::FluidFile;
 use tailrace_scenario::workload::published;
 use tailrace_scenario::{Scenario, ScenarioError};
 
@@ -31,12 +33,21 @@ struct RunResult {
     series: Py<Table>,
 }
 
+/// A solved fluid model.
+#[pyclass(frozen, get_all)]
+struct FluidResult {
+    /// The means of its phases, as JSON.
+    phases: String,
+    /// One row per sample and flow.
+    table: Py<Table>,
+}
+
 #[pymodule]
 mod _tailrace {
     use super::*;
 
     #[pymodule_export]
-    use super::{RunResult, Table};
+    use super::{FluidResult, RunResult, Table};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -76,6 +87,18 @@ mod _tailrace {
         let _ = std::io::stdout().flush();
         caller.check()?;
         Ok(status)
+    }
+
+    /// Solve a fluid model given as TOML text; `file` is where it was read from, if it is such a text.
+    #[pyfunction]
+    #[pyo3(signature = (text, file=None))]
+    fn fluid(py: Python<'_>, text: &str, file: Option<PathBuf>) -> PyResult<FluidResult> {
+        let caller = Caller::new(None);
+        let result = py.detach(|| FluidFile::parse(text)?.solve(&|| Host::interrupted(&caller)));
+        caller.check()?;
+        let result = result.map_err(|error| to_python(error, text, file.as_deref()))?;
+        let phases = serde_json::json!(result.phases).to_string();
+        Ok(FluidResult { phases, table: Py::new(py, Table(result.table))? })
     }
 
     /// What a scenario measures: the warm-up in nanoseconds, the largest short and medium flow in bytes.

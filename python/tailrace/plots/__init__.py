@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import ScenarioError
+from tailrace.fluid_model import Fluid
 from tailrace.folder import ResultFolder
 from tailrace.plots.flows import Cdf
+from tailrace.plots.fluid import fluid_chart
 from tailrace.plots.plot import Plot, unknown
 from tailrace.plots.series import Series
 from tailrace.plots.style import Chart, finish, new_chart, save, styled
@@ -18,7 +20,9 @@ KINDS: dict[str, type[Plot]] = {kind.kind: kind for kind in (Line, Cdf, Series, 
 
 
 def draw(directory: str | Path) -> list[Path]:
-    """Draw all plots of a finished result folder into its ``plots/``; returns the files."""
+    """Draw all plots of a result folder, also of a fluid model's, into its ``plots/``; returns the files."""
+    if (Path(directory) / "fluid.parquet").exists():
+        return _draw_fluid(Path(directory))
     folder = ResultFolder(directory)
     files = []
     for name in folder.experiment.get("plot", {}):
@@ -29,6 +33,12 @@ def draw(directory: str | Path) -> list[Path]:
         with styled():
             files += save(drawn, folder.path / "plots" / name)
     return files
+
+
+def _draw_fluid(directory: Path) -> list[Path]:
+    drawn = fluid_chart(Fluid.load(directory))
+    with styled():
+        return save(drawn, directory / "plots" / "fluid")
 
 
 def read(experiment: dict[str, Any], name: str) -> Plot:

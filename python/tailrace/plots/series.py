@@ -33,7 +33,7 @@ class Series(RunPlot):
             for (place, index), line in series.group_by("place", "index", maintain_order=True):
                 lines[name, str(place), f"{label(self.y).lower()} {index}"] = line
         labels = _labels(list(lines))
-        unit, nanoseconds = _time_unit(max(line["time_ns"][-1] for line in lines.values()))
+        unit, nanoseconds = time_unit(max(line["time_ns"][-1] for line in lines.values()))
         for name, line, pen in zip(labels, lines.values(), self.pens(labels), strict=True):
             times = line["time_ns"] / nanoseconds
             axes.step(times, line["value"], where="post", label=name, color=pen.colour, linestyle=pen.dash)
@@ -62,7 +62,7 @@ def _labels(names: list[tuple[str, ...]]) -> list[str]:
     return [", ".join(name[position] for position in differing) for name in names]
 
 
-def _time_unit(longest_ns: float) -> tuple[str, float]:
+def time_unit(longest_ns: float) -> tuple[str, float]:
     """The unit in which a time axis reads best, and its nanoseconds."""
     units = {"s": 1e9, "ms": 1e6, "µs": 1e3}
     return next((item for item in units.items() if longest_ns >= 2 * item[1]), ("ns", 1.0))

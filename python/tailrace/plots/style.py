@@ -71,6 +71,9 @@ _LABELS = {
     "queue_estimate_bytes": "Estimated queue (bytes)",
     "longest_queue_bytes": "Longest queue on the way (bytes)",
     "queue_estimate_error": "Relative error of the estimated queue",
+    "window_packets": "Window (packets)",
+    "window_segments": "Window (segments)",
+    "alpha": "Estimate α of the marked share",
     "scheme": "",
 }
 
