@@ -42,7 +42,7 @@ pub fn fluid(options: &args::Fluid, host: &dyn Host) -> Result<i32, Error> {
 fn print(result: &FluidResult) {
     for phase in &result.phases {
         if result.phases.len() > 1 {
-            println!("\nflows from {} to {} s", short(phase.from_s), short(phase.to_s));
+            println!("\nphase from {} to {} s", short(phase.from_s), short(phase.to_s));
         }
         println!("{}", table(phase));
         println!(

@@ -49,8 +49,8 @@ fn rows(dir: &Path) -> RecordBatch {
 fn each_phase_has_a_table_and_its_shares() {
     let dir = folder(MODEL);
     let text = stdout(&tailrace(dir.path(), &["fluid", "two.toml"]));
-    assert!(text.starts_with("two of three weights join late\n\nflows from 0 to 2 s\n"), "{text}");
-    assert!(text.contains("flows from 2 to 4 s") && text.contains("all measured from 3 to 4 s"), "{text}");
+    assert!(text.starts_with("two of three weights join late\n\nphase from 0 to 2 s\n"), "{text}");
+    assert!(text.contains("phase from 2 to 4 s") && text.contains("all measured from 3 to 4 s"), "{text}");
     assert!(text.contains("0.3333") && text.contains("0.6667"), "{text}");
     assert!(text.contains("table: out/two/fluid.parquet"), "{text}");
 }

@@ -137,7 +137,8 @@ impl Model {
             .atol(TOLERANCE)
             .h0(LONGEST_STEP / 10.0)
             .h_max(LONGEST_STEP)
-            .max_delay(2.0 * equations.lag)
+            // The history is searched from its oldest value on: no more of it than needed.
+            .max_delay(equations.lag + LONGEST_STEP)
             .max_steps(usize::MAX);
         let sampling = Sampling { samples: TEvalSolout::new(times, 0.0, end), interrupted, steps: 0 };
         let solution = IVP::dde(&equations, 0.0, end, before.clone(), move |_| before.clone())
