@@ -237,8 +237,8 @@ pub struct Flows {
 #[command(after_help = "Examples:
   tailrace fluid experiments/uranus/fluid.toml
   tailrace fluid own.toml --out out/own --json
-A file has law (dctcp, wvcc or acdc), rate, rtt, marking_threshold, duration, and flows = N, weights = [...],
-priorities = [...], or [[flow]] tables with weight or priority, start and window.")]
+A file has law (dctcp, wvcc or acdc), rate, rtt, marking_threshold, duration, and
+flows = N, weights = [...] or priorities = [...], or a [[flow]] for each.")]
 pub struct Fluid {
     /// File of the model
     pub file: PathBuf,

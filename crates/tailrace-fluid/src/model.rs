@@ -3,6 +3,9 @@
 use tailrace_core::ParamError;
 use tailrace_core::random::Stream;
 
+/// Weights and windows above this are slips, and solvers lose themselves in them.
+const MOST_PACKETS: f64 = 1e9;
+
 /// How the windows of all flows grow and shrink.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
@@ -67,7 +70,10 @@ impl Law {
         }
         match self {
             Law::Dctcp { .. } => Ok(()),
-            Law::Wvcc { weights } => each("weights", weights, |w| w > 0.0, "above 0, such as 0.25"),
+            Law::Wvcc { weights } => {
+                let good = |w| w > 0.0 && w <= MOST_PACKETS;
+                each("weights", weights, good, "above 0, such as 0.25, and at most 1e9")
+            }
             Law::Acdc { priorities } => {
                 each("priorities", priorities, |b| (0.0..=1.0).contains(&b), "in 0..1, where 1 is DCTCP")
             }
@@ -178,6 +184,10 @@ impl Model {
         positive("duration", self.duration, above)?;
         positive("sample_every", self.sample_every, above)?;
         positive("mark_width", self.mark_width, above)?;
+        if self.duration < self.base_rtt {
+            let message = format!("{} s must be at least one round trip, {} s", self.duration, self.base_rtt);
+            return Err(ParamError::new("duration", message));
+        }
         if self.mark_width > self.threshold / 10.0 {
             let message = format!("{} must be at most a tenth of the threshold", self.mark_width);
             return Err(ParamError::new("mark_width", message));
@@ -201,7 +211,12 @@ impl Model {
                 return Err(ParamError::new(field, message));
             }
         }
-        each("initial_windows", &self.initial_windows, |w| w >= 0.0, "0 packets or more")?;
+        each(
+            "initial_windows",
+            &self.initial_windows,
+            |w| (0.0..=MOST_PACKETS).contains(&w),
+            "of packets from 0 to 1e9",
+        )?;
         each("starts", &self.starts, |s| (0.0..self.duration).contains(&s), "at least 0 s and before the end")
     }
 

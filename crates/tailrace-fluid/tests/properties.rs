@@ -69,7 +69,7 @@ fn whoever_asks_to_stop_is_heard() {
 fn what_is_wrong_is_named_with_what_would_be_right() {
     let good = || Model::new(Law::Wvcc { weights: vec![0.25, 0.75] }, 1e5, 1e-4, 65.0);
     let wvcc = |weights: &[f64]| Law::Wvcc { weights: weights.to_vec() };
-    let cases: [(Model, &str); 19] = [
+    let cases: [(Model, &str); 22] = [
         (Model { law: wvcc(&[]), ..good() }, "weights: no flow: at least one is needed"),
         (Model { law: Law::Dctcp { flows: 0 }, ..good() }, "flows: no flow: at least one is needed"),
         (Model { law: wvcc(&[0.25, 0.0]), ..good() }, "weights[1]: 0 must be a finite number above 0"),
@@ -83,6 +83,9 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         (Model { base_rtt: f64::INFINITY, ..good() }, "base_rtt: inf must be"),
         (Model { threshold: -1.0, ..good() }, "threshold: -1 must be"),
         (Model { duration: 0.0, ..good() }, "duration: 0 must be"),
+        (Model { duration: 1e-5, ..good() }, "duration: 0.00001 s must be at least one round trip, 0.0001 s"),
+        (Model { law: wvcc(&[1.0, 1e10]), ..good() }, "weights[1]: 10000000000 must be"),
+        (Model { initial_windows: vec![1e300, 1.0], ..good() }, "initial_windows[0]: 1"),
         (Model { sample_every: 0.0, ..good() }, "sample_every: 0 must be"),
         (Model { mark_width: 7.0, ..good() }, "mark_width: 7 must be at most a tenth of the threshold"),
         (Model { gain: 0.0, ..good() }, "gain: 0 must be above 0 and at most 1"),
