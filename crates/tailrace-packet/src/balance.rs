@@ -1,7 +1,7 @@
 //! Load balancing: which of several equal-cost ports a packet takes.
 
 use tailrace_core::random::{Stream, mix, scale};
-use tailrace_core::{Packet, Time};
+use tailrace_core::{ACK_BYTES, HEADER_BYTES, Header, Packet, Time};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
 
 /// Flowlet table size: collisions between flows only join their bursts.
@@ -13,6 +13,7 @@ pub(crate) enum Balancer {
     RoundRobin { turns: Vec<u32> },
     Random { stream: Stream },
     Flowlet { gap: u64, stream: Stream, table: Vec<Flowlet> },
+    Flowcell(Cells),
 }
 
 /// The burst that last used a table entry.
@@ -22,8 +23,52 @@ pub(crate) struct Flowlet {
     choice: u32,
 }
 
+/// Where cells end. A flow's paths are numbered through from end to end, so nothing need be remembered: a
+/// packet's own number tells its cell, and with it the path.
+pub(crate) struct Cells {
+    packets: u32,
+    /// A receiver's acknowledgements are a flow of their own, one for each packet: hosts cut what they send
+    /// by its bytes, whatever it is (Presto §3.1).
+    acks: u32,
+    /// Equal-cost choices that a packet has had before it comes to each switch.
+    before: Vec<u32>,
+}
+
+impl Cells {
+    fn new(fabric: &Fabric, mss: u16) -> Self {
+        let packets = |bytes| fabric.load_balancing.packets_per_cell(bytes).unwrap_or(1);
+        Cells {
+            packets: packets(mss.saturating_add(HEADER_BYTES)),
+            acks: packets(ACK_BYTES),
+            before: choices_before(fabric),
+        }
+    }
+
+    /// Which of `count` ports `packet` takes: of its path's number, the digit that is this switch's.
+    fn choose<H: Header>(&self, switch: SwitchId, count: u32, packet: &Packet<H>) -> u32 {
+        let cell = if packet.is_ack() {
+            // It names the segment after those that have arrived.
+            packet.seq.saturating_sub(1) / self.acks
+        } else {
+            packet.seq / self.packets
+        };
+        let path = (mix(u64::from(packet.flow)) >> 32) + u64::from(cell);
+        (path / u64::from(self.before[usize::from(switch)]) % u64::from(count)) as u32
+    }
+}
+
+/// In no kind of fabric is there a choice on more than two tiers on the way up, and all edge switches are alike.
+fn choices_before(fabric: &Fabric) -> Vec<u32> {
+    let edge = usize::from(fabric.edge_of[0]);
+    let at_edge = fabric.routes[edge * fabric.switches..][..fabric.switches].iter().map(|hops| hops.count);
+    let mut before = vec![at_edge.max().unwrap_or(0).max(1); fabric.switches];
+    fabric.edge_of.iter().for_each(|&edge| before[usize::from(edge)] = 1);
+    before
+}
+
 impl Balancer {
-    pub(crate) fn new(fabric: &Fabric, seed: u64) -> Self {
+    /// For packets of up to `mss` bytes of payload.
+    pub(crate) fn new(fabric: &Fabric, mss: u16, seed: u64) -> Self {
         let stream = Stream::new(seed, "load balancing", 0);
         match fabric.load_balancing {
             LoadBalancing::Ecmp => Balancer::Ecmp,
@@ -34,6 +79,7 @@ impl Balancer {
                 stream,
                 table: vec![Flowlet::default(); FLOWLETS * fabric.switches],
             },
+            LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, mss)),
         }
     }
 
@@ -44,7 +90,7 @@ impl Balancer {
 
     /// The port that `packet` takes at `switch`.
     #[inline]
-    pub(crate) fn choose<H>(
+    pub(crate) fn choose<H: Header>(
         &mut self,
         now: Time,
         switch: SwitchId,
@@ -77,6 +123,7 @@ impl Balancer {
                     flowlet.last = now.as_ps().max(1);
                     flowlet.choice
                 }
+                Balancer::Flowcell(cells) => cells.choose(switch, hops.count, packet),
             }
     }
 }

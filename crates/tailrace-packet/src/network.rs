@@ -61,9 +61,11 @@ pub struct Network<P, H> {
 }
 
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
-    /// A network whose edge has `edge_entities` entities of its own.
+    /// A network whose edge has `edge_entities` entities of its own and sends up to `mss` bytes of payload a
+    /// packet.
     pub fn new(
         fabric: &Fabric,
+        mss: u16,
         seed: u64,
         edge_entities: usize,
         mut policy: impl FnMut(&PortFacts) -> P,
@@ -99,7 +101,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             routes: fabric.routes.clone(),
             reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
             switches: fabric.switches,
-            balancer: Balancer::new(fabric, seed),
+            balancer: Balancer::new(fabric, mss, seed),
             memory: Memory::new(fabric),
             injected: Count::default(),
             delivered: Count::default(),

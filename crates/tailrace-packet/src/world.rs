@@ -107,7 +107,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let control = scheme.controller().map(Control::new);
         // The controller comes last: it moves no other entity.
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 1;
-        let network = Network::new(fabric, seed, entities, |port: &PortFacts| scheme.port(port));
+        let network =
+            Network::new(fabric, transport.mss, seed, entities, |port: &PortFacts| scheme.port(port));
         let hosts =
             (0..fabric.hosts).map(|_| Host { policy: scheme.host(), timers: Timers::default() }).collect();
         let mut watched_port = vec![false; fabric.ports.len()];

@@ -1,10 +1,10 @@
 //! Which path packets take.
 
-use tailrace_core::Time;
 use tailrace_core::random::{mix, scale};
+use tailrace_core::{Bytes, Time};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 
-use crate::setup::{MSS, Run, Setup, fabric, flow};
+use crate::setup::{MSS, Run, Setup, fabric, flow, preset};
 
 const SPINES: u32 = 4;
 
@@ -18,8 +18,13 @@ fn leaf_spine(load_balancing: LoadBalancing) -> Fabric {
 
 /// Packets that leaf 0 sent to each spine.
 fn sent_up(setup: &Setup, run: &Run) -> Vec<u64> {
-    let port = |spine: u32| setup.fabric.port_named(&format!("leaf0->spine{spine}"));
-    (0..SPINES).map(|spine| port(spine).map_or(0, |p| run.ports[p as usize].sent.packets)).collect()
+    (0..SPINES).map(|spine| sent(setup, run, &format!("leaf0->spine{spine}"))).collect()
+}
+
+/// Packets that the port of that name sent.
+fn sent(setup: &Setup, run: &Run, port: &str) -> u64 {
+    let port = setup.fabric.port_named(port).unwrap_or_else(|| panic!("there is no port {port}"));
+    run.ports[port as usize].sent.packets
 }
 
 #[test]
@@ -64,4 +69,54 @@ fn flowlets_stay_while_packets_follow_closely() {
         let used = sent_up(&setup, &run).iter().filter(|&&packets| packets > 0).count();
         assert_eq!(used == 1, together, "{pacing}: {used} paths");
     }
+}
+
+/// Cells of 43 full packets.
+const CELLS: LoadBalancing = LoadBalancing::Flowcell { size: Bytes::new(65_536) };
+
+#[test]
+fn a_cell_stays_together_and_the_next_takes_the_next_path() {
+    // 100 packets are cells of 43, 43 and 14, on three spines in a row from the one that the hash says.
+    let first = (mix(0) >> 32) as u32;
+    let mut expected = [0; SPINES as usize];
+    (0..3u32).for_each(|cell| expected[(first + cell) as usize % 4] = [43, 43, 14][cell as usize]);
+    let setup = Setup::new(leaf_spine(CELLS), vec![flow(0, 4, 100 * MSS, Time::ZERO)]);
+    assert_eq!(sent_up(&setup, &setup.run("fifo", "")), expected);
+}
+
+#[test]
+fn cells_go_over_all_paths_of_three_tiers_in_turn() {
+    // Pod 0 has two aggregation switches with two core links each: eight cells are two for each of four paths.
+    let mut fabric = preset("fattree64");
+    fabric.load_balancing = CELLS;
+    let setup = Setup::new(fabric, vec![flow(0, 63, 8 * 43 * MSS, Time::ZERO)]);
+    let run = setup.run("fifo", "window = 100");
+    for (agg, core) in [(0, 0), (0, 1), (1, 2), (1, 3)] {
+        assert_eq!(sent(&setup, &run, &format!("agg{agg}->core{core}")), 2 * 43, "up to core {core}");
+        assert_eq!(
+            sent(&setup, &run, &format!("core{core}->agg{}", 6 + agg)),
+            2 * 43,
+            "down from core {core}"
+        );
+    }
+    for agg in 0..2 {
+        assert_eq!(sent(&setup, &run, &format!("edge0->agg{agg}")), 4 * 43, "up to aggregation switch {agg}");
+    }
+}
+
+#[test]
+fn cells_start_anywhere_and_acknowledgements_are_cut_by_their_own_bytes() {
+    // 400 flows of one cell each: five standard deviations of a fair choice among four.
+    let flows = (0..400u64).map(|i| flow((i % 4) as u16, 4, MSS, Time::from_us(10 * i))).collect();
+    let setup = Setup::new(leaf_spine(CELLS), flows);
+    for flows in sent_up(&setup, &setup.run("fifo", "")) {
+        assert!(flows.abs_diff(100) < 44, "{flows}");
+    }
+    // 1638 acknowledgements of 40 bytes are a cell: a flow of 2000 packets has two cells of them.
+    let setup = Setup::new(leaf_spine(CELLS), vec![flow(0, 4, 2000 * MSS, Time::ZERO)]);
+    let run = setup.run("fifo", "");
+    let mut back: Vec<_> =
+        (0..SPINES).map(|spine| sent(&setup, &run, &format!("leaf1->spine{spine}"))).collect();
+    back.sort_unstable();
+    assert_eq!(back, [0, 0, 362, 1638]);
 }

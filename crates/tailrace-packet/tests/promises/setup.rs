@@ -19,11 +19,12 @@ pub const MSS: u64 = 1460;
 /// Memory that never runs out.
 pub const ENDLESS: Buffer = Buffer::PerPort(Bytes::MAX);
 /// All load-balancing rules.
-pub const BALANCINGS: [LoadBalancing; 4] = [
+pub const BALANCINGS: [LoadBalancing; 5] = [
     LoadBalancing::Ecmp,
     LoadBalancing::SprayRoundRobin,
     LoadBalancing::SprayRandom,
     LoadBalancing::Flowlet { gap: Time::from_us(50) },
+    LoadBalancing::Flowcell { size: Bytes::new(15_000) },
 ];
 
 /// Everything that determines a run but the scheme.
@@ -233,13 +234,15 @@ fn any_delay() -> impl Strategy<Value = Time> {
     (0u64..30_000).prop_map(Time::from_ns)
 }
 
-/// A load-balancing rule; flowlets with any gap.
+/// A load-balancing rule; flowlets with any gap, flowcells of any size up to some tens of packets.
 pub fn any_balancing() -> impl Strategy<Value = LoadBalancing> {
     let gap = (0u64..500_000).prop_map(|ns| LoadBalancing::Flowlet { gap: Time::from_ns(ns) });
+    let cell = (1u64..70_000).prop_map(|bytes| LoadBalancing::Flowcell { size: Bytes::new(bytes) });
     prop_oneof![
         Just(LoadBalancing::Ecmp),
         Just(LoadBalancing::SprayRoundRobin),
         Just(LoadBalancing::SprayRandom),
-        gap
+        gap,
+        cell
     ]
 }

@@ -49,8 +49,10 @@ impl Fabric {
     /// carries up to a full segment and `header_bytes`.
     ///
     /// Exact under ECMP, and under flowlets and round-robin spraying where no link between the switches is
-    /// slower than the sender's. A lower bound under random spraying, where those links are slower, and to
-    /// the last acknowledgement where not every packet is acknowledged.
+    /// slower than the sender's; so it is under flowcells, whose receivers hold back what comes too early. A lower
+    /// bound under random spraying, where those links are slower, and to the last acknowledgement where not every
+    /// packet is acknowledged or a short last packet is a cell of its own: held back, it is acknowledged right
+    /// after the one before it.
     pub fn ideal_fct(
         &self,
         src: u16,
@@ -61,7 +63,7 @@ impl Fabric {
     ) -> Time {
         let train = Train::new(size, transport.mss, header_bytes);
         let mut hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
-        let spraying = self.spraying(&hops);
+        let spraying = self.spraying(&hops, &train);
         let back = match transport.fct_end {
             FctEnd::Receiver => Vec::new(),
             FctEnd::Acked => self.hops(dst, src, ACK_BYTES, ACK_BYTES),
@@ -81,7 +83,7 @@ impl Fabric {
         match spraying {
             None => one_path(hops, packets),
             Some(_) if packets == 1 => one_path(hops, 1),
-            Some(Spraying::InTurn) => self.in_turn(src, dst, hops, packets),
+            Some(Spraying::InTurn { cell }) => self.in_turn(src, dst, hops, packets, cell),
             Some(Spraying::Otherwise) => spread(hops, packets),
         }
     }
@@ -106,8 +108,8 @@ impl Fabric {
         self.ports_passed(src, dst, 0).count()
     }
 
-    /// The ports that a packet passes which finds `turn` packets of its flow gone before it. At a switch
-    /// with `n` equal-cost ports every n-th packet takes the same one, and what went there takes turns on.
+    /// The ports that a packet passes which finds `turn` packets (or cells) of its flow gone before it. At a
+    /// switch with `n` equal-cost ports every n-th takes the same one, and what went there takes turns on.
     fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
@@ -140,7 +142,8 @@ impl Fabric {
     }
 
     /// Whether and how the packets of a lone flow are spread over several paths.
-    fn spraying(&self, hops: &[Hop]) -> Option<Spraying> {
+    fn spraying(&self, hops: &[Hop], train: &Train) -> Option<Spraying> {
+        let cell = self.load_balancing.packets_per_cell(train.full_bytes).map_or(1, u64::from);
         let slowest_inside = inside(hops).iter().map(|hop| hop.full).max()?;
         let parallel = inside(hops).iter().any(|hop| hop.width > 1);
         match self.load_balancing {
@@ -153,16 +156,21 @@ impl Fabric {
             {
                 None
             }
-            LoadBalancing::SprayRoundRobin if slowest_inside <= hops[0].full => Some(Spraying::InTurn),
+            LoadBalancing::Flowcell { .. } if train.packets <= cell => None,
+            LoadBalancing::SprayRoundRobin | LoadBalancing::Flowcell { .. }
+                if slowest_inside <= hops[0].full =>
+            {
+                Some(Spraying::InTurn { cell })
+            }
             _ => Some(Spraying::Otherwise),
         }
     }
 
-    /// Packets take equal-cost ports in turn. Full packets then never wait for each other before the last
+    /// Packets, or cells of so many, take equal-cost ports in turn. Full packets then never wait for each other before the last
     /// hop: they reach it in order, one every `hops[0].full`. Only the last packet, if it is short, can run
     /// into full ones and pass them on parallel links, and only those few that are not yet ahead of it by
     /// more than their whole way. These are replayed, packet by packet.
-    fn in_turn(&self, src: u16, dst: u16, hops: &[Hop], packets: u64) -> Ps {
+    fn in_turn(&self, src: u16, dst: u16, hops: &[Hop], packets: u64, cell: u64) -> Ps {
         let (pace, way) = (hops[0].full, inside(hops).iter().map(|hop| hop.full).sum::<Ps>());
         let exit = hops[hops.len() - 1];
         let within_reach = (way / pace.max(1) + 1) as u64;
@@ -171,7 +179,7 @@ impl Fabric {
             .map(|turn| {
                 let last = turn == packets - 1;
                 let sent = Ps::from(turn) * pace + if last { hops[0].last } else { pace };
-                Replayed { at: sent, turn, last, ports: self.ports_passed(src, dst, turn).collect() }
+                Replayed { at: sent, turn, last, ports: self.ports_passed(src, dst, turn / cell).collect() }
             })
             .collect();
         for (j, hop) in hops.iter().enumerate().skip(1) {
@@ -190,8 +198,8 @@ impl Fabric {
 
 /// How packets of one flow are spread over several paths.
 enum Spraying {
-    /// Round robin over links that keep up.
-    InTurn,
+    /// Round robin over links that keep up, so many packets at once.
+    InTurn { cell: u64 },
     /// At random, or over links that do not.
     Otherwise,
 }

@@ -30,6 +30,7 @@ fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
         events.push(Reverse((free[port as usize] + spec.delay.as_ps(), port, packet, bytes, ack)));
     };
     let packets = size.div_ceil(u64::from(MSS));
+    let cell = fabric.load_balancing.packets_per_cell(MSS + HEADER).map_or(1, u64::from);
     for packet in 0..packets {
         let payload = (size - packet * u64::from(MSS)).min(u64::from(MSS)) as u16;
         send(&mut events, 0, u32::from(src), packet, payload + HEADER, false);
@@ -51,6 +52,14 @@ fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
                         let turn = &mut turns[group.first as usize];
                         *turn += 1;
                         (*turn - 1) % group.count
+                    }
+                    LoadBalancing::Flowcell { .. } => {
+                        // Number of the path, in which the second switch reads the second digit.
+                        let path = if ack { 0 } else { (packet / cell) as u32 };
+                        let first = fabric.next_hops(fabric.edge_of[usize::from(src)], dst).count;
+                        let digit =
+                            if switch == fabric.edge_of[usize::from(src)] { path } else { path / first };
+                        digit % group.count
                     }
                     LoadBalancing::SprayRandom => random.below(group.count),
                     _ => group.count - 1,
@@ -130,6 +139,11 @@ fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![1u64..12_000, 1u64..300_000, (1u64..10).prop_map(|packets| packets * u64::from(MSS))]
 }
 
+/// Cells of so many full packets.
+fn flowcell(packets: u64) -> LoadBalancing {
+    LoadBalancing::Flowcell { size: Bytes::new(packets * u64::from(MSS + HEADER)) }
+}
+
 /// Whether no link between switches is slower than the hosts' links.
 fn keeps_up(fabric: &Fabric) -> bool {
     fabric.ports.iter().all(|port| port.rate >= fabric.host_rate())
@@ -139,6 +153,10 @@ fn check(fabric: &Fabric, src: u16, dst: u16, size: u64) -> Result<(), TestCaseE
     let (ideal, simulated) = (formula(fabric, src, dst, size), simulate(fabric, src, dst, size));
     let exact = match fabric.load_balancing {
         LoadBalancing::SprayRoundRobin => keeps_up(fabric),
+        balancing @ LoadBalancing::Flowcell { .. } => {
+            let cell = balancing.packets_per_cell(MSS + HEADER).map_or(0, u64::from);
+            keeps_up(fabric) || size.div_ceil(u64::from(MSS)) <= cell
+        }
         LoadBalancing::SprayRandom => false,
         _ => true,
     };
@@ -185,20 +203,39 @@ proptest! {
     }
 
     #[test]
-    fn spraying_over_equal_links(spines in 1u16..4, aggs in 1u16..4, size in 1u64..20_000) {
+    fn flowcells_over_two_tiers(kind in any_leaf_spine(), size in any_size(), packets in 1u64..8) {
+        let fabric = kind.build(flowcell(packets), BUFFER);
+        check(&fabric, 0, 1, size)?;
+        check(&fabric, 0, 2, size)?;
+    }
+
+    #[test]
+    fn flowcells_over_three_tiers(kind in any_tree(), size in any_size(), packets in 1u64..8) {
+        let fabric = kind.build(flowcell(packets), BUFFER);
+        check(&fabric, 0, 3, size)?;
+        check(&fabric, 0, 7, size)?;
+    }
+
+    #[test]
+    fn spraying_over_equal_links(
+        spines in 1u16..4,
+        aggs in 1u16..4,
+        size in 1u64..20_000,
+        balancing in prop_oneof![Just(LoadBalancing::SprayRoundRobin), (1u64..4).prop_map(flowcell)],
+    ) {
         // Where the last packet can pass most others: no link is faster than the hosts'.
         let (rate, delay) = (Rate::from_gbps(1), Time::from_us(1));
         let flat = LeafSpine {
             leaves: 2, spines, hosts_per_leaf: 1,
             host_rate: rate, spine_rate: rate, host_delay: delay, spine_delay: delay,
         };
-        check(&flat.build(LoadBalancing::SprayRoundRobin, BUFFER), 0, 1, size)?;
+        check(&flat.build(balancing, BUFFER), 0, 1, size)?;
         let tree = Tree {
             pods: 2, edges_per_pod: 1, hosts_per_edge: 1, aggs_per_pod: aggs, cores: aggs * spines,
             host_rate: rate, edge_rate: rate, core_rate: rate,
             host_delay: delay, edge_delay: delay, core_delay: delay,
         };
-        check(&tree.build(LoadBalancing::SprayRoundRobin, BUFFER), 0, 1, size)?;
+        check(&tree.build(balancing, BUFFER), 0, 1, size)?;
     }
 
     #[test]

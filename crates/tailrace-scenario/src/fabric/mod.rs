@@ -86,6 +86,20 @@ pub enum LoadBalancing {
         /// The pause.
         gap: Time,
     },
+    /// Each cell of a flow takes the next path from end to end in turn, from one that a hash of the flow says
+    /// (Presto).
+    Flowcell {
+        /// Bytes on the wire that end a cell before the packet that would exceed them.
+        size: Bytes,
+    },
+}
+
+impl LoadBalancing {
+    /// Packets of `bytes` on the wire that make a cell; `None` if flows are not cut into cells.
+    pub fn packets_per_cell(self, bytes: u16) -> Option<u32> {
+        let LoadBalancing::Flowcell { size } = self else { return None };
+        Some(u32::try_from(size.get() / u64::from(bytes.max(1))).unwrap_or(u32::MAX).max(1))
+    }
 }
 
 /// The memory of a switch (or network card).

@@ -42,8 +42,8 @@ pub struct FabricParams {
 pub(super) const KINDS: [&str; 4] = ["star", "dumbbell", "leaf-spine", "tree"];
 
 /// Fields that do not depend on the kind.
-const FIELDS: [&str; 7] =
-    ["kind", "preset", "delay", "buffer", "shared_buffer", "load_balancing", "flowlet_gap"];
+const FIELDS: [&str; 8] =
+    ["kind", "preset", "delay", "buffer", "shared_buffer", "load_balancing", "flowlet_gap", "flowcell_size"];
 
 impl FabricParams {
     /// Reads `[fabric]`. Field names in errors are relative to it.
