@@ -64,6 +64,7 @@ struct Input {
     paced: bool,
     timeout_only: bool,
     fixed_rto: bool,
+    cell: u8,
     operations: Vec<Operation>,
 }
 
@@ -96,12 +97,12 @@ impl Pair {
             pacing: input.paced.then_some(Rate::from_gbps(1)),
             acked: 0,
         };
-        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None };
+        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
             sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
-            receiver: Receiver::new(0, 0, &params),
+            receiver: Receiver::new(0, 0, &params).reordering((input.cell > 0).then(|| input.cell.into())),
             under_way: Vec::new(),
             size,
             honest: true,
@@ -158,7 +159,7 @@ impl Pair {
     fn wait(&mut self, span: Time) {
         let due = self.sender.next_wake().min(self.receiver.next_wake());
         self.now = self.now.max(due.min(self.now.saturating_add(span)));
-        self.under_way.extend(self.receiver.on_wake(self.now));
+        self.receiver.on_wake(self.now, |ack| self.under_way.push(ack));
         if self.sender.next_wake() <= self.now {
             self.sender.on_wake(self.now);
         }

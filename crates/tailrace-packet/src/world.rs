@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    FlowRecord, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, Standing, Time,
+    FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, Standing, Time,
 };
 use tailrace_engine::Entity;
 use tailrace_scenario::fabric::{Fabric, PortId};
@@ -74,6 +74,8 @@ pub struct World<S: Scheme, F: Iterator> {
     hosts: Vec<Host<S::Host>>,
     source: std::iter::Peekable<F>,
     transport: TransportParams,
+    /// Segments of a cell, which receivers put back in order.
+    cell: Option<u32>,
     flows: FlowTable,
     senders: Vec<Sender<S::Law, S::Header>>,
     receivers: Vec<Receiver<S::Header>>,
@@ -120,6 +122,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             network,
             hosts,
             source: flows.peekable(),
+            cell: fabric.load_balancing.packets_per_cell(transport.mss.saturating_add(HEADER_BYTES)),
             transport,
             flows: FlowTable::default(),
             senders: Vec::new(),
@@ -307,9 +310,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             return;
         }
         self.armed[slot].receiver = Time::MAX;
-        if let Some(ack) = self.receivers[slot].on_wake(self.network.now()) {
-            self.network.inject(host, ack);
-        }
+        let network = &mut self.network;
+        self.receivers[slot].on_wake(network.now(), |ack| network.inject(host, ack));
         let due = self.receivers[slot].next_wake();
         let timers = &mut self.hosts[usize::from(host)].timers;
         timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);

@@ -8,6 +8,9 @@
 
 mod pacer;
 mod receiver;
+mod reorder;
+#[cfg(test)]
+mod reorder_tests;
 mod requests;
 mod rtt;
 mod sender;

@@ -44,6 +44,9 @@ struct Channel {
     /// Extra delay of up to so many microseconds: reorders.
     jitter_us: u32,
     mark: f64,
+    /// Segments of a cell, if there are cells: each takes the next of four paths, and the receiver puts them back
+    /// in order.
+    cell: Option<u32>,
     /// Data segments whose first transmission is lost.
     lose_once: Vec<u32>,
 }
@@ -69,13 +72,22 @@ impl Pair {
         Pair {
             now: Time::ZERO,
             sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
-            receiver: Receiver::new(0, 0, &params),
+            receiver: Receiver::new(0, 0, &params).reordering(channel.cell),
             channel,
             stream: Stream::new(seed, "channel", 0),
             wire: BTreeMap::new(),
             sent: 0,
             acks: Vec::new(),
         }
+    }
+
+    /// With a law that sends 1 Gbps, a full packet every 12 µs, whatever its window.
+    fn paced(mut self, size: u64) -> Self {
+        let law = Recorder { window: 1 << 30, pacing: Some(Rate::from_gbps(1)), ..Recorder::default() };
+        let (info, directive) = (*self.sender.info(), Directive::tagged(TagTable::FLAT));
+        let params = TransportParams::default();
+        self.sender = Sender::new(law, info, Bytes::new(size), 1, true, directive, &params);
+        self
     }
 
     fn put(&mut self, mut packet: Packet) {
@@ -92,8 +104,10 @@ impl Pair {
         for _ in 0..copies {
             if self.stream.unit() >= self.channel.loss {
                 let jitter = Time::from_us(u64::from(self.stream.below(self.channel.jitter_us + 1)));
+                let cell = self.channel.cell.filter(|_| !packet.is_ack()).map_or(0, |cell| packet.seq / cell);
+                let path = Time::from_us([0, 60, 20, 40][cell as usize % 4]);
                 self.sent += 1;
-                self.wire.insert((self.now + DELAY + jitter, self.sent), packet);
+                self.wire.insert((self.now + DELAY + path + jitter, self.sent), packet);
             }
         }
     }
@@ -108,9 +122,9 @@ impl Pair {
         assert!(timer.min(arrival) < Time::MAX, "nothing is outstanding, but the flow is not done");
         self.now = self.now.max(timer.min(arrival));
         if arrival > timer {
-            if let Some(ack) = self.receiver.on_wake(self.now) {
-                self.put(ack);
-            }
+            let mut acks = Vec::new();
+            self.receiver.on_wake(self.now, |ack| acks.push(ack));
+            acks.into_iter().for_each(|ack| self.put(ack));
             self.sender.on_wake(self.now);
             return;
         }
@@ -193,6 +207,32 @@ fn reordering_alone_retransmits_nothing_when_only_the_timer_counts() {
 }
 
 #[test]
+fn cells_that_overtake_each_other_fool_only_a_receiver_that_does_not_wait() {
+    let channel = Channel { cell: Some(10), ..Channel::default() };
+    let (size, params) = (1_000_000, TransportParams::default());
+    let mut pair = Pair::new(size, 0, params, channel.clone(), 1).paced(size);
+    pair.drive();
+    assert_eq!(pair.sender.stats(), crate::SenderStats::default());
+    let mut fooled = Pair::new(size, 0, params, channel, 1).paced(size);
+    fooled.receiver = Receiver::new(0, 0, &params);
+    fooled.drive();
+    assert!(fooled.sender.stats().retransmitted > 0);
+}
+
+#[test]
+fn losses_within_cells_and_at_their_ends_are_repaired_without_timeout() {
+    // Segment 13 lies within a cell, 29 at the end of one, and of cell 5 nothing arrives.
+    for lost in [vec![13], vec![29], (50..60).collect()] {
+        let channel = Channel { cell: Some(10), lose_once: lost.clone(), ..Channel::default() };
+        let size = 100 * 1460;
+        let mut pair = Pair::new(size, 0, TransportParams::default(), channel, 1).paced(size);
+        pair.drive();
+        assert_eq!(pair.sender.law().losses, [Loss::Fast], "{lost:?}");
+        assert_eq!(pair.sender.stats().retransmitted, lost.len() as u64 * 1460, "{lost:?}");
+    }
+}
+
+#[test]
 fn delayed_acks_echo_marks_exactly() {
     // RFC 8257 §3.2: the marked bytes that the sender learns of are those that were marked.
     let channel = Channel { mark: 0.3, ..Channel::default() };
@@ -223,12 +263,8 @@ fn delayed_acks_echo_marks_exactly() {
 
 #[test]
 fn pacing_spaces_packets() {
-    let mut pair = Pair::new(100 * 1460, 1 << 30, TransportParams::default(), Channel::default(), 1);
-    let law = Recorder { window: 1 << 30, pacing: Some(Rate::from_gbps(1)), ..Recorder::default() };
-    let info = *pair.sender.info();
-    let directive = Directive::tagged(TagTable::FLAT);
-    pair.sender =
-        Sender::new(law, info, Bytes::new(100 * 1460), 1, true, directive, &TransportParams::default());
+    let size = 100 * 1460;
+    let mut pair = Pair::new(size, 0, TransportParams::default(), Channel::default(), 1).paced(size);
     pair.drive();
     // 99 gaps of 12 µs between the first and the last packet, and one round trip.
     assert_eq!(pair.now, Time::from_us(99 * 12) + DELAY + DELAY);
@@ -305,11 +341,12 @@ proptest! {
         ack_every in 1u32..4,
         timeout_only in any::<bool>(),
         max_window in 1u32..100,
+        cell in prop::option::of(1u32..30),
         seed in any::<u64>(),
     ) {
         let detection = if timeout_only { LossDetection::TimeoutOnly } else { LossDetection::DuplicateAcks };
         let params = TransportParams { max_window, ..params(ack_every, detection) };
-        let channel = Channel { loss, duplication, jitter_us, mark, lose_once: vec![] };
+        let channel = Channel { loss, duplication, jitter_us, mark, cell, lose_once: vec![] };
         let mut pair = Pair::new(size, window * 1460, params, channel, seed);
         pair.drive();
         prop_assert_eq!(pair.sender.law().acked, size);

@@ -1,9 +1,12 @@
 //! The receiving end of a flow: reassembly, acknowledgements, ECN echo.
 
+use std::ops::Range;
+
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{ACK_BYTES, Directive, Ecn, Header, HostId, Packet, PacketKind, Time};
 
 use crate::SeqSet;
+use crate::reorder::Reorder;
 
 /// The receiving end of a flow.
 ///
@@ -28,6 +31,8 @@ pub struct Receiver<H> {
     pending: u32,
     newest: Packet<H>,
     ack_at: Time,
+    /// What it holds back where the cells of a flow take different paths.
+    reorder: Option<Box<Reorder<H>>>,
 }
 
 impl<H: Header> Receiver<H> {
@@ -46,7 +51,14 @@ impl<H: Header> Receiver<H> {
             pending: 0,
             newest: Packet::EMPTY,
             ack_at: Time::MAX,
+            reorder: None,
         }
+    }
+
+    /// Puts cells of so many segments back in order before it looks at them, if there are cells.
+    pub fn reordering(mut self, cell: Option<u32>) -> Self {
+        self.reorder = cell.map(|cell| Box::new(Reorder::new(cell)));
+        self
     }
 
     /// Whether every byte has arrived.
@@ -65,16 +77,20 @@ impl<H: Header> Receiver<H> {
         self.priority = directive.acks;
     }
 
-    /// Takes over the memory of a finished receiver's segment set.
+    /// Takes over the memory of a finished receiver's segments, and puts cells back in order as it did.
     pub fn reuse(&mut self, finished: Self) {
         self.beyond = finished.beyond;
         self.beyond.clear();
+        self.reorder = finished.reorder;
+        if let Some(reorder) = &mut self.reorder {
+            reorder.clear();
+        }
     }
 
-    /// When [`Self::on_wake`] is due; [`Time::MAX`] if no acknowledgement is being delayed.
+    /// When [`Self::on_wake`] is due; [`Time::MAX`] if no acknowledgement is being delayed and no packet held.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        self.ack_at
+        self.reorder.as_ref().map_or(self.ack_at, |reorder| self.ack_at.min(reorder.due()))
     }
 
     /// A data packet has arrived; acknowledgements go to `emit`.
@@ -83,10 +99,21 @@ impl<H: Header> Receiver<H> {
         if packet.kind() == PacketKind::Probe {
             return emit(self.answer(packet));
         }
-        let seq = packet.seq;
-        if seq >= self.next.saturating_add(self.window) {
+        if packet.seq >= self.next.saturating_add(self.window) {
             return; // No sender of ours goes that far: the segment set must not grow at a stranger's will.
         }
+        if self.reorder.as_mut().is_none_or(|reorder| reorder.admits(now, packet)) {
+            self.accept(now, packet, &mut emit);
+        }
+        if self.reorder.is_some() {
+            self.let_go(now, &mut emit);
+        }
+    }
+
+    /// Looks at a packet, which is the next one as far as the paths can have disturbed their order.
+    #[inline]
+    fn accept(&mut self, now: Time, packet: &Packet<H>, emit: &mut impl FnMut(Packet<H>)) {
+        let seq = packet.seq;
         if self.pending > 0 && packet.ecn() != self.newest.ecn() {
             let before = self.newest;
             emit(self.acknowledge(&before));
@@ -117,12 +144,29 @@ impl<H: Header> Receiver<H> {
         }
     }
 
-    /// The time of [`Self::next_wake`] has come: a delayed acknowledgement leaves.
-    pub fn on_wake(&mut self, now: Time) -> Option<Packet<H>> {
-        (self.ack_at <= now).then(|| {
+    /// The time of [`Self::next_wake`] has come: a delayed acknowledgement leaves, and packets are held no longer.
+    pub fn on_wake(&mut self, now: Time, mut emit: impl FnMut(Packet<H>)) {
+        if self.ack_at <= now {
             let newest = self.newest;
-            self.acknowledge(&newest)
-        })
+            emit(self.acknowledge(&newest));
+        }
+        self.let_go(now, &mut emit);
+    }
+
+    /// Accepts the held packets whose turn has come.
+    #[cold]
+    fn let_go(&mut self, now: Time, emit: &mut impl FnMut(Packet<H>)) {
+        let Some(mut reorder) = self.reorder.take() else { return };
+        while let Some(packet) = reorder.next(now, |cell| self.has(cell)) {
+            self.accept(now, &packet, emit);
+        }
+        self.reorder = Some(reorder);
+    }
+
+    /// Whether all of these segments have arrived.
+    fn has(&self, segments: Range<u32>) -> bool {
+        let start = segments.start.max(self.next);
+        start >= segments.end || self.beyond.count(self.next, start, segments.end) == segments.end - start
     }
 
     /// The segment at `next - 1` has joined `beyond`'s first run to what came before.

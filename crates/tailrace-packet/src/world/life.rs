@@ -69,7 +69,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     fn occupy(&mut self, slot: usize, sender: Sender<S::Law, S::Header>, receiver: Receiver<S::Header>) {
         if slot == self.senders.len() {
             self.senders.push(sender);
-            self.receivers.push(receiver);
+            self.receivers.push(receiver.reordering(self.cell));
             self.armed.push(UNARMED);
         } else {
             let finished = std::mem::replace(&mut self.senders[slot], sender);

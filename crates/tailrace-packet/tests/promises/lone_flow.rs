@@ -100,6 +100,21 @@ fn a_hundred_megabytes_are_exact_to_the_picosecond() {
 }
 
 #[test]
+fn flowcells_are_exact_although_order_counts() {
+    for name in ["spine144", "micro4", "fattree64"] {
+        let mut fabric = preset(name);
+        fabric.load_balancing = LoadBalancing::Flowcell { size: Bytes::new(65_536) };
+        let transport =
+            TransportParams { loss_detection: LossDetection::DuplicateAcks, ..patient(MSS as u16) };
+        // Within a cell, at the end of one, beyond it, and many.
+        for size in [1, 43 * MSS, 44 * MSS, 44 * MSS + 1, 10_000_000] {
+            let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+            assert_eq!(measured(&setup, "fifo", "window = 100"), ideal(&setup), "{name}, {size} B");
+        }
+    }
+}
+
+#[test]
 fn every_scheme_with_a_window_is_exact_within_its_first() {
     // 60 packets stay below every scheme's marking threshold at the sender's own port. Schemes that keep state
     // of flows at ports wait for their rates first: rates.rs.

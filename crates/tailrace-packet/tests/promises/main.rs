@@ -5,6 +5,7 @@ mod balancing;
 mod buffers;
 mod conservation;
 mod demotion;
+mod flowcells;
 mod karuna;
 mod lone_flow;
 mod md1;
