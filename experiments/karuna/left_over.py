@@ -64,6 +64,10 @@ def main() -> None:
     both = karuna.filter(pl.col("deadline_ns").is_null() & medium).join(
         other.select("flow", other_ns="fct_ns"), on="flow"
     )
+    if both.is_empty():
+        raise SystemExit(
+            f"{args.folder}: no medium flows without deadline ended under both schemes; run it for longer"
+        )
     shares = [
         max(
             links[end, row[end]].share(row["start_ns"], row["start_ns"] + row["other_ns"])
