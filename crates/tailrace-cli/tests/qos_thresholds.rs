@@ -76,3 +76,21 @@ fn thresholds_at_the_ends_are_taken() {
         }
     }
 }
+
+#[test]
+fn a_threshold_of_another_rate_is_no_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let notes = |rates: &str| {
+        let kinds = "--known web-search --known-load 0.5";
+        let output = qos(dir.path(), &format!("--scheme karuna {kinds} --format json --rates {rates}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    // Karuna's are for 10 and 40 Gbps.
+    assert!(!notes("10Gbps,40Gbps").contains("marking threshold"));
+    let said = notes("1Gbps,25Gbps,100Gbps");
+    for (rate, given) in [("1Gbps", "10Gbps"), ("25Gbps", "10Gbps"), ("100Gbps", "40Gbps")] {
+        let note = format!("note: there is no marking threshold for {rate}: that of {given} is taken");
+        assert!(said.contains(&note), "{said}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Bytes, MAX_PRIORITIES};
+use crate::{Bytes, MAX_PRIORITIES, Rate};
 
 /// The queues and the marking of one port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,12 +54,14 @@ pub struct PlannedMarking {
     pub above_bytes: u64,
     /// Which length.
     pub length: MarkedLength,
+    /// The link rate that the threshold was given for, if it is another than the plan's.
+    pub given_for: Option<Rate>,
 }
 
 impl PlannedMarking {
     /// Marking above a threshold.
-    pub fn new(above: Bytes, length: MarkedLength) -> Self {
-        PlannedMarking { above_bytes: above.get(), length }
+    pub fn new(above: Bytes, length: MarkedLength, given_for: Option<Rate>) -> Self {
+        PlannedMarking { above_bytes: above.get(), length, given_for }
     }
 }
 

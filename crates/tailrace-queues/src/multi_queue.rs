@@ -83,7 +83,8 @@ impl PortParams {
                 SchedulerKind::Strict => Service::Strict,
                 SchedulerKind::Drr | SchedulerKind::Wfq => Service::Weighted,
             },
-            marking: length.map(|length| PlannedMarking::new(above, length)),
+            marking: length
+                .map(|length| PlannedMarking::new(above, length, self.marking_threshold.given_for(link))),
         }
     }
 }

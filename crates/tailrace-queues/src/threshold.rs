@@ -33,6 +33,17 @@ impl MarkingThreshold {
         }
     }
 
+    /// The rate that the threshold of a link was given for, if it is not the link's.
+    pub fn given_for(&self, rate: Rate) -> Option<Rate> {
+        match self {
+            MarkingThreshold::Same(_) => None,
+            MarkingThreshold::ByRate(table) => {
+                let entry = table.range(..=rate).next_back().or_else(|| table.first_key_value());
+                entry.map(|(given, _)| *given).filter(|given| *given != rate)
+            }
+        }
+    }
+
     /// Refuses a table without entries.
     pub fn check(&self) -> Result<(), ParamError> {
         match self {

@@ -57,6 +57,19 @@ impl Job {
         }
     }
 
+    /// A note for each rate whose threshold was given for another.
+    fn foreign_thresholds(&self) -> Vec<String> {
+        let note = |(rate, plan): &(Rate, SwitchPlan)| {
+            let given = plan.marking.and_then(|marking| marking.given_for)?;
+            Some(format!(
+                "there is no marking threshold for {rate}: that of {given} is taken, which may not suit it; \
+                 --set scheme.{}.params.port.marking_threshold can have one for each rate",
+                self.label
+            ))
+        };
+        self.plans.iter().filter_map(note).collect()
+    }
+
     /// K is at least a full packet, for less marks whatever moves, and at most what `format` can say and the ports
     /// can hold.
     fn check_thresholds(&self, format: &str, largest: (u64, &str)) -> Result<(), Error> {
@@ -96,7 +109,7 @@ pub fn qos(options: &args::Qos) -> Result<i32, Error> {
         }
         None => print!("{}", written.text),
     }
-    written.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    written.notes.iter().chain(&job.foreign_thresholds()).for_each(|note| eprintln!("note: {note}"));
     Ok(0)
 }
 
