@@ -128,7 +128,7 @@ fn line_of(record: &csv::StringRecord) -> usize {
     record.position().map_or(1, |position| position.line() as usize)
 }
 
-/// Where each of [`COLUMNS`] is among those of a file, the first four at least.
+/// Where each of `COLUMNS` is among those of a file, the first four at least.
 pub fn columns<'a>(
     header: impl IntoIterator<Item = &'a str>,
 ) -> Result<[Option<usize>; COLUMNS.len()], String> {
