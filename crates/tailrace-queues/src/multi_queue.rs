@@ -66,6 +66,16 @@ impl PortParams {
         self.marking_threshold.check()
     }
 
+    /// One queue, and the defaults otherwise.
+    pub fn one_queue() -> Self {
+        PortParams { queues: 1, ..PortParams::default() }
+    }
+
+    /// The same port as a switch would be configured, where hosts tag nothing: all is in the first queue.
+    pub fn untagged_plan(&self, link: Rate) -> SwitchPlan {
+        self.switch_plan(link, |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned())
+    }
+
     /// The same port as a switch would be configured; `holds` tells which packets a queue is for.
     pub fn switch_plan(&self, link: Rate, holds: impl Fn(usize) -> String) -> SwitchPlan {
         let length = match self.marking {

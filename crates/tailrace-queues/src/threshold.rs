@@ -27,8 +27,7 @@ impl MarkingThreshold {
         match self {
             MarkingThreshold::Same(length) => *length,
             MarkingThreshold::ByRate(table) => {
-                let entry = table.range(..=rate).next_back().or_else(|| table.first_key_value());
-                *entry.expect("an empty table is refused by check").1
+                *entry(table, rate).expect("an empty table is refused by check").1
             }
         }
     }
@@ -38,8 +37,7 @@ impl MarkingThreshold {
         match self {
             MarkingThreshold::Same(_) => None,
             MarkingThreshold::ByRate(table) => {
-                let entry = table.range(..=rate).next_back().or_else(|| table.first_key_value());
-                entry.map(|(given, _)| *given).filter(|given| *given != rate)
+                entry(table, rate).map(|(given, _)| *given).filter(|given| *given != rate)
             }
         }
     }
@@ -55,6 +53,11 @@ impl MarkingThreshold {
             _ => Ok(()),
         }
     }
+}
+
+/// The entry for links of a rate; `None` of an empty table.
+fn entry(table: &BTreeMap<Rate, QueueLength>, rate: Rate) -> Option<(&Rate, &QueueLength)> {
+    table.range(..=rate).next_back().or_else(|| table.first_key_value())
 }
 
 impl From<QueueLength> for MarkingThreshold {

@@ -59,8 +59,6 @@ impl Scheme for Acdc {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        // Hosts tag nothing: all is in the first queue.
-        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
-        Some(self.params.port.switch_plan(link, holds))
+        Some(self.params.port.untagged_plan(link))
     }
 }

@@ -35,7 +35,7 @@ impl Default for Params {
             law: LawParams::default(),
             urgency: [0.5, 2.0],
             terminate: false,
-            port: PortParams { queues: 1, ..PortParams::default() },
+            port: PortParams::one_queue(),
         }
     }
 }
@@ -91,9 +91,7 @@ impl Scheme for D2tcp {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        // Hosts tag nothing: all is in the first queue.
-        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
-        Some(self.params.port.switch_plan(link, holds))
+        Some(self.params.port.untagged_plan(link))
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { law: LawParams::default(), port: PortParams { queues: 1, ..PortParams::default() } }
+        Params { law: LawParams::default(), port: PortParams::one_queue() }
     }
 }
 
@@ -61,8 +61,6 @@ impl Scheme for Dctcp {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        // Hosts tag nothing: all is in the first queue.
-        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
-        Some(self.params.port.switch_plan(link, holds))
+        Some(self.params.port.untagged_plan(link))
     }
 }

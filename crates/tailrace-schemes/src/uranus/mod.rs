@@ -10,7 +10,6 @@ pub use controller::UranusController;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Controller, Facts, FlowInfo, Knowledge, Objective, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time,
 };
@@ -38,7 +37,7 @@ impl Default for Params {
             guests: Guests::default(),
             shim: ShimParams::default(),
             control: ControlParams::default(),
-            port: PortParams { queues: 1, ..PortParams::default() },
+            port: PortParams::one_queue(),
         }
     }
 }
@@ -91,19 +90,27 @@ impl Default for ControlParams {
     }
 }
 
+/// Slots and delays are no longer.
+const LONGEST: Time = Time::from_ms(100_000);
+
 impl ControlParams {
     fn check(&self) -> Result<(), ParamError> {
         if self.slot == Time::ZERO {
             return Err(ParamError::new("slot", "is 0, but must be a positive time, such as \"10ms\""));
         }
-        Ok(())
+        match [("slot", self.slot), ("delay", self.delay)].into_iter().find(|(_, time)| *time > LONGEST) {
+            Some((field, time)) => Err(ParamError::new(
+                field,
+                format!("is {time}, but must be at most {LONGEST}: no run would see it"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
 /// The scheme.
 pub struct Uranus {
     facts: Facts,
-    transport: TransportParams,
     params: Params,
     with_deadline: GuestScheme,
     without: GuestScheme,
@@ -126,7 +133,7 @@ impl Scheme for Uranus {
         params.port.check().map_err(|e| e.within("port"))?;
         let guest = |kind| GuestScheme::new(kind, facts);
         let (with_deadline, without) = (guest(params.guests.deadline)?, guest(params.guests.completion)?);
-        Ok(Uranus { facts: facts.clone(), transport: facts.transport, params, with_deadline, without })
+        Ok(Uranus { facts: facts.clone(), params, with_deadline, without })
     }
     fn ecn(&self) -> bool {
         true
@@ -138,7 +145,7 @@ impl Scheme for Uranus {
             Some(Objective::Deadline) => self.with_deadline.law(flow),
             _ => self.without.law(flow),
         };
-        Enforced::new(guest, &self.params.shim, by_growth, flow, &self.transport)
+        Enforced::new(guest, &self.params.shim, by_growth, flow, &self.facts.transport)
     }
     /// Until the controller has spoken, a flow has its slice's weight.
     fn host(&self) -> SliceWeights {
@@ -151,8 +158,6 @@ impl Scheme for Uranus {
         Some(Box::new(UranusController::new(self.params.control, &self.facts)))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        // Hosts tag nothing: all is in the first queue.
-        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
-        Some(self.params.port.switch_plan(link, holds))
+        Some(self.params.port.untagged_plan(link))
     }
 }

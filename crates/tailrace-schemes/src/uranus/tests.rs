@@ -46,6 +46,15 @@ fn flows_of_a_pair_share_its_part_by_what_they_need() {
 }
 
 #[test]
+fn times_are_checked() {
+    let field = |params: ControlParams| params.check().unwrap_err().field;
+    assert_eq!(field(ControlParams { slot: Time::ZERO, ..ControlParams::default() }), "slot");
+    assert_eq!(field(ControlParams { slot: Time::MAX, ..ControlParams::default() }), "slot");
+    assert_eq!(field(ControlParams { delay: Time::MAX, ..ControlParams::default() }), "delay");
+    assert_eq!(ControlParams::default().check(), Ok(()));
+}
+
+#[test]
 fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
     let mut given = Vec::new();
     let flows = [flow(0, 0, 1, 1.0), flow(0, 0, 2, 1.0), flow(0, 1, 2, 2.0)];

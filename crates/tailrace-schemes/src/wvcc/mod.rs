@@ -31,11 +31,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params {
-            guest: GuestKind::default(),
-            shim: ShimParams::default(),
-            port: PortParams { queues: 1, ..PortParams::default() },
-        }
+        Params { guest: GuestKind::default(), shim: ShimParams::default(), port: PortParams::one_queue() }
     }
 }
 
@@ -88,9 +84,7 @@ impl Scheme for Wvcc {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        // Hosts tag nothing: all is in the first queue.
-        let holds = |queue| if queue == 0 { "everything" } else { "nothing" }.to_owned();
-        Some(self.params.port.switch_plan(link, holds))
+        Some(self.params.port.untagged_plan(link))
     }
 }
 
