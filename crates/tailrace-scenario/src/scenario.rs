@@ -212,7 +212,13 @@ fn section<T>(
 
 fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
     let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES);
-    Setting { hosts: fabric.hosts(), host_rate: fabric.host_rate(), mss: transport.mss, base_rtt }
+    Setting {
+        hosts: fabric.hosts(),
+        racks: fabric.racks(),
+        host_rate: fabric.host_rate(),
+        mss: transport.mss,
+        base_rtt,
+    }
 }
 
 /// Weights are positive, rules name slices that are there, and no slice is without flows.

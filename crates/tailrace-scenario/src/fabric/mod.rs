@@ -10,6 +10,7 @@ mod ideal_tests;
 mod leaf_spine;
 mod params;
 mod presets;
+mod racks;
 mod star;
 mod tree;
 
@@ -17,6 +18,7 @@ pub use dumbbell::Dumbbell;
 pub use leaf_spine::LeafSpine;
 pub use params::{FabricKind, FabricParams};
 pub use presets::{ListedFabric, list};
+pub use racks::Racks;
 pub use star::Star;
 pub use tree::Tree;
 

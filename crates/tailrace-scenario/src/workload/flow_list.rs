@@ -211,6 +211,7 @@ fn nanoseconds(time: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Racks;
     use proptest::prelude::*;
     use tailrace_core::Rate;
 
@@ -220,7 +221,13 @@ mod tests {
 
     fn setting() -> Setting {
         // A terabyte takes 8.8 seconds: any deadline of the tests is possible.
-        Setting { hosts: 4, host_rate: Rate::from_bps(1 << 40), mss: 1460, base_rtt: Time::ZERO }
+        Setting {
+            hosts: 4,
+            racks: Racks { first: 4, each: 4 },
+            host_rate: Rate::from_bps(1 << 40),
+            mss: 1460,
+            base_rtt: Time::ZERO,
+        }
     }
 
     #[test]

@@ -157,11 +157,18 @@ impl GammaControl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Racks;
     use tailrace_core::Rate;
 
     fn control(share: f64) -> GammaControl {
         let rate = Rate::from_gbps(10);
-        let setting = Setting { hosts: 4, host_rate: rate, mss: 1460, base_rtt: Time::from_us(85) };
+        let setting = Setting {
+            hosts: 4,
+            racks: Racks { first: 4, each: 4 },
+            host_rate: rate,
+            mss: 1460,
+            base_rtt: Time::from_us(85),
+        };
         GammaControl {
             setting,
             rules: vec![Controlled {

@@ -28,6 +28,8 @@ pub use spec::{FlowListFile, Workload};
 
 use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, Time};
 
+use crate::fabric::Racks;
+
 /// A flow to be run. Its number is its place in the order of start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSpec {
@@ -58,6 +60,8 @@ pub struct FlowSpec {
 pub struct Setting {
     /// Number of hosts.
     pub hosts: u16,
+    /// Which of them share a rack.
+    pub racks: Racks,
     /// Rate of the hosts' links.
     pub host_rate: Rate,
     /// Payload bytes of a full segment.

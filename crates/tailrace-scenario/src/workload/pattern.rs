@@ -1,11 +1,14 @@
 //! `pattern = …`: who sends to whom.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
-use super::pairs::Pairs;
+use super::Setting;
+use super::pairs::{Keep, Pairs};
 use super::rule::Rule;
 use crate::error::ScenarioError;
 
@@ -16,6 +19,8 @@ pub enum Pattern {
     /// Every host to every other, all pairs alike.
     #[default]
     AllToAll,
+    /// Every host to every one in another rack, all pairs alike.
+    OtherRacks,
     /// Every host to one other that nobody else sends to, drawn once from the seed.
     Permutation,
     /// Every host of `from` to every other of `to`, all pairs alike.
@@ -64,18 +69,33 @@ impl PairFilter {
 
 impl Rule {
     /// The pairs of the rule's pattern, of which `filter` keeps some. The seed and the rule's number choose a
-    /// permutation.
-    pub(super) fn pairs(&self, filter: PairFilter, hosts: u16, seed: u64, number: usize) -> Pairs {
+    /// permutation, and destinations where sources have only so many.
+    pub(super) fn pairs(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
+        let Some(destinations) = self.destinations else {
+            return self.whole(filter, setting, seed, number);
+        };
+        let mut stream = Stream::new(seed, "destinations", number as u64);
+        let whole = self.whole(PairFilter::All, setting, seed, number);
+        let some = whole.by_source().flat_map(|own| choose(own, destinations, &mut stream));
+        Pairs::List(
+            some.map(|number| whole.get(number)).filter(|&(src, dst)| filter.keeps(src, dst)).collect(),
+        )
+    }
+
+    fn whole(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
+        let Setting { hosts, racks, .. } = *setting;
         let all = || (0..hosts).collect::<Vec<u16>>();
+        let keep = Keep { filter, between: None };
         let sorted = |list: &Option<Vec<u16>>| {
             let mut list = list.clone().unwrap_or_else(all);
             list.sort_unstable();
             list
         };
         match &self.pattern {
-            Pattern::AllToAll => Pairs::product(all(), all(), filter),
-            Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), filter),
-            Pattern::Incast(incast) => Pairs::product(all(), sorted(&incast.receivers), filter),
+            Pattern::AllToAll => Pairs::product(all(), all(), keep),
+            Pattern::OtherRacks => Pairs::product(all(), all(), Keep { between: Some(racks), ..keep }),
+            Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), keep),
+            Pattern::Incast(incast) => Pairs::product(all(), sorted(&incast.receivers), keep),
             Pattern::Permutation => {
                 let mut stream = Stream::new(seed, "permutation", number as u64);
                 Pairs::List(cycle(hosts, &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
@@ -84,7 +104,8 @@ impl Rule {
     }
 
     /// Checks the pattern against the number of hosts.
-    pub(super) fn check_pattern(&self, hosts: u16) -> Result<(), ScenarioError> {
+    pub(super) fn check_pattern(&self, setting: &Setting) -> Result<(), ScenarioError> {
+        let hosts = setting.hosts;
         let in_pairs = self.pattern == Pattern::Pairs;
         for (field, list) in [("from", &self.from), ("to", &self.to)] {
             match list {
@@ -118,12 +139,48 @@ impl Rule {
             }
         }
         // A permutation depends on the seed, but some host always sends up and some other down.
-        if self.pattern != Pattern::Permutation && self.pairs(self.pairs, hosts, 0, 0).count() == 0 {
-            let field = if self.pairs == PairFilter::All { "to" } else { "pairs" };
-            return Err(ScenarioError::new(field, "no pair of different hosts is left"));
+        if self.pattern != Pattern::Permutation && self.whole(self.pairs, setting, 0, 0).count() == 0 {
+            return Err(match (&self.pattern, self.pairs) {
+                (Pattern::OtherRacks, PairFilter::All) => {
+                    ScenarioError::new("pattern", "is \"other-racks\", but the fabric has only one rack")
+                }
+                (_, PairFilter::All) => ScenarioError::new("to", "no pair of different hosts is left"),
+                _ => ScenarioError::new("pairs", "no pair of different hosts is left"),
+            });
         }
-        Ok(())
+        self.check_destinations(setting)
     }
+
+    /// Checks that each source has as many destinations as it is to choose.
+    fn check_destinations(&self, setting: &Setting) -> Result<(), ScenarioError> {
+        let Some(destinations) = self.destinations else { return Ok(()) };
+        let wrong = |message: String| Err(ScenarioError::new("destinations", message));
+        if matches!(self.pattern, Pattern::Permutation | Pattern::Incast(_)) {
+            return wrong(
+                "cannot be combined with a permutation or an incast, which choose themselves".into(),
+            );
+        }
+        let whole = self.whole(PairFilter::All, setting, 0, 0);
+        let fewest = whole.by_source().map(|own| own.end - own.start).min().unwrap_or(0);
+        if fewest == 0 {
+            return wrong("cannot be given: a source of this pattern has no destination at all".into());
+        }
+        if (1..=fewest).contains(&destinations.into()) {
+            return Ok(());
+        }
+        wrong(format!("is {destinations}, but must be 1 to {fewest}, as many as every source has"))
+    }
+}
+
+/// Some of the numbers of a range, all sets of so many alike, in ascending order (Floyd's algorithm).
+fn choose(numbers: Range<u64>, some: u16, stream: &mut Stream) -> Vec<u64> {
+    let count = numbers.end - numbers.start;
+    let mut chosen = std::collections::BTreeSet::new();
+    for last in count - u64::from(some)..count {
+        let number = u64::from(stream.below(last as u32 + 1));
+        chosen.insert(if chosen.contains(&number) { last } else { number });
+    }
+    chosen.into_iter().map(|number| numbers.start + number).collect()
 }
 
 fn check_hosts(field: &str, list: &[u16], hosts: u16) -> Result<(), ScenarioError> {
@@ -155,6 +212,16 @@ fn cycle(hosts: u16, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Racks;
+    use tailrace_core::Rate;
+
+    const SETTING: Setting = Setting {
+        hosts: 4,
+        racks: Racks { first: 2, each: 2 },
+        host_rate: Rate::from_gbps(1),
+        mss: 1460,
+        base_rtt: Time::ZERO,
+    };
 
     #[test]
     fn a_cycle_sends_from_and_to_everyone_once() {
@@ -172,7 +239,7 @@ mod tests {
     fn check(text: &str) -> String {
         let rule: Rule =
             crate::table::read(format!("sizes = \"long-flow\"\n{text}").parse().unwrap()).unwrap();
-        rule.check_pattern(4).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+        rule.check_pattern(&SETTING).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
     }
 
     #[test]
@@ -191,6 +258,13 @@ mod tests {
                 .starts_with("pairs: no pair")
         );
         assert!(check("pattern = \"pairs\"\nfrom = []\nto = [1]").starts_with("from: must name"));
+        assert_eq!(check("pattern = \"other-racks\"\ndestinations = 2"), "fine");
+        assert!(
+            check("pattern = \"other-racks\"\ndestinations = 3")
+                .starts_with("destinations: is 3, but must be 1 to 2")
+        );
+        assert!(check("destinations = 0").starts_with("destinations: is 0"));
+        assert!(check("pattern = \"permutation\"\ndestinations = 1").starts_with("destinations: cannot"));
         assert!(check("pattern = { incast = { fan_in = 4 } }").contains("must be 1 to 3"));
         assert!(
             check("pattern = { incast = { fan_in = 2 } }\npairs = \"ascending\"")

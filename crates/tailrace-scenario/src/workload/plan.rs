@@ -49,7 +49,7 @@ impl Plan {
         for (number, rule) in workload.rules.iter().enumerate() {
             let sampler =
                 rule.sampler(setting.mss).map_err(|error| error.within(&format!("rule[{number}]")))?;
-            let pairs = rule.pairs(rule.pairs, setting.hosts, seed, number);
+            let pairs = rule.pairs(rule.pairs, &setting, seed, number);
             let end = rule.stop.unwrap_or(Time::MAX).min(workload.duration.unwrap_or(Time::MAX));
             rules.push(PlannedRule { rule: rule.clone(), number, sampler, pairs, flows_per_sec: 0.0, end });
         }
@@ -199,7 +199,7 @@ impl PlannedRule {
         if let Some(every) = self.rule.every {
             self.flows_per_sec = self.rule.fan_in() / every.as_secs_f64();
         } else if let Some(load) = self.rule.load {
-            let whole = self.rule.pairs(PairFilter::All, setting.hosts, seed, self.number);
+            let whole = self.rule.pairs(PairFilter::All, setting, seed, self.number);
             let (sends, receives) = whole.degrees(setting.hosts);
             let busiest = sends.into_iter().chain(receives).max().unwrap_or(1) as f64;
             self.flows_per_sec = load / self.link_share(setting) / busiest * self.pairs.count() as f64;

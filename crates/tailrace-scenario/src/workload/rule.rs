@@ -31,6 +31,9 @@ pub struct Rule {
     /// Which pairs of the pattern send; each at the rate that it has in the whole pattern.
     #[serde(default)]
     pub pairs: PairFilter,
+    /// To how many of them each source sends, drawn once from the seed; to all if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destinations: Option<u16>,
     /// When flows start.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -85,7 +88,7 @@ impl Rule {
     /// Checks everything that does not depend on other rules.
     pub(super) fn check(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
-        self.check_pattern(setting.hosts)?;
+        self.check_pattern(setting)?;
         if self.arrivals == Arrivals::Once {
             let given = [
                 ("load", self.load.is_some()),

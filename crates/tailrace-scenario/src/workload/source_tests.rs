@@ -5,9 +5,15 @@ use std::collections::BTreeMap;
 use tailrace_core::{Bytes, Rate, Time};
 
 use super::*;
+use crate::fabric::Racks;
 
-const SETTING: Setting =
-    Setting { hosts: 16, host_rate: Rate::from_gbps(10), mss: 1460, base_rtt: Time::from_us(85) };
+const SETTING: Setting = Setting {
+    hosts: 16,
+    racks: Racks { first: 4, each: 4 },
+    host_rate: Rate::from_gbps(10),
+    mss: 1460,
+    base_rtt: Time::from_us(85),
+};
 
 fn workload(text: &str) -> Workload {
     Workload::from_table(&text.parse().unwrap(), SETTING).unwrap()
@@ -56,6 +62,8 @@ fn offered_loads_are_the_expected_ones() {
     for text in [
         "pattern = \"all-to-all\"",
         "pattern = \"permutation\"",
+        "pattern = \"other-racks\"",
+        "pattern = \"other-racks\"\ndestinations = 2",
         "pattern = \"pairs\"\nfrom = [1, 3]\nto = [0]",
         "pattern = \"pairs\"\nfrom = [0]\nto = [1, 2, 3, 4]",
         "pattern = { incast = { fan_in = 4, receivers = [3, 9], jitter = \"100us\" } }",
@@ -181,6 +189,19 @@ fn the_seed_changes_everything_and_nothing_else_does() {
     let with = |seed| workload.plan(SETTING, seed).unwrap().flows().collect::<Vec<_>>();
     assert_eq!(with(1), with(1));
     assert!(with(1).iter().zip(with(2)).all(|(a, b)| a.start != b.start));
+}
+
+#[test]
+fn bulk_senders_choose_one_host_of_another_rack() {
+    let rule =
+        "sizes = { fixed = \"1GB\" }\narrivals = \"once\"\npattern = \"other-racks\"\ndestinations = 1";
+    let flows = flows(rule);
+    assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
+    assert!(flows.iter().all(|flow| flow.src / 4 != flow.dst / 4));
+    let again: Vec<FlowSpec> = workload(rule).plan(SETTING, 2).unwrap().flows().collect();
+    assert_ne!(flows, again, "another seed, other destinations");
+    let chosen: std::collections::BTreeSet<u16> = flows.iter().map(|flow| flow.dst).collect();
+    assert!(chosen.len() > 6, "{chosen:?}");
 }
 
 #[test]
