@@ -97,11 +97,11 @@ impl Pair {
             pacing: input.paced.then_some(Rate::from_gbps(1)),
             acked: 0,
         };
-        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+        let info = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
-            sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
+            sender: Sender::new(law, info, Bytes::new(size), true, directive, &params),
             receiver: Receiver::new(0, 0, &params).reordering((input.cell > 0).then(|| input.cell.into())),
             under_way: Vec::new(),
             size,

@@ -1,6 +1,6 @@
 //! What decides for the whole network: one value per run, beside the data path.
 
-use crate::{Bytes, FlowId, FlowInfo, HostId, Time, Weight};
+use crate::{Bytes, FlowId, FlowInfo, Time, Weight};
 
 /// A new weight for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub trait Controller {
     /// How long its updates take to the hosts.
     fn delay(&self) -> Time;
     /// A flow has started.
-    fn on_flow_start(&mut self, now: Time, flow: &FlowInfo, src: HostId, dst: HostId);
+    fn on_flow_start(&mut self, now: Time, flow: &FlowInfo);
     /// A flow has ended.
     fn on_flow_end(&mut self, now: Time, flow: FlowId);
     /// When it wants to be woken next; [`Time::MAX`] for never.

@@ -39,6 +39,8 @@ impl Reveals {
     pub fn filter(self, flow: FlowInfo) -> FlowInfo {
         FlowInfo {
             id: flow.id,
+            src: flow.src,
+            dst: flow.dst,
             size: flow.size.filter(|_| self != Reveals::Nothing),
             start: flow.start,
             deadline: flow.deadline.filter(|_| self == Reveals::Deadline),
@@ -53,6 +55,10 @@ impl Reveals {
 pub struct FlowInfo {
     /// The flow's number.
     pub id: FlowId,
+    /// The host that sends.
+    pub src: HostId,
+    /// The host that receives.
+    pub dst: HostId,
     /// Payload bytes, if known when the flow starts.
     pub size: Option<Bytes>,
     /// When the flow started.
@@ -82,10 +88,11 @@ mod tests {
     #[test]
     fn what_is_not_revealed_or_not_to_be_known_is_blank() {
         let (size, deadline) = (Some(Bytes::new(9)), Some(Time::from_us(5)));
-        let flow = FlowInfo { id: 3, size, start: Time::from_us(1), deadline, slice: 2 };
+        let flow = FlowInfo { id: 3, src: 0, dst: 1, size, start: Time::from_us(1), deadline, slice: 2 };
         let seen = |reveals: Reveals, sizes, deadlines| {
             let known = Knowledge { sizes, deadlines }.filter(reveals.filter(flow));
-            assert_eq!((known.id, known.start, known.slice), (flow.id, flow.start, flow.slice));
+            let always = |flow: FlowInfo| (flow.id, flow.src, flow.dst, flow.start, flow.slice);
+            assert_eq!(always(known), always(flow));
             (known.size, known.deadline)
         };
         assert_eq!(seen(Reveals::Deadline, true, true), (size, deadline));

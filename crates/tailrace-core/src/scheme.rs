@@ -27,6 +27,8 @@ impl Knowledge {
     pub fn filter(self, flow: FlowInfo) -> FlowInfo {
         FlowInfo {
             id: flow.id,
+            src: flow.src,
+            dst: flow.dst,
             size: flow.size.filter(|_| self.sizes),
             start: flow.start,
             deadline: flow.deadline.filter(|_| self.deadlines),

@@ -79,6 +79,8 @@ impl SchemeVisitor for Laws {
             let mut stream = Stream::new(seed, S::NAME, 0);
             let info = FlowInfo {
                 id: 0,
+                src: 0,
+                dst: 1,
                 size: Some(Bytes::new(1 << 40)),
                 start: Time::ZERO,
                 deadline: None,
@@ -151,6 +153,8 @@ fn fuzz_port<S: Scheme>(port: &mut S::Port, stream: &mut Stream, room: Bytes) {
     let (mut inside, mut bytes, mut now) = (std::collections::BTreeSet::new(), 0u64, Time::ZERO);
     let mut law = default_scheme::<S>().law(&FlowInfo {
         id: 0,
+        src: 0,
+        dst: 1,
         size: None,
         start: Time::ZERO,
         deadline: None,
@@ -230,6 +234,8 @@ impl SchemeVisitor for Hosts {
         let mut host = default_scheme::<S>().host();
         let info = S::KNOWS.filter(FlowInfo {
             id: 0,
+            src: 0,
+            dst: 1,
             size: Some(Bytes::new(9_000)),
             start: Time::ZERO,
             deadline: None,

@@ -66,12 +66,13 @@ const DELAY: Time = Time::from_us(40);
 
 impl Pair {
     fn new(size: u64, window: u64, params: TransportParams, channel: Channel, seed: u64) -> Self {
-        let info = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+        let info =
+            FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
         let law = Recorder { window, ..Recorder::default() };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
-            sender: Sender::new(law, info, Bytes::new(size), 1, true, directive, &params),
+            sender: Sender::new(law, info, Bytes::new(size), true, directive, &params),
             receiver: Receiver::new(0, 0, &params).reordering(channel.cell),
             channel,
             stream: Stream::new(seed, "channel", 0),
@@ -86,7 +87,7 @@ impl Pair {
         let law = Recorder { window: 1 << 30, pacing: Some(Rate::from_gbps(1)), ..Recorder::default() };
         let (info, directive) = (*self.sender.info(), Directive::tagged(TagTable::FLAT));
         let params = TransportParams::default();
-        self.sender = Sender::new(law, info, Bytes::new(size), 1, true, directive, &params);
+        self.sender = Sender::new(law, info, Bytes::new(size), true, directive, &params);
         self
     }
 
@@ -304,12 +305,12 @@ impl CongestionLaw for Patient {
 #[test]
 fn an_acknowledgement_without_news_may_open_the_window() {
     let (info, directive) = (
-        FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 },
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 },
         Directive::tagged(TagTable::FLAT),
     );
     let params = TransportParams::default();
     let mut sender: Sender<_, ()> =
-        Sender::new(Patient(1460), info, Bytes::new(2 * 1460), 1, false, directive, &params);
+        Sender::new(Patient(1460), info, Bytes::new(2 * 1460), false, directive, &params);
     let mut receiver = Receiver::new(0, 0, &params);
     let mut exchange = |now: Time, sender: &mut Sender<Patient, ()>| {
         let packet = sender.poll_send(now)?;

@@ -5,7 +5,7 @@ mod scoreboard;
 use tailrace_core::transport::{LossDetection, TransportParams};
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Ecn, FlowInfo, FlowView, HEADER_BYTES, Header,
-    HostId, Loss, Packet, PacketKind, Segment, Standing, Time,
+    Loss, Packet, PacketKind, Segment, Standing, Time,
 };
 
 use crate::pacer::Pacer;
@@ -41,7 +41,6 @@ pub struct Sender<L, H> {
     max_window: u32,
     mss: u16,
     last_len: u16,
-    dst: HostId,
     fast_retransmit: bool,
     ecn: Ecn,
     rto_at: Time,
@@ -57,13 +56,12 @@ pub struct Sender<L, H> {
 }
 
 impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
-    /// A sender of `size` > 0 payload bytes to host `dst`, in packets that are ECN-capable or not. `info` is
+    /// A sender of `size` > 0 payload bytes, in packets that are ECN-capable or not. `info` is
     /// what policies may know of the flow.
     pub fn new(
         law: L,
         info: FlowInfo,
         size: Bytes,
-        dst: HostId,
         ecn: bool,
         directive: Directive,
         params: &TransportParams,
@@ -85,7 +83,6 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             max_window: params.max_window,
             mss: params.mss,
             last_len: (size.get() - (segments - 1) * mss) as u16,
-            dst,
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
             ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
@@ -202,7 +199,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let before = u64::from(self.una) * u64::from(self.mss);
         let mut packet = Packet {
             flow: self.info.id,
-            dst: self.dst,
+            dst: self.info.dst,
             bytes: HEADER_BYTES + header.wire_bytes(),
             priority: self.directive.tags.priority(before),
             sent_ps: now.as_ps(),
@@ -237,7 +234,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let header = self.law.stamp(now, &Segment { before: Bytes::new(before), len, last }, &view);
         let mut packet = Packet {
             flow: self.info.id,
-            dst: self.dst,
+            dst: self.info.dst,
             bytes: len + HEADER_BYTES + header.wire_bytes(),
             priority: self.directive.tags.priority(before),
             seq,

@@ -30,6 +30,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         }
         let known = FlowInfo {
             id,
+            src: spec.src,
+            dst: spec.dst,
             size: Some(spec.size),
             start: self.network.now(),
             deadline: spec.deadline,
@@ -55,11 +57,11 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
         let law = self.scheme.law(&info);
         let ecn = self.scheme.ecn();
-        let sender = Sender::new(law, info, spec.size, spec.dst, ecn, directive, &self.transport);
+        let sender = Sender::new(law, info, spec.size, ecn, directive, &self.transport);
         let receiver = Receiver::new(spec.src, directive.acks, &self.transport);
         self.occupy(slot, sender, receiver);
         if let Some(control) = &mut self.control {
-            control.controller().on_flow_start(spec.start, &info, spec.src, spec.dst);
+            control.controller().on_flow_start(spec.start, &info);
             self.arm_control();
         }
         self.go_on(spec.src, slot);

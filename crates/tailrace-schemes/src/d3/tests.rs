@@ -97,6 +97,8 @@ const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, deliver
 fn law(size: u64, deadline: Time) -> D3Law {
     let info = FlowInfo {
         id: 0,
+        src: 0,
+        dst: 1,
         size: Some(Bytes::new(size)),
         start: Time::ZERO,
         deadline: Some(deadline),
@@ -115,8 +117,15 @@ fn the_first_request_counts_on_a_round_trip_and_a_half_without_data() {
 
 #[test]
 fn without_deadline_nothing_is_desired() {
-    let info =
-        FlowInfo { id: 0, size: Some(Bytes::new(1 << 20)), start: Time::ZERO, deadline: None, slice: 0 };
+    let info = FlowInfo {
+        id: 0,
+        src: 0,
+        dst: 1,
+        size: Some(Bytes::new(1 << 20)),
+        start: Time::ZERO,
+        deadline: None,
+        slice: 0,
+    };
     let mut law = D3Law::new(&info, Rate::from_bps(LINK), RTT, &TransportParams::default());
     assert_eq!(law.probe(Time::ZERO, &VIEW).desired, WireRate::ZERO);
 }

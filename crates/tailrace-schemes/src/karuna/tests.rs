@@ -36,6 +36,8 @@ fn karuna(mcp: McpParams) -> Karuna {
 fn due(mcp: McpParams, size: u64, deadline: Time) -> KarunaLaw {
     let flow = FlowInfo {
         id: 0,
+        src: 0,
+        dst: 1,
         size: Some(Bytes::new(size)),
         start: Time::ZERO,
         deadline: Some(deadline),
@@ -187,7 +189,7 @@ fn a_timeout_leaves_the_least_window() {
 }
 
 fn flow(size: Option<u64>, deadline: Option<Time>) -> FlowInfo {
-    FlowInfo { id: 0, size: size.map(Bytes::new), start: Time::ZERO, deadline, slice: 0 }
+    FlowInfo { id: 0, src: 0, dst: 1, size: size.map(Bytes::new), start: Time::ZERO, deadline, slice: 0 }
 }
 
 fn priorities(directive: &Directive, before: &[u64]) -> Vec<u8> {

@@ -18,6 +18,8 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
     };
     let told = FlowInfo {
         id: 0,
+        src: 0,
+        dst: 1,
         size: Some(Bytes::new(9_000)),
         start: Time::ZERO,
         deadline: Some(Time::from_us(1)),
@@ -30,6 +32,6 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
     assert_eq!(law.stamp(Time::from_ms(1), &segment, &flow), Rank::amount(before));
     assert_eq!(
         Las::KNOWS.filter(told),
-        FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 }
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 }
     );
 }

@@ -18,7 +18,15 @@ pub(super) fn router(number: u32, params: SwitchParams, refresh: Time) -> PdqRou
 }
 
 pub(super) fn law(size: u64, deadline: Option<Time>) -> PdqLaw {
-    let info = FlowInfo { id: 0, size: Some(Bytes::new(size)), start: Time::ZERO, deadline, slice: 0 };
+    let info = FlowInfo {
+        id: 0,
+        src: 0,
+        dst: 1,
+        size: Some(Bytes::new(size)),
+        start: Time::ZERO,
+        deadline,
+        slice: 0,
+    };
     PdqLaw::new(&info, &SwitchParams::default(), LINK, RTT, &TransportParams::default())
 }
 

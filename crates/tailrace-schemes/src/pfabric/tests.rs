@@ -28,6 +28,8 @@ fn law_of(rank: RankBy, flow: FlowInfo) -> PfabricLaw {
 fn megabyte(deadline_us: Option<u64>) -> FlowInfo {
     FlowInfo {
         id: 0,
+        src: 0,
+        dst: 1,
         size: Some(Bytes::new(1_000_000)),
         start: Time::ZERO,
         deadline: deadline_us.map(Time::from_us),
@@ -80,7 +82,7 @@ fn what_is_left_decides_not_where_the_packet_is() {
 
 #[test]
 fn who_does_not_tell_the_size_is_ranked_by_what_it_has_sent() {
-    let silent = FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+    let silent = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
     for (by, flow) in
         [(RankBy::Remaining, silent), (RankBy::Edf, silent), (RankBy::Sent, megabyte(Some(10_000)))]
     {

@@ -91,7 +91,15 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
 fn spread(scheme: &Pias, packets: u64) -> [u64; 8] {
     let tags = scheme
         .host()
-        .directive(&FlowInfo { id: 0, size: None, start: Time::ZERO, deadline: None, slice: 0 })
+        .directive(&FlowInfo {
+            id: 0,
+            src: 0,
+            dst: 1,
+            size: None,
+            start: Time::ZERO,
+            deadline: None,
+            slice: 0,
+        })
         .tags;
     let mut queues = [0; 8];
     (0..packets).for_each(|packet| queues[usize::from(tags.priority(packet * 1460))] += 1);

@@ -1,37 +1,47 @@
-//! Uranus' controller: every slot, and whenever a flow comes or goes, it gives flows the weights that make slices
-//! share in proportion (§3).
+//! A controller of slices: it follows their flows, and every slot, and whenever a flow comes or goes, it finds what
+//! each flow needs and hands out weights (§3). Who gets how much of a slice's weight is its [`Sharing`]'s.
 
 use std::collections::BTreeMap;
 
 use tailrace_core::{
-    Bytes, Controller, Facts, FlowId, FlowInfo, HostId, Objective, Slice, Time, Weight, WeightUpdate,
+    Bytes, Controller, Facts, FlowId, FlowInfo, Objective, Slice, Time, Weight, WeightUpdate,
 };
 
 use super::ControlParams;
-use super::allocate::{Allocator, Demand};
+use super::allocate::Demand;
 
 /// Least and largest urgency of a flow with a deadline: it may be off by a slot's measurement.
 const URGENCY: [f64; 2] = [1.0 / 16.0, 16.0];
-/// No flow is given less: below, a window of whole segments says nothing.
-const LEAST: f64 = 1.0 / 64.0;
+
+/// How the weights of slices are shared out.
+pub trait Sharing {
+    /// Between which two ends (racks, hosts) a flow counts, the sending one first; `None` if it has no part in
+    /// this. They are the ends in its [`Demand`].
+    fn ends(&self, flow: &FlowInfo) -> Option<[u16; 2]>;
+    /// Whether flows of such slices keep their old weight as a factor ([`Demand::memory`]).
+    fn remembers(&self, objective: Objective) -> bool;
+    /// Fills `weights` with the weight of each of `flows`; `slices` are those of the slices.
+    fn share(&mut self, slices: &[f64], flows: &[Demand], weights: &mut Vec<f64>);
+    /// Turns these weights into those that hosts are told, which have a range.
+    fn fit(&mut self, slices: &[f64], flows: &[Demand], weights: &mut [f64]);
+}
 
 /// The controller.
-pub struct UranusController {
+pub struct SliceController<S> {
     params: ControlParams,
+    sharing: S,
     slices: Vec<Slice>,
     weights: Vec<f64>,
-    racks: Vec<u16>,
     /// Bytes a second of a host's link: what a flow without a past is taken to get.
     host_rate: f64,
     /// Bytes a second of a segment a round trip: what a flow gets at least.
     least_rate: f64,
     mss: f64,
-    /// Flows between racks, in progress.
+    /// Flows that have a part in the sharing, in progress.
     flows: BTreeMap<FlowId, Tracked>,
     next_slot: Time,
     /// Whether flows have come or gone since weights were last given.
     stale: bool,
-    allocator: Allocator,
     demands: Vec<Demand>,
     given: Vec<f64>,
 }
@@ -39,8 +49,7 @@ pub struct UranusController {
 /// A flow in progress.
 struct Tracked {
     slice: u32,
-    from: u16,
-    to: u16,
+    ends: [u16; 2],
     size: Option<Bytes>,
     deadline: Option<Time>,
     /// Bytes a second over the last slot, once there was one.
@@ -48,28 +57,27 @@ struct Tracked {
     delivered: Bytes,
     /// When `delivered` was looked at.
     seen: Time,
-    /// Its weight as of the last slot, before scaling: what Algorithm 1 multiplies.
+    /// Its weight as of the last slot, before fitting: what Algorithm 1 multiplies.
     old: Option<f64>,
     /// The weight that was sent out.
     sent: Option<Weight>,
 }
 
-impl UranusController {
+impl<S: Sharing> SliceController<S> {
     /// A controller that knows of no flow.
-    pub fn new(params: ControlParams, facts: &Facts) -> Self {
+    pub fn new(params: ControlParams, sharing: S, facts: &Facts) -> Self {
         let mss = f64::from(facts.transport.mss);
-        UranusController {
+        SliceController {
             params,
+            sharing,
             slices: facts.slices.clone(),
             weights: facts.slices.iter().map(|slice| slice.weight).collect(),
-            racks: facts.racks.clone(),
             host_rate: facts.host_rate.bytes_per_sec(),
             least_rate: mss / facts.base_rtt.as_secs_f64(),
             mss,
             flows: BTreeMap::new(),
             next_slot: params.slot,
             stale: false,
-            allocator: Allocator::default(),
             demands: Vec::new(),
             given: Vec::new(),
         }
@@ -101,54 +109,38 @@ impl UranusController {
         if time > 0.0 { (left / rate / time).clamp(least, most) } else { most }
     }
 
-    /// What all flows ask for. A new flow's old weight is the mean of its rack-flow's.
+    /// What all flows ask for. A new flow's old weight is the mean of those between the same ends.
     fn demand(&mut self, now: Time) {
-        let mut old: BTreeMap<(u32, u16, u16), (f64, f64)> = BTreeMap::new();
+        let mut old: BTreeMap<(u32, [u16; 2]), (f64, f64)> = BTreeMap::new();
         for flow in self.flows.values() {
             if let Some(weight) = flow.old {
-                let (sum, count) = old.entry((flow.slice, flow.from, flow.to)).or_default();
+                let (sum, count) = old.entry((flow.slice, flow.ends)).or_default();
                 (*sum, *count) = (*sum + weight, *count + 1.0);
             }
         }
         let demand = |flow: &Tracked| {
-            let remembers = match self.slices[flow.slice as usize].objective {
-                Objective::Deadline => self.params.deadline_memory,
-                Objective::Completion => self.params.completion_memory,
-            };
-            let mean = || old.get(&(flow.slice, flow.from, flow.to)).map_or(1.0, |(sum, count)| sum / count);
+            let mean = || old.get(&(flow.slice, flow.ends)).map_or(1.0, |(sum, count)| sum / count);
+            let remembers = self.sharing.remembers(self.slices[flow.slice as usize].objective);
             let memory = if remembers { flow.old.unwrap_or_else(mean) } else { 1.0 };
-            Demand { slice: flow.slice, from: flow.from, to: flow.to, metric: self.metric(now, flow), memory }
+            let [from, to] = flow.ends;
+            Demand { slice: flow.slice, from, to, metric: self.metric(now, flow), memory }
         };
         self.demands = self.flows.values().map(demand).collect();
     }
-
-    /// One scale for all weights, so that their proportions stay and none is above 1: the largest weight that a
-    /// slice has for a rack on average.
-    fn scale(&self) -> f64 {
-        let mut pairs: Vec<(u32, u16)> =
-            self.demands.iter().flat_map(|flow| [(flow.slice, flow.from), (flow.slice, flow.to)]).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let of_slice = |racks: &[(u32, u16)]| self.weights[racks[0].0 as usize] / racks.len() as f64;
-        pairs.chunk_by(|a, b| a.0 == b.0).map(of_slice).fold(f64::MIN_POSITIVE, f64::max)
-    }
 }
 
-impl Controller for UranusController {
+impl<S: Sharing> Controller for SliceController<S> {
     fn delay(&self) -> Time {
         self.params.delay
     }
 
-    fn on_flow_start(&mut self, now: Time, flow: &FlowInfo, src: HostId, dst: HostId) {
-        let rack = |host: HostId| self.racks.get(usize::from(host)).copied().unwrap_or_default();
-        let (from, to) = (rack(src), rack(dst));
+    fn on_flow_start(&mut self, now: Time, flow: &FlowInfo) {
         let place = flow.slice.checked_sub(1).filter(|place| usize::from(*place) < self.slices.len());
-        // Within a rack, or of no slice that it knows: not its concern.
-        let Some(slice) = place.filter(|_| from != to) else { return };
+        // Of no slice that it knows: not its concern.
+        let (Some(slice), Some(ends)) = (place, self.sharing.ends(flow)) else { return };
         let tracked = Tracked {
             slice: slice.into(),
-            from,
-            to,
+            ends,
             size: flow.size,
             deadline: flow.deadline,
             rate: None,
@@ -183,19 +175,19 @@ impl Controller for UranusController {
         }
         self.stale = false;
         self.demand(now);
-        let mut given = std::mem::take(&mut self.given);
-        self.allocator.allocate(&self.weights, &self.demands, self.params.norm, &mut given);
-        let scale = self.scale();
-        for ((id, flow), &weight) in self.flows.iter_mut().zip(&given) {
+        self.sharing.share(&self.weights, &self.demands, &mut self.given);
+        for (flow, &weight) in self.flows.values_mut().zip(&self.given) {
             if slot_ends || flow.old.is_none() {
                 flow.old = Some(weight);
             }
-            let weight = Weight::nearest((weight / scale).clamp(LEAST, 1.0));
+        }
+        self.sharing.fit(&self.weights, &self.demands, &mut self.given);
+        for ((id, flow), &weight) in self.flows.iter_mut().zip(&self.given) {
+            let weight = Weight::nearest(weight);
             if flow.sent != Some(weight) {
                 flow.sent = Some(weight);
                 updates.push(WeightUpdate { flow: *id, weight });
             }
         }
-        self.given = given;
     }
 }

@@ -2,11 +2,13 @@
 
 mod allocate;
 mod controller;
+mod ps_n;
 #[cfg(test)]
 mod tests;
 
 pub use allocate::{Allocator, Demand, Norm};
-pub use controller::UranusController;
+pub use controller::{Sharing, SliceController};
+pub use ps_n::PsN;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,8 +27,10 @@ pub struct Params {
     pub guests: Guests,
     /// The shim.
     pub shim: ShimParams,
-    /// How weights are found.
+    /// When weights are found.
     pub control: ControlParams,
+    /// How the weights of slices are shared out.
+    pub share: ShareParams,
     /// How ports queue and mark.
     pub port: PortParams,
 }
@@ -37,6 +41,7 @@ impl Default for Params {
             guests: Guests::default(),
             shim: ShimParams::default(),
             control: ControlParams::default(),
+            share: ShareParams::default(),
             port: PortParams::one_queue(),
         }
     }
@@ -59,7 +64,7 @@ impl Default for Guests {
     }
 }
 
-/// How the controller finds weights.
+/// When a controller of slices finds weights.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ControlParams {
@@ -69,6 +74,18 @@ pub struct ControlParams {
     pub delay: Time,
     /// Decide anew, too, when a flow comes or goes.
     pub at_once: bool,
+}
+
+impl Default for ControlParams {
+    fn default() -> Self {
+        ControlParams { slot: Time::from_ms(10), delay: Time::from_us(500), at_once: true }
+    }
+}
+
+/// How the weights of slices are shared out to racks and flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShareParams {
     /// Among which flows a slice's weight is shared out.
     pub norm: Norm,
     /// A flow with a deadline keeps its old weight as a factor: what falls behind gets ever more (Algorithm 1).
@@ -77,16 +94,9 @@ pub struct ControlParams {
     pub completion_memory: bool,
 }
 
-impl Default for ControlParams {
+impl Default for ShareParams {
     fn default() -> Self {
-        ControlParams {
-            slot: Time::from_ms(10),
-            delay: Time::from_us(500),
-            at_once: true,
-            norm: Norm::Rackflow,
-            deadline_memory: true,
-            completion_memory: false,
-        }
+        ShareParams { norm: Norm::Rackflow, deadline_memory: true, completion_memory: false }
     }
 }
 
@@ -94,7 +104,8 @@ impl Default for ControlParams {
 const LONGEST: Time = Time::from_ms(100_000);
 
 impl ControlParams {
-    fn check(&self) -> Result<(), ParamError> {
+    /// Checks the ranges.
+    pub fn check(&self) -> Result<(), ParamError> {
         if self.slot == Time::ZERO {
             return Err(ParamError::new("slot", "is 0, but must be a positive time, such as \"10ms\""));
         }
@@ -155,7 +166,8 @@ impl Scheme for Uranus {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
-        Some(Box::new(UranusController::new(self.params.control, &self.facts)))
+        let by_racks = PsN::new(self.params.share, &self.facts);
+        Some(Box::new(SliceController::new(self.params.control, by_racks, &self.facts)))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))
