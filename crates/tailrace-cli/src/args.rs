@@ -264,7 +264,7 @@ pub struct NewScheme {
 #[derive(ClapArgs)]
 pub struct Bench {
     /// Print JSON: packet_hops_per_cpu_second, instructions_per_packet_hop, ratio_to_kernel, ratio_to_ns3
-    /// (null where not measured)
+    /// (null where not measured), allocator
     #[arg(long)]
     pub json: bool,
     /// Measure each scheme against DCTCP instead
@@ -273,6 +273,9 @@ pub struct Bench {
     /// Measure how time and memory grow with hosts and flows instead
     #[arg(long)]
     pub growth: bool,
+    /// Measure only how a slot of Uranus' controller grows with the flows in progress
+    #[arg(long)]
+    pub allocator: bool,
     /// Compare the instructions per packet-hop with those recorded in a file; more than 5 % off fails
     #[arg(long, value_name = "FILE")]
     pub instructions: Option<PathBuf>,

@@ -3,6 +3,7 @@
 //! Machines are noisy, so the parts that are compared run in turn, several rounds, and the ratio of a
 //! round is taken within the round; the median of the rounds is reported.
 
+mod allocator;
 mod growth;
 mod instructions;
 mod ns3;
@@ -34,9 +35,10 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if let Some(recorded) = &options.instructions {
         return instructions::check(recorded);
     }
-    let report = match (options.schemes, options.growth) {
-        (true, _) => schemes::compare(options)?,
-        (_, true) => growth::measure()?,
+    let report = match (options.schemes, options.growth, options.allocator) {
+        (true, _, _) => schemes::compare(options)?,
+        (_, true, _) => growth::measure()?,
+        (_, _, true) => allocator::measure(),
         _ => compare(options)?,
     };
     println!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
@@ -60,6 +62,7 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
     let ratio_to_kernel = median(rounds.iter().map(|r| r.1 / r.0).collect());
     let ns3 = ns3::compare(&options.ns3);
     let counted = instructions::per_packet_hop();
+    let (allocator, growth) = allocator::measure();
     let report = json!({
         "packet_hops_per_cpu_second": full,
         "kernel_packet_hops_per_cpu_second": kernel,
@@ -68,6 +71,7 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
         "ns3_packet_hops_per_cpu_second": ns3.as_ref().ok().map(|n| n.theirs),
         "instructions_per_packet_hop": counted.as_ref().ok().map(|c| c.instructions),
         "cycles_per_packet_hop": counted.as_ref().ok().and_then(|c| c.cycles),
+        "allocator": allocator,
     });
     let mut text = format!(
         "full stack: DCTCP, 8 priority queues, spraying, Web Search at 60 %, 144 hosts, {} flows\n\
@@ -97,6 +101,7 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
         ),
         Err(reason) => format!("instructions not measured: {reason}\n"),
     };
+    text += &format!("\n{growth}");
     Ok((report, text))
 }
 
