@@ -6,3 +6,4 @@ mod files;
 mod options;
 mod place;
 mod schemes;
+mod slices;

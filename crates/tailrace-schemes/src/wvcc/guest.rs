@@ -1,7 +1,8 @@
 //! The stacks that guests may run behind a shim.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error};
 use tailrace_core::{
     AckSample, Allowance, CongestionLaw, Directive, Facts, FlowInfo, FlowView, Loss, ParamError, Scheme,
     Standing, Time,
@@ -17,9 +18,19 @@ macro_rules! guests {
     ($($(#[$doc:meta])* $name:ident: $scheme:ty),* $(,)?) => {
         /// A guest's transport. Any scheme that does no more than keep a window by acknowledgements will do;
         /// schemes that tag packets or talk to switches cannot be wrapped.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
         pub enum GuestKind { #[default] $($(#[$doc])* $name),* }
+
+        impl GuestKind {
+            /// The names that files know them by: those of their schemes.
+            pub const NAMES: &[&str] = &[$(<$scheme>::NAME),*];
+
+            fn named(name: &str) -> Option<Self> {
+                $(if name == <$scheme>::NAME { return Some(GuestKind::$name); })*
+                None
+            }
+        }
 
         /// A guest's scheme, with its own defaults.
         #[expect(missing_docs, reason = "as in GuestKind")]
@@ -77,4 +88,22 @@ guests! {
     D2tcp: D2tcp,
     /// L2DCT: by what has been sent.
     L2dct: L2dct,
+}
+
+impl<'de> Deserialize<'de> for GuestKind {
+    /// A scheme that cannot be a guest is no slip of the pen: its user is told why.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        GuestKind::named(&name).ok_or_else(|| {
+            if crate::NAMES.contains(&&*name) {
+                D::Error::custom(format!(
+                    "\"{name}\" cannot be wrapped: a guest keeps a window by acknowledgements and does no more, but \
+                     schemes that tag packets, talk to switches or wrap others need more; known guests are {}",
+                    GuestKind::NAMES.join(", ")
+                ))
+            } else {
+                D::Error::unknown_variant(&name, GuestKind::NAMES)
+            }
+        })
+    }
 }

@@ -135,3 +135,17 @@ fn bounds_are_checked() {
     assert_eq!(wrong.check().unwrap_err().field, "window_scale");
     assert_eq!(ShimParams::default().check(), Ok(()));
 }
+
+#[test]
+fn guests_are_called_what_their_schemes_are() {
+    #[derive(Serialize, Deserialize)]
+    struct Field {
+        guest: GuestKind,
+    }
+    for name in GuestKind::NAMES {
+        let text = format!("guest = \"{name}\"\n");
+        let read: Field = toml::from_str(&text).unwrap();
+        assert_eq!(toml::to_string(&read).unwrap(), text);
+        assert!(crate::NAMES.contains(name));
+    }
+}
