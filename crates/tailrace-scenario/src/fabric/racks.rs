@@ -27,6 +27,11 @@ impl Racks {
     pub fn of(self, host: u16) -> u16 {
         host.checked_sub(self.first).map_or(0, |beyond| 1 + beyond / self.each)
     }
+
+    /// How many there are in a fabric of so many hosts.
+    pub fn count(self, hosts: u16) -> u16 {
+        self.of(hosts - 1) + 1
+    }
 }
 
 impl FabricParams {

@@ -4,6 +4,7 @@ mod cdf_file;
 mod deadlines;
 pub mod flow_list;
 mod gamma;
+mod hosts;
 mod incast;
 mod pairs;
 mod pattern;
@@ -19,6 +20,7 @@ mod spec;
 
 pub use deadlines::Deadlines;
 pub use gamma::GammaControl;
+pub use hosts::Hosts;
 pub use pattern::{Incast, PairFilter, Pattern};
 pub use plan::{HostLoad, Plan};
 pub use rule::{Arrivals, Rule};

@@ -8,6 +8,7 @@ use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
 use super::Setting;
+use super::hosts::{Hosts, check_numbers};
 use super::pairs::{Keep, Pairs};
 use super::rule::Rule;
 use crate::error::ScenarioError;
@@ -86,16 +87,16 @@ impl Rule {
         let Setting { hosts, racks, .. } = *setting;
         let all = || (0..hosts).collect::<Vec<u16>>();
         let keep = Keep { filter, between: None };
-        let sorted = |list: &Option<Vec<u16>>| {
-            let mut list = list.clone().unwrap_or_else(all);
-            list.sort_unstable();
-            list
-        };
+        let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
         match &self.pattern {
             Pattern::AllToAll => Pairs::product(all(), all(), keep),
             Pattern::OtherRacks => Pairs::product(all(), all(), Keep { between: Some(racks), ..keep }),
             Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), keep),
-            Pattern::Incast(incast) => Pairs::product(all(), sorted(&incast.receivers), keep),
+            Pattern::Incast(incast) => {
+                let mut receivers = incast.receivers.clone().unwrap_or_else(all);
+                receivers.sort_unstable();
+                Pairs::product(all(), receivers, keep)
+            }
             Pattern::Permutation => {
                 let mut stream = Stream::new(seed, "permutation", number as u64);
                 Pairs::List(cycle(hosts, &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
@@ -107,16 +108,16 @@ impl Rule {
     pub(super) fn check_pattern(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let hosts = setting.hosts;
         let in_pairs = self.pattern == Pattern::Pairs;
-        for (field, list) in [("from", &self.from), ("to", &self.to)] {
-            match list {
+        for (field, ends) in [("from", &self.from), ("to", &self.to)] {
+            match ends {
                 Some(_) if !in_pairs => {
                     return Err(ScenarioError::new(field, "needs pattern = \"pairs\""));
                 }
-                Some(list) => check_hosts(field, list, hosts)?,
+                Some(ends) => ends.check(field, setting)?,
                 None if in_pairs => {
                     return Err(ScenarioError::new(
                         field,
-                        "is missing; pattern = \"pairs\" needs a list of hosts",
+                        "is missing; pattern = \"pairs\" needs a list of hosts, or { racks = [0] }",
                     ));
                 }
                 None => {}
@@ -124,7 +125,7 @@ impl Rule {
         }
         if let Pattern::Incast(incast) = &self.pattern {
             if let Some(receivers) = &incast.receivers {
-                check_hosts("pattern.incast.receivers", receivers, hosts)?;
+                check_numbers("host", "pattern.incast.receivers", receivers, hosts)?;
             }
             if !(1..hosts).contains(&incast.fan_in) {
                 let message = format!(
@@ -183,22 +184,6 @@ fn choose(numbers: Range<u64>, some: u16, stream: &mut Stream) -> Vec<u64> {
     chosen.into_iter().map(|number| numbers.start + number).collect()
 }
 
-fn check_hosts(field: &str, list: &[u16], hosts: u16) -> Result<(), ScenarioError> {
-    if list.is_empty() {
-        return Err(ScenarioError::new(field, "must name at least one host"));
-    }
-    if let Some(host) = list.iter().find(|&&host| host >= hosts) {
-        let message = format!("host {host} does not exist; the fabric has hosts 0 to {}", hosts - 1);
-        return Err(ScenarioError::new(field, message));
-    }
-    let mut sorted = list.to_vec();
-    sorted.sort_unstable();
-    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(ScenarioError::new(field, format!("host {} is named twice", pair[0]))),
-        None => Ok(()),
-    }
-}
-
 /// A random cycle through all hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
 /// sends to itself.
 fn cycle(hosts: u16, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
@@ -248,6 +233,12 @@ mod tests {
         assert_eq!(check("pattern = { incast = { fan_in = 3, receivers = [2] } }"), "fine");
         assert!(check("pattern = \"pairs\"\nfrom = [1]").starts_with("to: is missing"));
         assert!(check("from = [1]").starts_with("from: needs pattern"));
+        assert!(check("from = { racks = [0] }").starts_with("from: needs pattern"));
+        assert_eq!(check("pattern = \"pairs\"\nfrom = { racks = [1] }\nto = [0]"), "fine");
+        assert!(
+            check("pattern = \"pairs\"\nfrom = [1]\nto = { racks = [2] }")
+                .starts_with("to.racks: rack 2 does not exist; the fabric has racks 0 to 1")
+        );
         assert!(check("pattern = \"pairs\"\nfrom = [1]\nto = [4]").starts_with("to: host 4 does not exist"));
         assert!(
             check("pattern = \"pairs\"\nfrom = [1, 1]\nto = [0]").starts_with("from: host 1 is named twice")

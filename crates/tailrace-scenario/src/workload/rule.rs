@@ -6,6 +6,7 @@ use tailrace_core::{Reveals, Time};
 
 use super::Setting;
 use super::deadlines::Deadlines;
+use super::hosts::Hosts;
 use super::pattern::{PairFilter, Pattern};
 use super::sizes::{Round, Sizes};
 use crate::error::ScenarioError;
@@ -22,12 +23,12 @@ pub struct Rule {
     /// Who sends to whom.
     #[serde(default)]
     pub pattern: Pattern,
-    /// Sources under "pairs".
+    /// Sources under "pairs": a list of hosts, or `{ racks = [0, 2] }`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Vec<u16>>,
-    /// Destinations under "pairs".
+    pub from: Option<Hosts>,
+    /// Destinations under "pairs", likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Vec<u16>>,
+    pub to: Option<Hosts>,
     /// Which pairs of the pattern send; each at the rate that it has in the whole pattern.
     #[serde(default)]
     pub pairs: PairFilter,

@@ -66,6 +66,7 @@ fn offered_loads_are_the_expected_ones() {
         "pattern = \"other-racks\"\ndestinations = 2",
         "pattern = \"pairs\"\nfrom = [1, 3]\nto = [0]",
         "pattern = \"pairs\"\nfrom = [0]\nto = [1, 2, 3, 4]",
+        "pattern = \"pairs\"\nfrom = { racks = [0, 2] }\nto = { racks = [2, 3] }",
         "pattern = { incast = { fan_in = 4, receivers = [3, 9], jitter = \"100us\" } }",
         "pattern = { incast = { fan_in = 5 } }\narrivals = \"periodic\"",
         "pairs = \"ascending\"",
@@ -189,6 +190,18 @@ fn the_seed_changes_everything_and_nothing_else_does() {
     let with = |seed| workload.plan(SETTING, seed).unwrap().flows().collect::<Vec<_>>();
     assert_eq!(with(1), with(1));
     assert!(with(1).iter().zip(with(2)).all(|(a, b)| a.start != b.start));
+}
+
+#[test]
+fn racks_send_as_their_hosts_do() {
+    let rule = |from: &str, to: &str| {
+        flows(&format!(
+            "sizes = \"web-search\"\nload = 0.5\nflows = 500\npattern = \"pairs\"\nfrom = {from}\nto = {to}"
+        ))
+    };
+    let by_rack = rule("{ racks = [2, 0] }", "{ racks = [3] }");
+    assert_eq!(by_rack, rule("[0, 1, 2, 3, 8, 9, 10, 11]", "[12, 13, 14, 15]"));
+    assert!(by_rack.iter().all(|flow| [0, 2].contains(&(flow.src / 4)) && flow.dst / 4 == 3));
 }
 
 #[test]
