@@ -76,7 +76,7 @@ impl Group {
         let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
         classes.sort_unstable();
         classes.dedup();
-        if classes.len() > 1 {
+        if classes.iter().any(|class| *class > 0) {
             groups.extend(classes.into_iter().map(Group::Class));
         }
         groups

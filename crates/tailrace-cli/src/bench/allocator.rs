@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailrace_core::random::Stream;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Controller, Facts, FlowInfo, Objective, Rate, Slice, Time};
-use tailrace_schemes::uranus::{Allocator, ControlParams, Demand, Norm, UranusController};
+use tailrace_schemes::uranus::{Allocator, ControlParams, Demand, Norm, PsN, ShareParams, SliceController};
 
 use super::{Report, median};
 
@@ -107,14 +107,15 @@ fn allocation(flows: u32) -> f64 {
 fn slot(flows: u32) -> f64 {
     let mut stream = Stream::new(2, "allocator", u64::from(flows));
     let params = ControlParams::default();
-    let mut controller = UranusController::new(params, &facts());
+    let facts = facts();
+    let mut controller = SliceController::new(params, PsN::new(ShareParams::default(), &facts), &facts);
     for id in 0..flows {
-        let (slice, from, to) = ends(&mut stream);
+        let (slice, src, dst) = ends(&mut stream);
         let size = Some(Bytes::new(100_000 + u64::from(stream.below(100_000_000))));
         let deadline = Some(Time::from_ms(100 + u64::from(stream.below(10_000))));
         // A rack has one host.
-        let flow = FlowInfo { id, size, start: Time::ZERO, deadline, slice: slice + 1 };
-        controller.on_flow_start(Time::ZERO, &flow, from, to);
+        let flow = FlowInfo { id, src, dst, size, start: Time::ZERO, deadline, slice: slice + 1 };
+        controller.on_flow_start(Time::ZERO, &flow);
     }
     let rates: Vec<u64> = (0..flows).map(|_| u64::from(stream.below(100_000))).collect();
     let mut updates = Vec::new();
