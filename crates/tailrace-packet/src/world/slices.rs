@@ -54,7 +54,8 @@ fn jain(values: &[f64]) -> f64 {
 }
 
 impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
-    /// Writes down what each slice has got since the last sample, and Jain's index of that over weights.
+    /// Writes down what each slice has got since the last sample, all together, and Jain's index of that over
+    /// weights.
     pub(super) fn sample_slices(&mut self) {
         let Some(meter) = &mut self.meter else { return };
         let at = self.network.now();
@@ -81,6 +82,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             push(Place::Slice(slice), "throughput_bps", *rate);
             push(Place::Slice(slice), "normalised_throughput_bps", *share);
         }
+        push(Place::Slices, "throughput_bps", rates.iter().sum());
         if shares.iter().any(|share| *share > 0.0) {
             push(Place::Slices, "jain_index", jain(&shares));
         }

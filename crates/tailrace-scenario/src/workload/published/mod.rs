@@ -4,6 +4,7 @@
 mod data_mining;
 mod facebook;
 mod long_flow;
+mod mapreduce;
 mod web_search;
 
 use tailrace_core::SizeDistribution;
@@ -30,6 +31,7 @@ pub fn list() -> &'static [Published] {
         facebook::WEB_SERVER,
         facebook::HADOOP_HPCC,
         long_flow::LONG_FLOW,
+        mapreduce::SHUFFLE,
     ]
 }
 
@@ -62,11 +64,12 @@ mod tests {
             ("fb-webserver", 64_667.8),
             ("fb-hadoop-hpcc", 120_420.8),
             ("long-flow", 5_000_500.0),
+            ("mapreduce", 14_358_940.25),
         ] {
             let found = find(name).unwrap().distribution().mean();
             assert!((found - mean).abs() < 0.1, "{name}: {found} instead of {mean}");
         }
-        assert_eq!(list().len(), 9);
+        assert_eq!(list().len(), 10);
         let packets = find("web-search").unwrap().distribution().mean() / 1460.0;
         assert!((packets - 1140.98).abs() < 0.01);
     }
