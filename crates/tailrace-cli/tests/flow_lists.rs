@@ -68,6 +68,24 @@ fn the_flows_of_a_result_run_again_to_the_last_event() {
     }
 }
 
+#[test]
+fn flows_of_slices_run_again_with_and_without_their_slices() {
+    let dir = tempfile::tempdir().unwrap();
+    let slices = "[[slice]]\nweight = 1\n[[slice]]\nweight = 3\n";
+    let rules = "[workload]\nsizes = \"web-search\"\nload = 0.3\nflows = 40\n[[workload.rule]]\nslice = 1\n\
+                 [[workload.rule]]\nslice = 2\n";
+    let scheme = "[[scheme]]\nname = \"wvcc\"\n";
+    let digest = |document: &serde_json::Value| document["runs"][0]["summary"]["digest"].clone();
+    fs::write(dir.path().join("x.toml"), format!("{FABRIC}{rules}{slices}{scheme}")).unwrap();
+    let first = run(dir.path(), "x");
+    let list = Path::new(first["runs"][0]["folder"].as_str().unwrap()).join("flows.parquet");
+    let again = format!("{FABRIC}[workload]\nflow_list = {list:?}\n");
+    fs::write(dir.path().join("again.toml"), format!("{again}{slices}{scheme}")).unwrap();
+    assert_eq!(digest(&run(dir.path(), "again")), digest(&first));
+    fs::write(dir.path().join("without.toml"), again + scheme).unwrap();
+    assert_ne!(digest(&run(dir.path(), "without")), digest(&first), "all weigh the same");
+}
+
 /// One flow with columns of these names, all of the same number, as `list.csv` or `list.parquet`.
 fn write_list(dir: &Path, ending: &str, names: &[&str]) {
     let path = dir.join(format!("list.{ending}"));

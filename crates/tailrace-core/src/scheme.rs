@@ -74,6 +74,8 @@ pub struct Facts {
     pub transport: TransportParams,
     /// The traffic that is planned, if it is known in advance.
     pub traffic: Option<Traffic>,
+    /// When the run is stopped, if not when all flows have ended.
+    pub horizon: Option<Time>,
     /// The slices, the first one at place 0.
     pub slices: Vec<Slice>,
     /// The rack (edge switch) of each host.

@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::fabric::{Buffer, Fabric, FabricParams};
 use crate::fingerprint::fingerprint;
 use crate::measure::{Measure, SamplePorts};
-use crate::workload::{FlowSource, Plan, Setting, Sizes, Workload, published};
+use crate::workload::{FlowSource, Plan, Setting, Sizes, Workload, check_slice, published};
 use crate::{suggest, table};
 
 /// Segments and headers must fit the 16 bits of a packet's length.
@@ -72,7 +72,8 @@ impl Scenario {
             let transport = table::read(fields)?;
             check_transport(&transport).map(|()| transport)
         })?;
-        let setting = setting(&fabric, &transport);
+        let slices = table.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
+        let setting = setting(&fabric, &transport, slices);
         let workload = section(&mut table, "workload", |fields| Workload::from_table(&fields, setting))?;
         let scheme = section(&mut table, "scheme", table::read)?;
         let sliced = table.contains_key("slice");
@@ -140,7 +141,7 @@ impl Scenario {
 
     /// What a workload must know of the rest.
     pub fn setting(&self) -> Setting {
-        setting(&self.fabric, &self.transport)
+        setting(&self.fabric, &self.transport, self.slices.len())
     }
 
     /// What the workload's rules amount to: rates, and the load of host links.
@@ -174,6 +175,7 @@ impl Scenario {
             transport: self.transport,
             traffic: self.traffic(),
             published_sizes,
+            horizon: self.measure.horizon,
             slices: self.slices.clone(),
             racks: fabric.edge_of.clone(),
         }
@@ -210,11 +212,12 @@ fn section<T>(
     table::take(table, name).and_then(|fields| read(fields).map_err(|error| error.within(name)))
 }
 
-fn setting(fabric: &FabricParams, transport: &TransportParams) -> Setting {
+fn setting(fabric: &FabricParams, transport: &TransportParams, slices: usize) -> Setting {
     let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES);
     Setting {
         hosts: fabric.hosts(),
         racks: fabric.racks(),
+        slices,
         host_rate: fabric.host_rate(),
         mss: transport.mss,
         base_rtt,
@@ -236,13 +239,8 @@ fn check_slices(slices: &[Slice], workload: &Workload) -> Result<(), ScenarioErr
     }
     let count = slices.len();
     for (number, rule) in workload.rules.iter().enumerate() {
-        if usize::from(rule.slice) > count {
-            let message = format!(
-                "is {}, but there are {count} slices: 1 to {count}, or 0 for flows of no slice",
-                rule.slice
-            );
-            return Err(ScenarioError::new(format!("workload.rule[{number}].slice"), message));
-        }
+        check_slice(rule.slice, count)
+            .map_err(|message| ScenarioError::new(format!("workload.rule[{number}].slice"), message))?;
     }
     let idle = (1..=count).find(|slice| workload.rules.iter().all(|rule| usize::from(rule.slice) != *slice));
     match idle {

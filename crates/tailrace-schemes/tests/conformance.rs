@@ -23,6 +23,7 @@ fn facts() -> Facts {
         transport: TransportParams::default(),
         traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     }

@@ -142,6 +142,7 @@ fn facts() -> Facts {
         slices: (0..SLICES).map(slice).collect(),
         racks: (0..RACKS).collect(),
         published_sizes: |_| None,
+        horizon: None,
     }
 }
 

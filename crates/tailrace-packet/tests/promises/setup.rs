@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SeriesRow, SizeDistribution, Time, Traffic,
+    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time,
+    Traffic,
 };
 use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
 use tailrace_scenario::FlowSpec;
@@ -35,6 +36,7 @@ pub struct Setup {
     pub flows: Vec<FlowSpec>,
     pub horizon: Option<Time>,
     pub watch: Watch,
+    pub slices: Vec<Slice>,
     pub seed: u64,
 }
 
@@ -58,7 +60,15 @@ impl Setup {
     pub fn new(fabric: Fabric, mut flows: Vec<FlowSpec>) -> Self {
         flows.sort_by_key(|flow| flow.start);
         let transport = TransportParams::default();
-        Setup { fabric, transport, flows, horizon: None, watch: Watch::default(), seed: 1 }
+        Setup {
+            fabric,
+            transport,
+            flows,
+            horizon: None,
+            watch: Watch::default(),
+            slices: Vec::new(),
+            seed: 1,
+        }
     }
 
     /// Runs the scheme of that name with parameters written as in a scenario file.
@@ -68,7 +78,7 @@ impl Setup {
 
     /// Runs a scheme.
     pub fn run_scheme<S: Scheme>(&self, scheme: S) -> Run {
-        let Setup { fabric, transport, flows, horizon, watch, seed } = self;
+        let Setup { fabric, transport, flows, horizon, watch, seed, .. } = self;
         let flows = flows.iter().copied();
         let mut world = World::new(scheme, fabric, *transport, flows, *horizon, watch.clone(), *seed);
         let ending = world.run(&mut |_| ControlFlow::Continue(()));
@@ -100,7 +110,8 @@ impl Setup {
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,
-            slices: Vec::new(),
+            horizon: None,
+            slices: self.slices.clone(),
             racks: self.fabric.edge_of.clone(),
         }
     }

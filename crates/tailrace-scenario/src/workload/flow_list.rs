@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tailrace_core::{Bytes, Reveals, Time};
 
-use super::{FlowSpec, Setting};
+use super::{FlowSpec, Setting, check_slice};
 use crate::error::ScenarioError;
 use crate::suggest;
 
@@ -58,7 +58,7 @@ fn no_type(given: impl std::fmt::Display) -> String {
 
 /// Checks that a flow can run there.
 pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
-    let Setting { hosts, mss, host_rate, .. } = *setting;
+    let Setting { hosts, slices, mss, host_rate, .. } = *setting;
     if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
         return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
     }
@@ -68,6 +68,7 @@ pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
     if flow.size == Bytes::ZERO {
         return Err("size_bytes is 0, but must be at least 1".to_owned());
     }
+    check_slice(flow.slice, slices).map_err(|message| format!("slice {message}"))?;
     // Segment numbers have 32 bits.
     let largest = u64::from(mss) * u64::from(u32::MAX);
     if flow.size.get() > largest {
@@ -224,6 +225,7 @@ mod tests {
         Setting {
             hosts: 4,
             racks: Racks { first: 4, each: 4 },
+            slices: 0,
             host_rate: Rate::from_bps(1 << 40),
             mss: 1460,
             base_rtt: Time::ZERO,
@@ -269,6 +271,22 @@ mod tests {
         assert!(error(&format!("{due}0,1,5,7,,4\n")).contains("must be 1, 2 or 3"));
         assert!(error(&format!("{head},1,3,5\n")).starts_with("f.csv:2: src is \"\""));
         assert!(error(&format!("{head}0,1,3,99999999999999999999\n")).starts_with("f.csv:2: start_ns"));
+    }
+
+    #[test]
+    fn slices_of_flows_are_those_that_are_described() {
+        let list = "src,dst,size_bytes,start_ns,slice\n0,1,5,0,2\n0,2,5,0,\n0,1,5,0,3\n";
+        let with = |slices| {
+            let setting = Setting { slices, ..setting() };
+            parse(list.as_bytes(), Path::new("f.csv"), &setting)
+                .map(|flows| flows.iter().map(|flow| flow.slice).collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(with(0), Ok(vec![2, 0, 3]), "numbers for statistics");
+        assert_eq!(with(3), Ok(vec![2, 0, 3]));
+        let error = with(2).unwrap_err();
+        assert_eq!(error, "f.csv:4: slice is 3, but there are 2 slices: 1 to 2, or 0 for flows of no slice");
+        assert!(with(1).unwrap_err().starts_with("f.csv:2: slice is 2, but there is 1 slice: 1, or 0"));
     }
 
     fn any_flow() -> impl Strategy<Value = FlowSpec> {

@@ -64,12 +64,27 @@ pub struct Setting {
     pub hosts: u16,
     /// Which of them share a rack.
     pub racks: Racks,
+    /// Number of slices; 0 where flows may name any, since none is described.
+    pub slices: usize,
     /// Rate of the hosts' links.
     pub host_rate: Rate,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// Round trip of a full packet and its ACK between the farthest hosts of an idle fabric.
     pub base_rtt: Time,
+}
+
+/// Checks that a slice is one of so many. Where none is described, the number is for statistics only.
+pub(crate) fn check_slice(slice: u16, count: usize) -> Result<(), String> {
+    let there = match count {
+        0 => return Ok(()),
+        1 => "is 1 slice: 1".to_owned(),
+        _ => format!("are {count} slices: 1 to {count}"),
+    };
+    if usize::from(slice) <= count {
+        return Ok(());
+    }
+    Err(format!("is {slice}, but there {there}, or 0 for flows of no slice"))
 }
 
 impl Setting {

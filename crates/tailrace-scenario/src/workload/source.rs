@@ -39,6 +39,11 @@ impl FlowSource {
         for (index, flow) in flows.iter().enumerate() {
             check(flow, setting).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
         }
+        if setting.slices > 0 && flows.iter().all(|flow| flow.slice == 0) {
+            let message = "no flow is of a slice, but slices are described: give the list a column slice with their \
+                           numbers, counted from 1, or leave [[slice]] out";
+            return Err(ScenarioError::new("", message));
+        }
         flows.sort_by_key(|flow| flow.start);
         Ok(FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX })
     }

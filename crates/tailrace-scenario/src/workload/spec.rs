@@ -145,8 +145,10 @@ impl Workload {
         match &self.flow_list {
             None => Ok(self.plan(setting, seed)?.flows()),
             Some(list) => {
-                let flows = flow_list::read_csv(&base.join(&list.path), &setting)?;
-                Ok(FlowSource::from_records(flows, &setting)?.limited(self.flows, self.duration))
+                let path = base.join(&list.path);
+                let flows = flow_list::read_csv(&path, &setting)?;
+                let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
+                Ok(source.limited(self.flows, self.duration))
             }
         }
     }

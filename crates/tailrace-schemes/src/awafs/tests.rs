@@ -16,6 +16,7 @@ fn scheme(params: Params) -> Result<Awafs, ParamError> {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     };

@@ -85,6 +85,7 @@ fn bounds_are_checked() {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     };

@@ -18,6 +18,7 @@ fn facts() -> Facts {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     }

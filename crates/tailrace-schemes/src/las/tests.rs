@@ -13,6 +13,7 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     };

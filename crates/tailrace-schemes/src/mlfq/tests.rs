@@ -13,6 +13,7 @@ fn scheme(params: Params) -> Result<Mlfq, ParamError> {
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     };

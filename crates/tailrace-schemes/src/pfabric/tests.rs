@@ -15,6 +15,7 @@ fn facts() -> Facts {
         transport: TransportParams { min_rto: Time::from_us(250), ..TransportParams::default() },
         traffic: None,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     }

@@ -80,6 +80,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
         transport: TransportParams::default(),
         traffic,
         published_sizes: |_| None,
+        horizon: None,
         slices: Vec::new(),
         racks: Vec::new(),
     };

@@ -117,6 +117,21 @@ impl ControlParams {
             None => Ok(()),
         }
     }
+
+    /// Some update must arrive before a run is stopped.
+    fn check_against(&self, horizon: Option<Time>) -> Result<(), ParamError> {
+        let Some(horizon) = horizon else { return Ok(()) };
+        let end = format!("but the run ends after {horizon} (measure.horizon): no update would arrive");
+        let Self { slot, delay, at_once, .. } = *self;
+        if delay >= horizon {
+            return Err(ParamError::new("delay", format!("is {delay}, {end}")));
+        }
+        if !at_once && slot.saturating_add(delay) >= horizon {
+            let message = format!("is {slot}, and an update takes {delay} more, {end}");
+            return Err(ParamError::new("slot", message));
+        }
+        Ok(())
+    }
 }
 
 /// The scheme.
@@ -141,6 +156,7 @@ impl Scheme for Uranus {
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.shim.check().map_err(|e| e.within("shim"))?;
         params.control.check().map_err(|e| e.within("control"))?;
+        params.control.check_against(facts.horizon).map_err(|e| e.within("control"))?;
         params.port.check().map_err(|e| e.within("port"))?;
         let guest = |kind| GuestScheme::new(kind, facts);
         let (with_deadline, without) = (guest(params.guests.deadline)?, guest(params.guests.completion)?);

@@ -55,6 +55,27 @@ fn times_are_checked() {
 }
 
 #[test]
+fn an_update_must_arrive_before_the_run_ends() {
+    let params = ControlParams::default();
+    let against = |params: ControlParams, ms| params.check_against(Some(Time::from_ms(ms)));
+    assert_eq!(params.check_against(None), Ok(()));
+    assert_eq!(against(params, 1), Ok(()), "at once, when a flow comes");
+    let late = ControlParams { delay: Time::from_ms(20), ..params };
+    assert_eq!(
+        against(late, 20).unwrap_err().to_string(),
+        "delay: is 20ms, but the run ends after 20ms (measure.horizon): no update would arrive"
+    );
+    assert_eq!(against(late, 21), Ok(()));
+    let slow = ControlParams { at_once: false, ..params };
+    assert_eq!(
+        against(slow, 10).unwrap_err().to_string(),
+        "slot: is 10ms, and an update takes 500us more, but the run ends after 10ms (measure.horizon): no update \
+         would arrive"
+    );
+    assert_eq!(against(slow, 11), Ok(()));
+}
+
+#[test]
 fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
     let mut given = Vec::new();
     let flows = [flow(0, 0, 1, 1.0), flow(0, 0, 2, 1.0), flow(0, 1, 2, 2.0)];
