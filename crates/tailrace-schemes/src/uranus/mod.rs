@@ -2,6 +2,8 @@
 
 mod allocate;
 mod controller;
+#[cfg(test)]
+mod properties;
 mod ps_n;
 #[cfg(test)]
 mod tests;

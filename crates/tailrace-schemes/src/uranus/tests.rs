@@ -1,6 +1,4 @@
-//! Weights by hand, and what always holds of them.
-
-use proptest::prelude::*;
+//! Weights by hand.
 
 use super::*;
 
@@ -82,72 +80,4 @@ fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
     Allocator::default().allocate(&[1.0], &flows, Norm::Rack, &mut given);
     // Of the sum of 8, rack 0 has 2 and rack 1 has 3.
     assert_eq!(given, [0.125, 0.125, 0.375]);
-}
-
-fn any_flows() -> impl Strategy<Value = Vec<Demand>> {
-    let flow = (0..5u32, 0..8u16, 1..8u16, -20.0..5.0f64, -6.0..6.0f64);
-    let flow = flow.prop_map(|(slice, from, step, metric, memory)| Demand {
-        slice,
-        from,
-        to: (from + step) % 8,
-        metric: metric.exp2(),
-        memory: memory.exp2(),
-    });
-    prop::collection::vec(flow, 0..60)
-}
-
-/// The part of each pair of racks, as its flows have it in each direction.
-fn parts(flows: &[Demand], weights: &[f64]) -> Vec<((u32, u16, u16), u16, f64)> {
-    let mut sums = std::collections::BTreeMap::new();
-    for (flow, weight) in flows.iter().zip(weights) {
-        let pair = (flow.slice, flow.from.min(flow.to), flow.from.max(flow.to));
-        *sums.entry((pair, flow.from)).or_insert(0.0) += weight;
-    }
-    sums.into_iter().map(|((pair, from), sum)| (pair, from, sum)).collect()
-}
-
-proptest! {
-    #[test]
-    fn the_parts_of_a_slice_add_up_to_its_weight(
-        flows in any_flows(),
-        slices in prop::collection::vec(0.01..100.0f64, 5),
-        gone in any::<prop::sample::Index>(),
-    ) {
-        let mut allocator = Allocator::default();
-        // With all flows, and after one of them has ended: no weight is lost with it, or with its rack.
-        let mut rest = flows.clone();
-        if !rest.is_empty() {
-            rest.remove(gone.index(flows.len()));
-        }
-        for flows in [flows, rest] {
-            let mut weights = Vec::new();
-            allocator.allocate(&slices, &flows, Norm::Rackflow, &mut weights);
-            prop_assert!(weights.iter().all(|weight| *weight > 0.0 && weight.is_finite()));
-            let parts = parts(&flows, &weights);
-            for (slice, weight) in slices.iter().enumerate() {
-                // Both directions of a pair have the same part.
-                let mut pairs = std::collections::BTreeMap::new();
-                for (pair, _, part) in parts.iter().filter(|(pair, _, _)| pair.0 as usize == slice) {
-                    let known = *pairs.entry(*pair).or_insert(*part);
-                    prop_assert!((known / part - 1.0f64).abs() < 1e-9);
-                }
-                let sum: f64 = pairs.values().sum();
-                prop_assert!(pairs.is_empty() || (sum / weight - 1.0).abs() < 1e-9, "{sum} of {weight}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_order_of_flows_does_not_matter(flows in any_flows(), by in any::<prop::sample::Index>()) {
-        prop_assume!(!flows.is_empty());
-        let slices = [1.0, 2.0, 3.0, 4.0, 5.0];
-        let by = by.index(flows.len());
-        let straight = weights(&slices, &flows);
-        let turned: Vec<Demand> = flows[by..].iter().chain(&flows[..by]).copied().collect();
-        let mut turned = weights(&slices, &turned);
-        turned.rotate_right(by);
-        for (a, b) in straight.iter().zip(&turned) {
-            prop_assert!((a / b - 1.0).abs() < 1e-9);
-        }
-    }
 }
