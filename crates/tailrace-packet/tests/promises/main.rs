@@ -4,6 +4,7 @@
 mod balancing;
 mod buffers;
 mod conservation;
+mod control;
 mod demotion;
 mod flowcells;
 mod karuna;
