@@ -1,5 +1,5 @@
 //! Any text is a scenario or an error with words in it; what is a scenario reads back from its resolved text
-//! as the same.
+//! as the same. `fuzz/scenario.dict` has the words that chance would not find: `-- -dict=fuzz/scenario.dict`.
 
 #![no_main]
 

@@ -38,6 +38,8 @@ mod locate;
 mod measure;
 mod scenario;
 #[cfg(test)]
+mod scenario_properties;
+#[cfg(test)]
 mod scenario_tests;
 mod suggest;
 mod table;
