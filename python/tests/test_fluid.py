@@ -10,7 +10,7 @@ from tailrace.__main__ import command
 from tailrace.plots import draw
 from tailrace.plots.fluid import fluid_chart
 
-PRESET = Path(__file__).parents[2] / "experiments" / "uranus" / "fluid.toml"
+PRESET = Path(__file__).parents[2] / "experiments" / "uranus" / "fluid" / "wvcc.toml"
 FIELDS: dict[str, Any] = {
     "law": "dctcp",
     "rate": "10Gbps",

@@ -235,7 +235,7 @@ pub struct Flows {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Examples:
-  tailrace fluid experiments/uranus/fluid.toml
+  tailrace fluid experiments/uranus/fluid/wvcc.toml
   tailrace fluid own.toml --out out/own --json
 A file has law (dctcp, wvcc or acdc), rate, rtt, marking_threshold, duration, and
 flows = N, weights = [...] or priorities = [...], or a [[flow]] for each.")]

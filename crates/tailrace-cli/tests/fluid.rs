@@ -89,7 +89,7 @@ fn json_is_one_document_and_equal_files_give_equal_bytes() {
 
 #[test]
 fn the_authors_setting_is_there_and_has_the_published_means() {
-    let preset = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/uranus/fluid.toml");
+    let preset = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/uranus/fluid/wvcc.toml");
     let dir = tempfile::tempdir().unwrap();
     let text = stdout(&tailrace(dir.path(), &["fluid", preset.to_str().unwrap(), "--json"]));
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
