@@ -10,6 +10,8 @@ pub struct Window {
     threshold: f64,
     max: f64,
     mss: f64,
+    /// The least threshold that a cut leaves.
+    least: f64,
 }
 
 impl Window {
@@ -20,7 +22,14 @@ impl Window {
             threshold: f64::INFINITY,
             max: f64::from(params.max_window),
             mss: f64::from(params.mss),
+            least: 2.0,
         }
+    }
+
+    /// A window that a cut never sends back to slow start, where RFC 5681 §3.1 has a threshold of two segments
+    /// at least: slow start below that knows no weights.
+    pub fn steady(self) -> Self {
+        Window { least: 1.0, ..self }
     }
 
     /// In segments.
@@ -51,7 +60,7 @@ impl Window {
     #[inline]
     pub fn cut(&mut self, share: f64) {
         self.segments = (self.segments * share).max(1.0);
-        self.threshold = self.segments.max(2.0);
+        self.threshold = self.segments.max(self.least);
     }
 
     /// A retransmission timeout: back to one segment, slow start to half of what was.
@@ -81,6 +90,16 @@ mod tests {
             window.grow(Bytes::new(1460));
         }
         assert!((window.segments() - 11.0).abs() < 0.06);
+    }
+
+    #[test]
+    fn a_window_below_two_doubles_unless_it_is_steady() {
+        let params = TransportParams { initial_window: 2, ..TransportParams::default() };
+        for (mut window, then) in [(Window::new(&params), 2.0), (Window::new(&params).steady(), 1.25)] {
+            window.cut(0.5);
+            window.grow_weighted(Bytes::new(1460), 0.25);
+            assert_eq!(window.segments(), then);
+        }
     }
 
     #[test]

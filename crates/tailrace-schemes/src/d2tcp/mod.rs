@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Header, Knowledge, Loss,
-    ParamError, PortFacts, Rate, Scheme, Standing, SwitchPlan, Time, Untagged,
+    ParamError, PortFacts, Rate, Scheme, SeriesSink, Standing, SwitchPlan, Time, Untagged,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 use tailrace_transport::RttEstimate;
@@ -168,5 +168,9 @@ impl<H: Header> CongestionLaw<H> for D2tcpLaw {
     #[inline]
     fn standing(&self) -> Standing {
         self.standing
+    }
+
+    fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        CongestionLaw::<H>::trace(&mut self.dctcp, now, series);
     }
 }

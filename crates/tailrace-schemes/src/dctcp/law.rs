@@ -75,6 +75,11 @@ impl DctcpLaw {
         }
     }
 
+    /// The law with a window that grows by its weight even below two segments.
+    pub fn steady(self) -> Self {
+        DctcpLaw { window: self.window.steady(), ..self }
+    }
+
     /// The estimate α of the marked share.
     pub fn alpha(&self) -> f64 {
         self.alpha
@@ -83,6 +88,11 @@ impl DctcpLaw {
     /// The congestion window.
     pub fn window(&self) -> &Window {
         &self.window
+    }
+
+    /// What was sent before the last cut for congestion: until more is acknowledged there is no second.
+    pub fn cut_end(&self) -> Option<Bytes> {
+        self.cut_end
     }
 
     /// α ← (1 − g)·α + g·F once a window (RFC 8257 §3.3, items 4 to 8).

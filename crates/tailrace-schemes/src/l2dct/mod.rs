@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Header, Knowledge, Loss,
-    ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time, Untagged,
+    ParamError, PortFacts, Rate, Scheme, SeriesSink, SwitchPlan, Time, Untagged,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -143,5 +143,9 @@ impl<H: Header> CongestionLaw<H> for L2dctLaw {
     #[inline]
     fn allowance(&self) -> Allowance {
         CongestionLaw::<H>::allowance(&self.dctcp)
+    }
+
+    fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        CongestionLaw::<H>::trace(&mut self.dctcp, now, series);
     }
 }

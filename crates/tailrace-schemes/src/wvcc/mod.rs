@@ -1,6 +1,8 @@
 //! WVCC: a shim that makes the windows of unchanged guests share links in proportion to weights.
 
 mod guest;
+mod rounding;
+mod settling;
 mod shim;
 #[cfg(test)]
 mod tests;

@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowInfo, FlowView, Loss, ParamError, Standing,
-    Time,
+    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowInfo, FlowView, Loss, ParamError, SeriesSink,
+    Standing, Time,
 };
 
+use super::rounding::Rounding;
+use super::settling::Settling;
 use crate::dctcp::{DctcpLaw, LawParams};
 
 /// Parameters of a shim.
@@ -24,6 +26,8 @@ pub struct ShimParams {
     pub show_marks: bool,
     /// Receive windows are told in units of two to this power (RFC 7323 §2.2).
     pub window_scale: u8,
+    /// Marks of the window after a cut are not counted: the cuts of other flows had not reached the queue yet.
+    pub settle: bool,
     /// When the shim is loaded. It leaves flows alone that have begun before: it has not seen their window scale.
     pub from: Time,
 }
@@ -31,7 +35,13 @@ pub struct ShimParams {
 impl Default for ShimParams {
     /// Linux picks 7 for receive buffers of 6 MB.
     fn default() -> Self {
-        ShimParams { law: LawParams::default(), show_marks: false, window_scale: 7, from: Time::ZERO }
+        ShimParams {
+            law: LawParams::default(),
+            show_marks: false,
+            window_scale: 7,
+            settle: true,
+            from: Time::ZERO,
+        }
     }
 }
 
@@ -68,6 +78,9 @@ pub struct Enforced<G> {
     scale: u8,
     /// Whether the window is enforced.
     known: bool,
+    settling: Option<Settling>,
+    rounding: Rounding,
+    mss: u64,
 }
 
 /// The largest receive window that a header holds.
@@ -84,12 +97,15 @@ impl<G> Enforced<G> {
     ) -> Self {
         Enforced {
             guest,
-            window: DctcpLaw::new(&params.law, transport),
+            window: DctcpLaw::new(&params.law, transport).steady(),
             bias: by_weight(1.0),
             by_weight,
             show_marks: params.show_marks,
             scale: params.window_scale,
             known: flow.start >= params.from,
+            settling: params.settle.then(Settling::default),
+            rounding: Rounding::default(),
+            mss: u64::from(transport.mss),
         }
     }
 
@@ -99,10 +115,16 @@ impl<G> Enforced<G> {
         &self.guest
     }
 
-    /// The receive window that the guest is shown: as the header can tell it, rounded up.
+    /// The shim's window.
+    #[cfg(test)]
+    pub(super) fn window(&self) -> &DctcpLaw {
+        &self.window
+    }
+
+    /// The receive window that the guest is shown: whole segments, in units that the header can tell, rounded up.
     fn receive_window(&self) -> Bytes {
-        let window = self.window.window().bytes() as u64;
-        Bytes::new(window.div_ceil(1 << self.scale).min(LARGEST) << self.scale)
+        let segments = self.rounding.whole(self.window.window().segments());
+        Bytes::new((segments * self.mss).div_ceil(1 << self.scale).min(LARGEST) << self.scale)
     }
 }
 
@@ -110,7 +132,11 @@ impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         let Bias { growth, cut } = self.bias;
-        self.window.answer(ack, flow, growth, |law| cut * law.alpha());
+        let stale =
+            self.settling.as_mut().is_some_and(|settling| settling.holds(self.window.cut_end(), flow));
+        let marked = if stale { Bytes::ZERO } else { ack.marked };
+        self.window.answer(&AckSample { marked, ..*ack }, flow, growth, |law| cut * law.alpha());
+        self.rounding.acknowledged(self.window.window().segments(), flow);
         let marked = if self.show_marks { ack.marked } else { Bytes::ZERO };
         self.guest.on_ack(&AckSample { marked, ..*ack }, flow);
     }
@@ -140,5 +166,10 @@ impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
     fn directed(&mut self, directive: &Directive) {
         self.bias = (self.by_weight)(directive.weight.get());
         self.guest.directed(directive);
+    }
+
+    /// The shim's window, not the guest's.
+    fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
+        CongestionLaw::<()>::trace(&mut self.window, now, series);
     }
 }

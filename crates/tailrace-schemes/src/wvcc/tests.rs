@@ -55,9 +55,14 @@ fn weigh(shim: &mut Enforced<Idler>, weight: f64) {
     shim.directed(&Directive { weight, ..Directive::tagged(TagTable::FLAT) });
 }
 
-/// What the shim lets out, for a header without scale.
+/// What the shim lets out.
 fn window(shim: &Enforced<Idler>) -> u64 {
     shim.allowance().window.get()
+}
+
+/// The shim's own window, in segments.
+fn segments(shim: &Enforced<Idler>) -> f64 {
+    shim.window().window().segments()
 }
 
 const EXACT: fn() -> ShimParams = || ShimParams { window_scale: 2, ..ShimParams::default() };
@@ -67,12 +72,59 @@ fn windows_grow_by_their_weight_and_cut_as_dctcp() {
     for weight in [1.0, 0.5, 0.25] {
         let mut shim = shim(1 << 30, EXACT());
         weigh(&mut shim, weight);
-        assert!(window(&shim).abs_diff(100 * MSS) < 4, "a new weight leaves the window");
+        assert_eq!(segments(&shim), 100.0, "a new weight leaves the window");
         acknowledge(&mut shim, 100, false);
-        assert!(window(&shim).abs_diff(((100.0 + weight) * MSS as f64) as u64) < 5, "weight {weight}");
-        let before = window(&shim);
+        assert!((segments(&shim) - 100.0 - weight).abs() < 1e-9, "weight {weight}");
+        let before = segments(&shim);
         acknowledge(&mut shim, 101, true);
-        assert!(window(&shim).abs_diff((before as f64 * 0.75) as u64) < 5, "weight {weight}");
+        assert!((segments(&shim) - before * 0.75).abs() < 1e-6, "weight {weight}");
+    }
+}
+
+/// A flow of which `sent` segments have been sent and `acked` acknowledged, the last of them with a mark.
+fn marked_ack(shim: &mut Enforced<Idler>, acked: u64, sent: u64) {
+    let segment = Bytes::new(MSS);
+    let ack = AckSample {
+        now: Time::from_us(100),
+        acked: segment,
+        marked: segment,
+        in_flight: Bytes::ZERO,
+        rtt: Time::from_us(100),
+        app_limited: false,
+    };
+    let acked = Bytes::new(acked * MSS);
+    shim.on_ack(&ack, &FlowView { sent: Bytes::new(sent * MSS), acked, delivered: acked });
+}
+
+#[test]
+fn marks_of_the_window_after_a_cut_are_not_counted() {
+    for (settle, cuts) in [(true, [75.0, 75.0, 75.0, 75.0, 56.0]), (false, [75.0, 75.0, 56.0, 56.0, 42.0])] {
+        let mut shim = shim(1 << 30, ShimParams { settle, ..EXACT() });
+        weigh(&mut shim, 1e-4);
+        // The cut, the end of its window, the window after it, its end, and the one after that.
+        let acks = [(1, 100), (100, 175), (101, 175), (175, 250), (251, 330)];
+        for ((acked, sent), segments_then) in acks.into_iter().zip(cuts) {
+            marked_ack(&mut shim, acked, sent);
+            assert!((segments(&shim) - segments_then).abs() < 0.3, "{settle} {acked}: {}", segments(&shim));
+        }
+    }
+}
+
+#[test]
+fn whole_segments_are_the_window_on_average() {
+    for window in [1.2, 4.45, 4.5, 4.8, 37.02] {
+        let (mut rounding, mut shown) = (super::rounding::Rounding::default(), 0);
+        for round_trip in 0..1000 {
+            shown += rounding.whole(window);
+            assert!((rounding.whole(window) as f64 - window).abs() < 1.0, "{window}");
+            let view = |bytes| FlowView {
+                sent: Bytes::new(bytes + 1),
+                acked: Bytes::new(bytes),
+                delivered: Bytes::ZERO,
+            };
+            rounding.acknowledged(window, &view(round_trip));
+        }
+        assert!((shown as f64 / 1000.0 - window).abs() < 0.005, "{window}: {shown} in 1000 round trips");
     }
 }
 
@@ -88,7 +140,7 @@ fn the_guest_sees_marks_only_if_shown() {
 #[test]
 fn the_smaller_window_holds() {
     assert_eq!(window(&shim(10 * MSS, EXACT())), 10 * MSS);
-    assert!(window(&shim(1 << 30, EXACT())).abs_diff(100 * MSS) < 4);
+    assert_eq!(window(&shim(1 << 30, EXACT())), 100 * MSS);
 }
 
 #[test]
@@ -112,9 +164,9 @@ fn a_loss_halves_and_a_timeout_starts_over() {
     let none = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
     let mut shim = shim(1 << 30, EXACT());
     shim.on_loss(Time::ZERO, Loss::Fast, &none);
-    assert!(window(&shim).abs_diff(50 * MSS) < 4);
+    assert_eq!(window(&shim), 50 * MSS);
     shim.on_loss(Time::ZERO, Loss::Timeout, &none);
-    assert!(window(&shim).abs_diff(MSS) < 4, "no window is below a segment");
+    assert_eq!(window(&shim), MSS, "no window is below a segment");
 }
 
 #[test]
