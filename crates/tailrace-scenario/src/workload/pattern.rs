@@ -20,7 +20,7 @@ pub enum Pattern {
     /// Every host to every other, all pairs alike.
     #[default]
     AllToAll,
-    /// Every host to every one in another rack, all pairs alike.
+    /// Every host (of `from`) to every one (of `to`) in another rack, all pairs alike.
     OtherRacks,
     /// Every host to one other that nobody else sends to, drawn once from the seed.
     Permutation,
@@ -90,7 +90,10 @@ impl Rule {
         let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
         match &self.pattern {
             Pattern::AllToAll => Pairs::product(all(), all(), keep),
-            Pattern::OtherRacks => Pairs::product(all(), all(), Keep { between: Some(racks), ..keep }),
+            Pattern::OtherRacks => {
+                let keep = Keep { between: Some(racks), ..keep };
+                Pairs::product(sorted(&self.from), sorted(&self.to), keep)
+            }
             Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), keep),
             Pattern::Incast(incast) => {
                 let mut receivers = incast.receivers.clone().unwrap_or_else(all);
@@ -108,10 +111,11 @@ impl Rule {
     pub(super) fn check_pattern(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let hosts = setting.hosts;
         let in_pairs = self.pattern == Pattern::Pairs;
+        let may_name = in_pairs || self.pattern == Pattern::OtherRacks;
         for (field, ends) in [("from", &self.from), ("to", &self.to)] {
             match ends {
-                Some(_) if !in_pairs => {
-                    return Err(ScenarioError::new(field, "needs pattern = \"pairs\""));
+                Some(_) if !may_name => {
+                    return Err(ScenarioError::new(field, "needs pattern = \"pairs\" or \"other-racks\""));
                 }
                 Some(ends) => ends.check(field, setting)?,
                 None if in_pairs => {
@@ -143,7 +147,9 @@ impl Rule {
         if self.pattern != Pattern::Permutation && self.whole(self.pairs, setting, 0, 0).count() == 0 {
             return Err(match (&self.pattern, self.pairs) {
                 (Pattern::OtherRacks, PairFilter::All) => {
-                    ScenarioError::new("pattern", "is \"other-racks\", but the fabric has only one rack")
+                    let message =
+                        "is \"other-racks\", but all hosts that may send and receive share one rack";
+                    ScenarioError::new("pattern", message)
                 }
                 (_, PairFilter::All) => ScenarioError::new("to", "no pair of different hosts is left"),
                 _ => ScenarioError::new("pairs", "no pair of different hosts is left"),
@@ -251,6 +257,11 @@ mod tests {
         );
         assert!(check("pattern = \"pairs\"\nfrom = []\nto = [1]").starts_with("from: must name"));
         assert_eq!(check("pattern = \"other-racks\"\ndestinations = 2"), "fine");
+        assert_eq!(check("pattern = \"other-racks\"\nfrom = [0]\nto = [1, 2]"), "fine");
+        assert!(
+            check("pattern = \"other-racks\"\nfrom = [0]\nto = [1]")
+                .starts_with("pattern: is \"other-racks\"")
+        );
         assert!(
             check("pattern = \"other-racks\"\ndestinations = 3")
                 .starts_with("destinations: is 3, but must be 1 to 2")

@@ -23,7 +23,7 @@ pub struct Rule {
     /// Who sends to whom.
     #[serde(default)]
     pub pattern: Pattern,
-    /// Sources under "pairs": a list of hosts, or `{ racks = [0, 2] }`.
+    /// Sources under "pairs" and "other-racks": a list of hosts, or `{ racks = [0, 2] }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Hosts>,
     /// Destinations under "pairs", likewise.
