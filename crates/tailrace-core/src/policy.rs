@@ -67,6 +67,8 @@ pub enum Standing {
 /// Laws that talk to the network also send headers without data ([`Self::probe`]) and read what comes back
 /// in every acknowledgement ([`Self::on_feedback`]).
 pub trait CongestionLaw<H: Header = ()> {
+    /// Packets that may leave at once where packets are paced, after a pause of as many.
+    const BURST: u16 = 1;
     /// The header of a data packet about to leave. `flow` is the state before it.
     #[inline]
     fn stamp(&mut self, _now: Time, _segment: &Segment, _flow: &FlowView) -> H {

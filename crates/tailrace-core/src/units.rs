@@ -148,6 +148,19 @@ impl LinkRate {
     pub fn time_for(self, bytes: u16) -> Time {
         Time((u64::from(bytes) * self.0) >> Self::SHIFT)
     }
+
+    /// The bytes that it carries in that time, to the nearest.
+    #[inline]
+    pub fn bytes_in(self, time: Time) -> u64 {
+        let half = self.0 / 2;
+        match time.0.checked_mul(1 << Self::SHIFT).and_then(|scaled| scaled.checked_add(half)) {
+            Some(scaled) => scaled / self.0,
+            None => {
+                let scaled = (u128::from(time.0) << Self::SHIFT) + u128::from(half);
+                (scaled / u128::from(self.0)).try_into().unwrap_or(u64::MAX)
+            }
+        }
+    }
 }
 
 impl Add for Time {
@@ -323,6 +336,20 @@ textual!(Rate, RATE_UNITS, u64::MAX, "a rate", "10Gbps");
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_link_carries_in_a_packets_time_its_bytes() {
+        for bps in [10_000, 999_999_937, 1_000_000_000, 10_000_000_000, 400_000_000_000] {
+            let link = LinkRate::new(Rate::from_bps(bps));
+            for bytes in [0, 1, 40, 1_500, 65_535] {
+                assert_eq!(link.bytes_in(link.time_for(bytes)), u64::from(bytes), "{bps} bit/s");
+            }
+        }
+        // Half a minute of 1 Gbps; and a time in which there is no end of bytes.
+        let link = LinkRate::new(Rate::from_gbps(1));
+        assert_eq!(link.bytes_in(Time::from_ms(30_000)), 3_750_000_000);
+        assert!(link.bytes_in(Time::MAX) > 1 << 50);
+    }
 
     #[test]
     fn text_is_read_exactly() {

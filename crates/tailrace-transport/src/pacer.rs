@@ -2,33 +2,35 @@
 
 use tailrace_core::{LinkRate, Rate, Time};
 
-/// When the next packet may leave.
+/// A bucket that fills at a rate and holds a packet or more: when the next packet may leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Option<Rate>,
     link: LinkRate,
     next: Time,
-    /// The packet that left last: when, and its bytes.
+    /// When the last packet left, and what the bucket then lacked, in bytes.
     left: Time,
-    bytes: u16,
+    lacked: u32,
+    /// Bytes that it may lack while a packet leaves: what it holds beside one packet.
+    spare: u32,
 }
 
 impl Pacer {
-    /// Nothing has left, and nothing is held back.
-    pub(crate) fn new() -> Self {
+    /// Nothing has left, and nothing is held back. After a pause `spare` bytes may leave with a packet.
+    pub(crate) fn new(spare: u32) -> Self {
         let link = LinkRate::new(Rate::from_gbps(1));
-        Pacer { rate: None, link, next: Time::ZERO, left: Time::ZERO, bytes: 0 }
+        Pacer { rate: None, link, next: Time::ZERO, left: Time::ZERO, lacked: 0, spare }
     }
 
-    /// Paces at `rate` from now on. The packet that left last counts at the new rate too: a low rate must not
-    /// hold back a higher one that follows.
+    /// Paces at `rate` from now on. What has left since the bucket was full counts at the new rate too: a low
+    /// rate must not hold back a higher one that follows.
     #[inline]
     pub(crate) fn set(&mut self, rate: Option<Rate>) {
         if rate != self.rate {
             self.rate = rate;
             if let Some(rate) = rate {
                 self.link = LinkRate::new(rate);
-                self.next = self.left + self.link.time_for(self.bytes);
+                self.schedule();
             }
         }
     }
@@ -43,10 +45,17 @@ impl Pacer {
     #[inline]
     pub(crate) fn leave(&mut self, now: Time, bytes: u16) {
         if self.rate.is_some() {
-            self.left = now.max(self.next);
-            self.bytes = bytes;
-            self.next = self.left + self.link.time_for(bytes);
+            let refilled = if self.spare == 0 { u64::MAX } else { self.link.bytes_in(now - self.left) };
+            let lacked = u64::from(self.lacked).saturating_sub(refilled) as u32;
+            (self.left, self.lacked) = (now, lacked + u32::from(bytes));
+            self.schedule();
         }
+    }
+
+    /// The next packet waits for what it may not lack: no more than the last packet's bytes.
+    fn schedule(&mut self) {
+        let due = self.lacked.saturating_sub(self.spare).min(u16::MAX.into()) as u16;
+        self.next = self.left + self.link.time_for(due);
     }
 }
 
@@ -56,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_higher_rate_counts_from_the_last_packet_on() {
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::new(0);
         pacer.set(Some(Rate::from_bps(1_000_000)));
         pacer.leave(Time::from_us(5), 1500);
         assert_eq!(pacer.next(), Some(Time::from_us(12_005)));
@@ -64,5 +73,28 @@ mod tests {
         assert_eq!(pacer.next(), Some(Time::from_us(17)));
         pacer.set(None);
         assert_eq!(pacer.next(), None);
+    }
+
+    #[test]
+    fn two_packets_leave_after_a_pause_and_then_one_a_turn() {
+        // A full packet every 12 µs.
+        let mut pacer = Pacer::new(1500);
+        pacer.set(Some(Rate::from_gbps(1)));
+        let mut leave = |us: u64| {
+            let now = Time::from_us(us);
+            assert!(pacer.next() <= Some(now));
+            pacer.leave(now, 1500);
+            pacer.next().map(|next| next.saturating_sub(now))
+        };
+        let wait = |us: u64| Some(Time::from_us(us));
+        assert_eq!(leave(100), wait(0));
+        assert_eq!(leave(100), wait(12));
+        assert_eq!(leave(112), wait(12));
+        // Half a packet is saved up by being late, and a whole one by a pause; never two.
+        assert_eq!(leave(130), wait(6));
+        assert_eq!(leave(148), wait(0));
+        assert_eq!(leave(148), wait(12));
+        assert_eq!(leave(1000), wait(0));
+        assert_eq!(leave(1000), wait(12));
     }
 }

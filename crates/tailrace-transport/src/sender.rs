@@ -86,7 +86,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
             ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
-            pacer: Pacer::new(),
+            pacer: Pacer::new(u32::from(L::BURST - 1) * u32::from(params.mss.saturating_add(HEADER_BYTES))),
             rtt: RttEstimate::new(params),
             sacked: SeqSet::default(),
             directive,
