@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, Header, Knowledge, Packet, ParamError, PortFacts, PortPolicy, Reason, Scheme,
-    SeriesSink, Time,
+    Bytes, Controller, Facts, FlowInfo, Header, Knowledge, Packet, ParamError, PortFacts, PortPolicy, Reason,
+    Scheme, SeriesSink, Time,
 };
 
 /// Told of every packet when its transmission starts.
@@ -115,5 +115,8 @@ impl<S: Scheme> Scheme for Captured<S> {
     fn port(&self, port: &PortFacts) -> Self::Port {
         let tap = if port.number == self.port { self.tap.borrow_mut().take() } else { None };
         TappedPort { port: self.scheme.port(port), tap }
+    }
+    fn controller(&self) -> Option<Box<dyn Controller>> {
+        self.scheme.controller()
     }
 }
