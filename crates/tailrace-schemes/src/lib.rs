@@ -16,6 +16,7 @@ pub mod pfabric;
 pub mod pias;
 pub mod rcp;
 mod registry;
+pub mod scc;
 pub mod tcp;
 pub mod uranus;
 pub mod wvcc;

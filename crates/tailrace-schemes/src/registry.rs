@@ -46,4 +46,5 @@ schemes! {
     crate::wvcc::Wvcc,
     crate::acdc::Acdc,
     crate::uranus::Uranus,
+    crate::scc::Scc,
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::{Objective, Slice, Time};
+use tailrace_packet::Watch;
 use tailrace_scenario::FlowSpec;
 
 use crate::setup::{Run, Setup, fabric, flow};
@@ -15,7 +16,8 @@ fn setup(flows: Vec<FlowSpec>, weights: [f64; 2]) -> Setup {
     let objectives = [Objective::Deadline, Objective::Completion];
     let slices = weights.into_iter().zip(objectives);
     let slices = slices.map(|(weight, objective)| Slice { weight, objective }).collect();
-    Setup { slices, ..Setup::new(fabric, flows) }
+    let watch = Watch { slices, ..Watch::default() };
+    Setup { watch, ..Setup::new(fabric, flows) }
 }
 
 fn under(setup: &Setup, slot_us: u64, delay_us: u64, at_once: bool) -> Run {

@@ -14,3 +14,4 @@ mod pfabric;
 mod rates;
 mod setup;
 mod sharing;
+mod slices;

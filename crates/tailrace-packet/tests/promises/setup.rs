@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time,
-    Traffic,
+    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SeriesRow, SizeDistribution, Time, Traffic,
 };
 use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
 use tailrace_scenario::FlowSpec;
@@ -36,7 +35,6 @@ pub struct Setup {
     pub flows: Vec<FlowSpec>,
     pub horizon: Option<Time>,
     pub watch: Watch,
-    pub slices: Vec<Slice>,
     pub seed: u64,
 }
 
@@ -60,15 +58,7 @@ impl Setup {
     pub fn new(fabric: Fabric, mut flows: Vec<FlowSpec>) -> Self {
         flows.sort_by_key(|flow| flow.start);
         let transport = TransportParams::default();
-        Setup {
-            fabric,
-            transport,
-            flows,
-            horizon: None,
-            watch: Watch::default(),
-            slices: Vec::new(),
-            seed: 1,
-        }
+        Setup { fabric, transport, flows, horizon: None, watch: Watch::default(), seed: 1 }
     }
 
     /// Runs the scheme of that name with parameters written as in a scenario file.
@@ -111,7 +101,7 @@ impl Setup {
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,
             horizon: None,
-            slices: self.slices.clone(),
+            slices: self.watch.slices.clone(),
             racks: self.fabric.edge_of.clone(),
         }
     }

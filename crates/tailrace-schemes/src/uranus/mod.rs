@@ -2,6 +2,7 @@
 
 mod allocate;
 mod controller;
+mod guests;
 #[cfg(test)]
 mod properties;
 mod ps_n;
@@ -10,16 +11,17 @@ mod tests;
 
 pub use allocate::{Allocator, Demand, Norm};
 pub use controller::{Sharing, SliceController};
+pub use guests::{Guests, SliceGuests};
 pub use ps_n::PsN;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
-    Controller, Facts, FlowInfo, Knowledge, Objective, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time,
+    Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
-use crate::wvcc::{Enforced, Guest, GuestKind, GuestScheme, ShimParams, SliceWeights, by_growth};
+use crate::wvcc::{Enforced, Guest, ShimParams, SliceWeights, by_growth};
 
 /// Parameters of `uranus`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,23 +48,6 @@ impl Default for Params {
             share: ShareParams::default(),
             port: PortParams::one_queue(),
         }
-    }
-}
-
-/// Guests by what their slice is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Guests {
-    /// In slices with deadlines.
-    pub deadline: GuestKind,
-    /// In all others.
-    pub completion: GuestKind,
-}
-
-impl Default for Guests {
-    /// Those of the paper's evaluation (§5.3).
-    fn default() -> Self {
-        Guests { deadline: GuestKind::D2tcp, completion: GuestKind::L2dct }
     }
 }
 
@@ -107,7 +92,7 @@ const LONGEST: Time = Time::from_ms(100_000);
 
 impl ControlParams {
     /// Checks the ranges.
-    pub fn check(&self) -> Result<(), ParamError> {
+    pub fn check(&self, horizon: Option<Time>) -> Result<(), ParamError> {
         if self.slot == Time::ZERO {
             return Err(ParamError::new("slot", "is 0, but must be a positive time, such as \"10ms\""));
         }
@@ -116,7 +101,7 @@ impl ControlParams {
                 field,
                 format!("is {time}, but must be at most {LONGEST}: no run would see it"),
             )),
-            None => Ok(()),
+            None => self.check_against(horizon),
         }
     }
 
@@ -140,8 +125,7 @@ impl ControlParams {
 pub struct Uranus {
     facts: Facts,
     params: Params,
-    with_deadline: GuestScheme,
-    without: GuestScheme,
+    guests: SliceGuests,
 }
 
 impl Scheme for Uranus {
@@ -157,24 +141,17 @@ impl Scheme for Uranus {
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.shim.check().map_err(|e| e.within("shim"))?;
-        params.control.check().map_err(|e| e.within("control"))?;
-        params.control.check_against(facts.horizon).map_err(|e| e.within("control"))?;
+        params.control.check(facts.horizon).map_err(|e| e.within("control"))?;
         params.port.check().map_err(|e| e.within("port"))?;
-        let guest = |kind| GuestScheme::new(kind, facts);
-        let (with_deadline, without) = (guest(params.guests.deadline)?, guest(params.guests.completion)?);
-        Ok(Uranus { facts: facts.clone(), params, with_deadline, without })
+        let guests = SliceGuests::new(params.guests, facts)?;
+        Ok(Uranus { facts: facts.clone(), params, guests })
     }
     fn ecn(&self) -> bool {
         true
     }
     fn law(&self, flow: &FlowInfo) -> Self::Law {
-        let place = usize::from(flow.slice).checked_sub(1);
-        let objective = place.and_then(|place| self.facts.slices.get(place)).map(|slice| slice.objective);
-        let guest = match objective {
-            Some(Objective::Deadline) => self.with_deadline.law(flow),
-            _ => self.without.law(flow),
-        };
-        Enforced::new(guest, &self.params.shim, by_growth, flow, &self.facts.transport)
+        let (shim, transport) = (&self.params.shim, &self.facts.transport);
+        Enforced::new(self.guests.law(flow), shim, by_growth, flow, transport)
     }
     /// Until the controller has spoken, a flow has its slice's weight.
     fn host(&self) -> SliceWeights {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, FlowId, Slice, WeightUpdate};
+use tailrace_core::{Bytes, FlowId, Objective, Slice, WeightUpdate};
 
 use super::*;
 

@@ -45,11 +45,11 @@ fn flows_of_a_pair_share_its_part_by_what_they_need() {
 
 #[test]
 fn times_are_checked() {
-    let field = |params: ControlParams| params.check().unwrap_err().field;
+    let field = |params: ControlParams| params.check(None).unwrap_err().field;
     assert_eq!(field(ControlParams { slot: Time::ZERO, ..ControlParams::default() }), "slot");
     assert_eq!(field(ControlParams { slot: Time::MAX, ..ControlParams::default() }), "slot");
     assert_eq!(field(ControlParams { delay: Time::MAX, ..ControlParams::default() }), "delay");
-    assert_eq!(ControlParams::default().check(), Ok(()));
+    assert_eq!(ControlParams::default().check(None), Ok(()));
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! What slices get of links under tunnels, as figure 3 of Uranus has it, and that a tapped run is the same run.
+
+use tailrace_core::{Objective, Scheme, Slice, Time};
+use tailrace_packet::{Captured, Watch};
+use tailrace_scenario::FlowSpec;
+use tailrace_scenario::fabric::Fabric;
+
+use crate::setup::{Run, Setup, WithScheme, fabric, flow};
+
+/// Three racks; only links of 1 Gbps from the second and the third to their hosts can be congested.
+fn three_racks() -> Fabric {
+    fabric(
+        r#"kind = "leaf-spine"
+        leaves = 3
+        spines = 1
+        hosts_per_leaf = 4
+        host_rate = "1Gbps"
+        spine_rate = "10Gbps"
+        delay = "10us""#,
+    )
+}
+
+/// Receivers in the second and in the third rack.
+const L1: u16 = 4;
+const L2: u16 = 8;
+
+/// Slices A and B of weight 1, each with tunnels over two links: A1 and A2 with one and nine flows alike, B1 and
+/// B2 with five each. So of their slices' weights they have 0.1, 0.9, 0.5 and 0.5. Sources are hosts 0 to 3.
+fn tunnels(first: u16, second: u16, horizon: Time) -> Setup {
+    let tunnel = |src, dst, slice, flows: u16| {
+        let endless = move |_| FlowSpec { slice, ..flow(src, dst, 1 << 40, Time::ZERO) };
+        (0..flows).map(endless)
+    };
+    let a = tunnel(0, first, 1, 1).chain(tunnel(1, second, 1, 9));
+    let b = tunnel(2, first, 2, 5).chain(tunnel(3, second, 2, 5));
+    let slices = vec![Slice { weight: 1.0, objective: Objective::Completion }; 2];
+    let watch = Watch { slices, ..Watch::default() };
+    Setup { horizon: Some(horizon), watch, ..Setup::new(three_racks(), a.chain(b).collect()) }
+}
+
+fn sent(setup: &Setup, run: &Run, port: &str) -> u64 {
+    let number = setup.fabric.port_named(port).unwrap_or_else(|| panic!("no port {port}"));
+    run.ports[number as usize].sent.bytes
+}
+
+/// Bits a second that A1, A2, B1 and B2 send, after half a second.
+fn rates(first: u16, second: u16) -> [f64; 4] {
+    let until = |ms| {
+        let setup = tunnels(first, second, Time::from_ms(ms));
+        let run = setup.run("scc", "");
+        [0, 1, 2, 3].map(|host| sent(&setup, &run, &format!("host{host}->leaf0")))
+    };
+    let (before, after) = (until(500), until(3_500));
+    [0, 1, 2, 3].map(|tunnel| (after[tunnel] - before[tunnel]) as f64 * 8.0 / 3.0)
+}
+
+fn near(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found / expected - 1.0).abs() < tolerance
+}
+
+/// Of the small tunnel not more than four packets are under way, of which none can be cut in two: its share is
+/// rougher.
+#[test]
+fn tunnels_over_one_link_share_it_by_weight() {
+    let rates = rates(L1, L1);
+    let all: f64 = rates.iter().sum();
+    let [a1, a2, b1, b2] = rates.map(|rate| rate / all);
+    let said = format!("{a1:.4} {a2:.4} {b1:.4} {b2:.4} of {all}");
+    assert!(all > 0.99e9, "{said}");
+    assert!(near(a1, 0.05, 0.5) && near(a2, 0.45, 0.05), "{said}");
+    assert!(near(b1, 0.25, 0.05) && near(b2, 0.25, 0.05) && near(a1 + a2, 0.5, 0.03), "{said}");
+}
+
+#[test]
+fn tunnels_over_two_links_leave_slices_with_17_to_25() {
+    let [a1, a2, b1, b2] = rates(L1, L2);
+    let (first, second, slices) = (a1 / (a1 + b1), a2 / (a2 + b2), (a1 + a2) / (b1 + b2));
+    let said = format!("{first:.4} {second:.4} {slices:.4} of {} {}", a1 + b1, a2 + b2);
+    assert!(a1 + b1 > 0.99e9 && a2 + b2 > 0.99e9, "{said}");
+    assert!(near(first, 1.0 / 6.0, 0.06) && near(second, 9.0 / 14.0, 0.03), "{said}");
+    assert!(near(slices, 17.0 / 25.0, 0.04), "{said}");
+}
+
+/// The digest of a run whose first port is tapped.
+struct Tapped<'a>(&'a Setup);
+
+impl WithScheme for Tapped<'_> {
+    type Output = u64;
+    fn with<S: Scheme>(self, scheme: S) -> u64 {
+        self.0.run_scheme(Captured::tapping(scheme, 0, Box::new(|_, _| {}))).digest
+    }
+}
+
+#[test]
+fn a_tapped_run_has_its_controller() {
+    let setup = tunnels(L1, L2, Time::from_ms(5));
+    for scheme in ["uranus", "scc"] {
+        assert_eq!(setup.with_scheme(scheme, "", Tapped(&setup)), setup.run(scheme, "").digest, "{scheme}");
+    }
+}
