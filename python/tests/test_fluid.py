@@ -145,3 +145,36 @@ def test_a_run_must_trace_the_models_flows(packets: tailrace.Result) -> None:
     three = tailrace.fluid(**FIELDS | {"flow": [{}, {}, {}]})
     with pytest.raises(ScenarioError, match="the run traces 2 windows, the model has 3 flows"):
         three.plot(packets)
+
+
+def test_wvcc_has_the_same_windows_with_packets() -> None:
+    model = tailrace.fluid(PRESET.with_name("packets.toml"))
+    packets = Scenario(
+        fabric={
+            "kind": "dumbbell",
+            "left": 4,
+            "right": 1,
+            "host_rate": "10Gbps",
+            "bottleneck_rate": "10Gbps",
+            "host_delay": "23.6us",
+            "bottleneck_delay": "1us",
+            "buffer": "4MB",
+        },
+        workload={
+            "arrivals": "once",
+            "pattern": "pairs",
+            "to": [4],
+            "sizes": {"fixed": "1GB"},
+            "rule": [{"from": [host], "slice": host + 1} for host in range(4)],
+        },
+        slice=[{"weight": weight / 5} for weight in range(1, 5)],
+        scheme={"name": "wvcc"},
+        measure={"trace_every_flow": 1, "horizon": "400ms"},
+    ).run()
+    phase = model.phases[0]
+    series = packets.series.to_polars()
+    late = series.filter(
+        (series["metric"] == "window_segments") & (series["time_ns"] > 1e9 * phase["measured_from_s"])
+    )
+    windows = [late.filter(late["place"] == f"flow{flow}")["value"].mean() for flow in range(4)]
+    assert windows == pytest.approx([flow["mean_window_packets"] for flow in phase["flows"]], rel=0.1)

@@ -7,7 +7,7 @@ use tailrace_core::{Bytes, FlowView};
 /// Its packets meet the queue before the cuts of all others have reached it. A flow that cuts by less than what all
 /// together have added in a round trip finds the queue still above the threshold if it happens to be the first to
 /// cut, and one that cuts by more does not. Were these marks counted, flows of low weight would cut twice more often
-/// and have a larger α than others, and get up to a fifth less than their share.
+/// and have a larger α than others, and get up to 29 % less than their share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Settling {
     /// What was sent when the flow cut: the end of the window that the cut answers.
