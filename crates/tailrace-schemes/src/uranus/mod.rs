@@ -17,10 +17,12 @@ pub use ps_n::PsN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
-    Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Time,
+    Bytes, Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, TagTable,
+    Time,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
+use crate::mlfq::{check_thresholds, sunk};
 use crate::wvcc::{Enforced, Guest, ShimParams, SliceWeights, by_growth};
 
 /// Parameters of `uranus`.
@@ -35,6 +37,9 @@ pub struct Params {
     pub control: ControlParams,
     /// How the weights of slices are shared out.
     pub share: ShareParams,
+    /// Inside every slice flows sink through priority queues: a packet is in queue i while fewer than the i-th
+    /// threshold's bytes of its flow precede it; ascending, one fewer than `port.queues`.
+    pub thresholds: Vec<Bytes>,
     /// How ports queue and mark.
     pub port: PortParams,
 }
@@ -46,6 +51,7 @@ impl Default for Params {
             shim: ShimParams::default(),
             control: ControlParams::default(),
             share: ShareParams::default(),
+            thresholds: Vec::new(),
             port: PortParams::one_queue(),
         }
     }
@@ -143,6 +149,7 @@ impl Scheme for Uranus {
         params.shim.check().map_err(|e| e.within("shim"))?;
         params.control.check(facts.horizon).map_err(|e| e.within("control"))?;
         params.port.check().map_err(|e| e.within("port"))?;
+        check_thresholds(&params.thresholds, params.port.queues)?;
         let guests = SliceGuests::new(params.guests, facts)?;
         Ok(Uranus { facts: facts.clone(), params, guests })
     }
@@ -155,7 +162,7 @@ impl Scheme for Uranus {
     }
     /// Until the controller has spoken, a flow has its slice's weight.
     fn host(&self) -> SliceWeights {
-        SliceWeights::up_to_one(&self.facts.slices)
+        SliceWeights::up_to_one(&self.facts.slices).tagged(self.tags())
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port.rate)
@@ -165,6 +172,16 @@ impl Scheme for Uranus {
         Some(Box::new(SliceController::new(self.params.control, by_racks, &self.facts)))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        Some(self.params.port.untagged_plan(link))
+        let port = &self.params.port;
+        if self.params.thresholds.is_empty() {
+            return Some(port.untagged_plan(link));
+        }
+        Some(port.switch_plan(link, |queue| sunk(&self.tags(), queue)))
+    }
+}
+
+impl Uranus {
+    fn tags(&self) -> TagTable {
+        TagTable::with_limits(&self.params.thresholds)
     }
 }

@@ -92,26 +92,36 @@ impl Scheme for Wvcc {
 
 /// A host that gives each flow the weight of its slice; flows of no slice have the weight of one.
 #[derive(Clone, Debug)]
-pub struct SliceWeights(Vec<Weight>);
+pub struct SliceWeights {
+    weights: Vec<Weight>,
+    tags: TagTable,
+}
 
 impl SliceWeights {
     /// The weights as they are.
     pub fn plain(slices: &[Slice]) -> Self {
-        SliceWeights(slices.iter().map(|slice| Weight::nearest(slice.weight)).collect())
+        let weights = slices.iter().map(|slice| Weight::nearest(slice.weight)).collect();
+        SliceWeights { weights, tags: TagTable::FLAT }
     }
 
     /// The weights, made smaller together if one is above 1: a flow of that weight is as bold as DCTCP, and WVCC
     /// has none that are bolder.
     pub fn up_to_one(slices: &[Slice]) -> Self {
         let most = slices.iter().map(|slice| slice.weight).fold(1.0, f64::max);
-        SliceWeights(slices.iter().map(|slice| Weight::nearest(slice.weight / most)).collect())
+        let weights = slices.iter().map(|slice| Weight::nearest(slice.weight / most)).collect();
+        SliceWeights { weights, tags: TagTable::FLAT }
+    }
+
+    /// The same with other tags for all flows.
+    pub fn tagged(self, tags: TagTable) -> Self {
+        SliceWeights { tags, ..self }
     }
 }
 
 impl HostPolicy for SliceWeights {
     fn directive(&self, flow: &FlowInfo) -> Directive {
         let place = usize::from(flow.slice).checked_sub(1);
-        let weight = place.and_then(|place| self.0.get(place)).copied().unwrap_or(Weight::ONE);
-        Directive { weight, ..Directive::tagged(TagTable::FLAT) }
+        let weight = place.and_then(|place| self.weights.get(place)).copied().unwrap_or(Weight::ONE);
+        Directive { weight, ..Directive::tagged(self.tags) }
     }
 }
