@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from tailrace import ResultFolder, ScenarioError, plots
 from tailrace.plots.plot import RunPlot
 from tailrace.plots.style import label
-from tailrace.plots.summary import SummaryPlot
+from tailrace.plots.summary import SERIES, SummaryPlot
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -78,6 +78,18 @@ def test_bars_stand_side_by_side(numbers: ResultFolder) -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.8", "0.4"]
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers if len(bars) == 2]
     assert heights == [[42, 82], [21, 41]]
+
+
+def test_series_are_drawn_by_their_means(folder: ResultFolder) -> None:
+    fresh = ResultFolder(folder.path)  # plots of the shared one stay as they are
+    table = {"x": "workload.load", "places": "switch0->host0", "at": {"seed": 1}}
+    axes = drawn(fresh, y="series:port_bytes", **table)
+    chosen = (pl.col("scheme") == "PIAS") & (pl.col("workload.load") == 0.8) & (pl.col("seed") == 1)
+    run = folder.summary.filter(chosen)["run"][0]
+    queue = folder.run(run).series.to_polars().filter(pl.col("metric") == "port_bytes")
+    assert line(axes, "PIAS")[1] == (0.8, pytest.approx(queue["value"].mean()))
+    with pytest.raises(ScenarioError, match='y: unknown metric "port_byte"; did you mean "port_bytes"'):
+        drawn(fresh, y="series:port_byte", **table)
 
 
 def test_a_class_without_flows_draws_empty_curves(numbers: ResultFolder) -> None:
@@ -184,7 +196,8 @@ def test_plots_of_shipped_experiments_draw_what_there_is(file: Path, folder: Res
             assert {*plot.group, *plot.at} <= axes
         if isinstance(plot, SummaryPlot):
             assert plot.x in axes
-            assert {*plot.y} <= {*folder.summary.columns}
+            columns = {column for column in plot.y if not column.startswith(SERIES)}
+            assert columns <= {*folder.summary.columns}
 
 
 @pytest.mark.parametrize(

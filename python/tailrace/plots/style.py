@@ -125,6 +125,8 @@ def label(column: str) -> str:
     if match := _STATISTIC.fullmatch(column):
         what, statistic, unit = match.groups()
         return f"{_STATISTICS[statistic]} {'FCT' if what == 'fct' else what}{' (µs)' if unit else ''}"
+    if column.startswith("series:"):
+        return label(column.removeprefix("series:"))
     words = column.rpartition(".")[2].split("_")
     unit = f" ({words.pop()})" if words[-1] in ("bytes", "packets") and len(words) > 1 else ""
     return f"{' '.join(words).capitalize()}{unit}"

@@ -1,8 +1,11 @@
-"""Plots of the summary table: ``kind = "line"`` and ``kind = "bars"``."""
+"""Plots of the summary table: ``kind = "line"`` and ``kind = "bars"``.
+
+``series:NAME`` among their columns is the mean over time of a series, in each run.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import polars as pl
@@ -12,6 +15,8 @@ from tailrace.folder import ResultFolder
 from tailrace.plots.plot import RunPlot, unknown
 from tailrace.plots.style import label
 
+SERIES = "series:"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryPlot(RunPlot):
@@ -20,6 +25,7 @@ class SummaryPlot(RunPlot):
     x: str
     y: list[str]
     relative_to: str = ""
+    places: list[str] = field(default_factory=list)
 
     def left_out(self, folder: ResultFolder) -> bool:
         """Whether there is nothing to draw, or to compare with, because schemes were not run."""
@@ -28,7 +34,7 @@ class SummaryPlot(RunPlot):
 
     def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
         """The rows that are drawn, and each curve's x, mean, low and high by its label."""
-        rows = self.rows(folder)
+        rows = self._with_series(folder, self.rows(folder))
         if self.x not in folder.axes:
             raise self.wrong("x", unknown("axis", self.x, folder.axes))
         for column in self.y:
@@ -41,6 +47,26 @@ class SummaryPlot(RunPlot):
                 full_name = ", ".join(filter(None, [name, label(column) if len(self.y) > 1 else ""]))
                 curves[full_name] = self._over_seeds(part, column)
         return rows, curves
+
+    def _with_series(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the mean over time of each series that is to be drawn."""
+        for column in self.y:
+            if column.startswith(SERIES):
+                metric = column.removeprefix(SERIES)
+                means = [self._mean(folder.run(run).series.to_polars(), metric) for run in rows["run"]]
+                rows = rows.with_columns(pl.Series(column, means, dtype=pl.Float64))
+        return rows
+
+    def _mean(self, series: pl.DataFrame, metric: str) -> float | None:
+        """The mean over time of a metric, at the places that were chosen."""
+        for key, column, wanted in (("y", "metric", [metric]), ("places", "place", self.places)):
+            for value in wanted:
+                if value not in series[column]:
+                    raise self.wrong(key, unknown(column, value, series[column]))
+            if wanted:
+                series = series.filter(pl.col(column).is_in(wanted))
+        mean = series["value"].mean()
+        return mean if isinstance(mean, float) else None
 
     def _over_seeds(self, rows: pl.DataFrame, column: str) -> pl.DataFrame:
         y = pl.col(column)
