@@ -80,6 +80,21 @@ def test_bars_stand_side_by_side(numbers: ResultFolder) -> None:
     assert heights == [[42, 82], [21, 41]]
 
 
+def test_confidence_intervals_are_students(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y="fct_mean_us", spread="confidence")
+    # Of 41 and 43, whose standard error is 1; t with one degree of freedom is 12.706.
+    band = axes.collections[0].get_paths()[0].get_extents()
+    assert (band.ymin, band.ymax) == (pytest.approx(42 - 12.706), pytest.approx(82 + 12.706))
+    assert axes.get_figure().get_supxlabel() == "scale 0.01; mean and 95 % confidence interval of seeds 1, 3"
+    one = drawn(numbers, x="load", y="fct_mean_us", spread="confidence", at={"seed": 1})
+    extents = one.collections[0].get_paths()[0].get_extents()
+    assert (extents.ymin, extents.ymax) == (41, 81)
+    with pytest.raises(
+        ScenarioError, match=r'plot\.test\.spread: must be "range" or "confidence", not "sigma"'
+    ):
+        drawn(numbers, x="load", y="fct_mean_us", spread="sigma")
+
+
 def test_series_are_drawn_by_their_means(folder: ResultFolder) -> None:
     fresh = ResultFolder(folder.path)  # plots of the shared one stay as they are
     table = {"x": "workload.load", "places": "switch0->host0", "at": {"seed": 1}}

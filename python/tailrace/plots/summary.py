@@ -17,15 +17,19 @@ from tailrace.plots.style import label
 
 SERIES = "series:"
 
+# Student's t at 0.975 with one, two, … degrees of freedom; that of the last for all above.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryPlot(RunPlot):
-    """One or several columns of the summary against an axis of the sweep; seeds give mean and range."""
+    """One or several columns of the summary against an axis of the sweep; seeds give mean and spread."""
 
     x: str
     y: list[str]
     relative_to: str = ""
     places: list[str] = field(default_factory=list)
+    spread: str = "range"
 
     def left_out(self, folder: ResultFolder) -> bool:
         """Whether there is nothing to draw, or to compare with, because schemes were not run."""
@@ -34,6 +38,8 @@ class SummaryPlot(RunPlot):
 
     def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
         """The rows that are drawn, and each curve's x, mean, low and high by its label."""
+        if self.spread not in ("range", "confidence"):
+            raise self.wrong("spread", f'must be "range" or "confidence", not "{self.spread}"')
         rows = self._with_series(folder, self.rows(folder))
         if self.x not in folder.axes:
             raise self.wrong("x", unknown("axis", self.x, folder.axes))
@@ -73,8 +79,13 @@ class SummaryPlot(RunPlot):
         points = (
             rows.filter(y.is_finite())
             .group_by(pl.col(self.x).alias("x"), maintain_order=True)
-            .agg(mean=y.mean(), low=y.min(), high=y.max())
+            .agg(mean=y.mean(), low=y.min(), high=y.max(), error=y.std() / y.len().sqrt(), seeds=y.len())
         )
+        if self.spread == "confidence":
+            freedom = [min(seeds - 1, len(STUDENT)) for seeds in points["seeds"]]
+            factors = pl.Series([STUDENT[n - 1] if n else 0.0 for n in freedom], dtype=pl.Float64)
+            half = factors * points["error"].fill_null(0.0)
+            points = points.with_columns(low=points["mean"] - half, high=points["mean"] + half)
         return points.sort("x") if points.schema["x"].is_numeric() else points
 
     def _relative(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
@@ -92,6 +103,10 @@ class SummaryPlot(RunPlot):
             .alias(y)
             for y in self.y
         )
+
+    def several_seeds(self) -> str:
+        """What the footnote says of several seeds."""
+        return f"mean and {'95 % confidence interval' if self.spread == 'confidence' else 'range'} of"
 
     def dress_summary(self, axes: Axes) -> None:
         """Set title and labels."""
@@ -117,7 +132,7 @@ class Line(SummaryPlot):
             axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
             axes.fill_between(x, low, high, color=pen.colour, alpha=0.2, linewidth=0)
         self.dress_summary(axes)
-        return self.footnote(folder, rows, "mean and range of")
+        return self.footnote(folder, rows, self.several_seeds())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,4 +154,4 @@ class Bars(SummaryPlot):
         axes.set_xticks(range(len(clusters)), clusters)
         axes.grid(axis="x", visible=False)
         self.dress_summary(axes)
-        return self.footnote(folder, rows, "mean and range of")
+        return self.footnote(folder, rows, self.several_seeds())
