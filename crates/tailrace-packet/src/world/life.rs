@@ -87,7 +87,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let policy = &self.hosts[usize::from(host)].policy;
         for (flow, slot) in self.flows.in_progress() {
             if self.flows.record(flow).src == host {
-                let directive = policy.directive(self.senders[slot].info());
+                let fresh = policy.directive(self.senders[slot].info());
+                let directive = renewed(self.control.is_some(), self.senders[slot].directive(), fresh);
                 direct(&mut self.senders[slot], &mut self.receivers[slot], &directive);
             }
         }
@@ -110,7 +111,8 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let rest = left(self.flows.record(info.id).size, sender);
         let without = FlowInfo { deadline: None, size: info.size.map(|_| rest), ..info };
         sender.demote(without);
-        let directive = self.hosts[usize::from(host)].policy.directive(&without);
+        let fresh = self.hosts[usize::from(host)].policy.directive(&without);
+        let directive = renewed(self.control.is_some(), sender.directive(), fresh);
         direct(sender, &mut self.receivers[slot], &directive);
         self.pump(host, slot);
     }
@@ -155,6 +157,11 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     }
 }
 
+/// A host policy's fresh directive for a flow in progress: its weight is the controller's, where there is one.
+fn renewed(controlled: bool, current: &Directive, fresh: Directive) -> Directive {
+    if controlled { Directive { weight: current.weight, ..fresh } } else { fresh }
+}
+
 /// Both ends of a flow obey a new directive. The receiver is told at once; a real one would read it from the
 /// next packet.
 fn direct<L: CongestionLaw<H>, H: Header>(
@@ -169,4 +176,18 @@ fn direct<L: CongestionLaw<H>, H: Header>(
 /// Bytes of a flow that are not acknowledged.
 fn left<L: CongestionLaw<H>, H: Header>(size: Bytes, sender: &Sender<L, H>) -> Bytes {
     Bytes::new(size.get().saturating_sub(sender.view().delivered.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailrace_core::{TagTable, Weight};
+
+    #[test]
+    fn a_host_policy_does_not_take_back_what_a_controller_has_said() {
+        let current = Directive { weight: Weight::nearest(0.25), ..Directive::tagged(TagTable::FLAT) };
+        let fresh = Directive::tagged(TagTable::flat(3));
+        assert_eq!(renewed(false, &current, fresh), fresh);
+        assert_eq!(renewed(true, &current, fresh), Directive { weight: current.weight, ..fresh });
+    }
 }
