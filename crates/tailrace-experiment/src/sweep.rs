@@ -14,6 +14,7 @@ use tailrace_scenario::ScenarioError;
 use toml::{Table, Value};
 
 use crate::path::{self, Path};
+use crate::stats::METRICS;
 
 /// A point of the sweep: the name and value of each axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,6 +103,9 @@ fn axes(table: &Table) -> Result<Vec<Axis>, ScenarioError> {
     Ok(axes)
 }
 
+/// Columns of the summary that are no metrics.
+const OTHER_COLUMNS: [&str; 3] = ["scheme", "class", "run"];
+
 fn together(group: &Value) -> Result<Axis, ScenarioError> {
     let fields = group.as_table().into_iter().flatten();
     let fields: Vec<(String, Vec<Value>)> = fields
@@ -110,6 +114,10 @@ fn together(group: &Value) -> Result<Axis, ScenarioError> {
     let Some((name, first)) = fields.first() else {
         return Err(ScenarioError::new("sweep.together", "needs at least one field with a list"));
     };
+    if METRICS.contains(&name.as_str()) || OTHER_COLUMNS.contains(&name.as_str()) {
+        let message = format!("\"{name}\" is a column of the summary already: call the axis something else");
+        return Err(ScenarioError::new("sweep.together", message));
+    }
     if let Some((other, values)) = fields.iter().find(|(_, values)| values.len() != first.len()) {
         let message = format!(
             "{other} has {} values, but {name} has {}: they vary together",
@@ -175,6 +183,7 @@ mod tests {
         assert!(error("[sweep]\nflows = [1]").contains("dotted"));
         assert!(error("[sweep]\nseed = []").contains("at least one"));
         assert!(error("[[sweep.together]]\na = [1, 2]\n\"b.c\" = [1]").contains("vary together"));
+        assert!(error("[[sweep.together]]\nflows = [1]\n\"b.c\" = [1]").contains("\"flows\" is a column"));
         assert!(error("[[scheme]]\nname = \"y\"\n[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
     }
 }
