@@ -169,15 +169,9 @@ impl Sharing for Recorded {
     }
 }
 
-/// Slices of these weights, every other with deadlines, and racks of one host each.
-fn controller(
-    params: ControlParams,
-    share: ShareParams,
-    weights: &[f64],
-) -> (SliceController<Recorded>, Decided) {
-    let objectives = [Objective::Deadline, Objective::Completion].into_iter().cycle();
-    let slice = |(&weight, objective)| Slice { weight, objective };
-    let facts = Facts {
+/// Racks of one host each, and these slices.
+pub(super) fn facts(slices: Vec<Slice>) -> Facts {
+    Facts {
         hosts: RACKS.into(),
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
@@ -185,9 +179,20 @@ fn controller(
         traffic: None,
         published_sizes: |_| None,
         horizon: None,
-        slices: weights.iter().zip(objectives).map(slice).collect(),
+        slices,
         racks: (0..RACKS).collect(),
-    };
+    }
+}
+
+/// Slices of these weights, every other with deadlines.
+fn controller(
+    params: ControlParams,
+    share: ShareParams,
+    weights: &[f64],
+) -> (SliceController<Recorded>, Decided) {
+    let objectives = [Objective::Deadline, Objective::Completion].into_iter().cycle();
+    let slice = |(&weight, objective)| Slice { weight, objective };
+    let facts = facts(weights.iter().zip(objectives).map(slice).collect());
     let decided = Decided::default();
     (SliceController::new(params, Recorded(PsN::new(share, &facts), decided.clone()), &facts), decided)
 }

@@ -1,6 +1,7 @@
 //! Weights by hand.
 
 use super::*;
+use tailrace_core::{HostPolicy, Objective, Slice};
 
 fn flow(slice: u32, from: u16, to: u16, metric: f64) -> Demand {
     Demand { slice, from, to, metric, memory: 1.0 }
@@ -13,7 +14,7 @@ fn weights(slices: &[f64], flows: &[Demand]) -> Vec<f64> {
 }
 
 #[test]
-fn two_slices_of_one_weight_have_half_of_each_link() {
+fn figure_3_by_hand() {
     // Figure 3: A asks for 0.1 and 0.9 of its weight over two pairs of racks, B for 0.5 and 0.5. Shared out by
     // demand alone, A has 1/6 of the first link and 9/14 of the second, 7 : 27, and A : B is 17 : 25.
     let (a, b): ([f64; 2], [f64; 2]) = ([0.1, 0.9], [0.5, 0.5]);
@@ -22,15 +23,20 @@ fn two_slices_of_one_weight_have_half_of_each_link() {
     assert!((share(0) / share(1) - 7.0 / 27.0).abs() < 1e-12);
     let all = share(0) + share(1);
     assert!((all / (2.0 - all) - 17.0 / 25.0).abs() < 1e-12);
-    // Under PS-N a slice that is at both links at both its racks has the same part of each as the other slice.
-    let by_pairs = weights(
-        &[1.0, 1.0],
-        &[flow(0, 0, 1, 0.1), flow(0, 0, 2, 0.9), flow(1, 0, 1, 0.5), flow(1, 0, 2, 0.5)],
-    );
-    // Rack 0 has half of A's weight, racks 1 and 2 have 0.05 and 0.45: pairs have 1/4 + 0.05 and 1/4 + 0.45.
-    let expected = [0.3, 0.7, 0.5, 0.5];
-    for (weight, expected) in by_pairs.iter().zip(expected) {
-        assert!((weight - expected).abs() < 1e-12, "{by_pairs:?}");
+    // Under PS-N rack 0 has half of A's weight, racks 1 and 2 have 0.05 and 0.45: pairs have 1/4 + 0.05 and
+    // 1/4 + 0.45, which is nearer to B's.
+    let of = |a: [f64; 2]| {
+        weights(
+            &[1.0, 1.0],
+            &[flow(0, 0, 1, a[0]), flow(0, 0, 2, a[1]), flow(1, 0, 1, 0.5), flow(1, 0, 2, 0.5)],
+        )
+    };
+    for (weight, expected) in of(a).into_iter().zip([0.3, 0.7, 0.5, 0.5]) {
+        assert!((weight - expected).abs() < 1e-12, "{weight}, not {expected}");
+    }
+    // With equal demands at both links each slice has half of each.
+    for weight in of([7.0, 7.0]) {
+        assert!((weight - 0.5).abs() < 1e-12, "{weight}");
     }
 }
 
@@ -80,4 +86,21 @@ fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
     Allocator::default().allocate(&[1.0], &flows, Norm::Rack, &mut given);
     // Of the sum of 8, rack 0 has 2 and rack 1 has 3.
     assert_eq!(given, [0.125, 0.125, 0.375]);
+}
+
+#[test]
+fn flows_sink_by_thresholds_inside_slices() {
+    let (hundred_kb, queues) = (Bytes::new(100_000), PortParams { queues: 2, ..PortParams::one_queue() });
+    let params = Params { thresholds: vec![hundred_kb], port: queues.clone(), ..Params::default() };
+    let slices = vec![
+        Slice { weight: 1.0, objective: Objective::Completion },
+        Slice { weight: 4.0, objective: Objective::Completion },
+    ];
+    let facts = properties::facts(slices);
+    let flow = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 1 };
+    let directive = Uranus::new(params, &facts).unwrap().host().directive(&flow);
+    assert_eq!([0, 99_999, 100_000].map(|before| directive.tags.priority(before)), [0, 0, 1]);
+    assert_eq!(directive.weight.get(), 0.25);
+    let unfit = Params { port: queues, ..Params::default() };
+    assert_eq!(Uranus::new(unfit, &facts).err().map(|error| error.field).as_deref(), Some("thresholds"));
 }

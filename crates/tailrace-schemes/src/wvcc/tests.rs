@@ -178,7 +178,7 @@ fn weights_above_one_are_made_smaller_together() {
         weights.directive(&flow).weight.get()
     };
     assert_eq!((of(1), of(2), of(3), of(0)), (0.25, 0.5, 1.0, 1.0));
-    assert_eq!(SliceWeights::up_to_one(&[slice(0.25)]).0, [Weight::nearest(0.25)]);
+    assert_eq!(SliceWeights::up_to_one(&[slice(0.25)]).weights, [Weight::nearest(0.25)]);
 }
 
 #[test]
