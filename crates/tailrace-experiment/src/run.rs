@@ -123,7 +123,7 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
     let params = S::Params::deserialize(Value::Table(over(defaults, &scenario.scheme.params)))
         .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
     S::new(params, &scenario.facts(fabric))
-        .map_err(|e| ScenarioError::new(format!("scheme.params.{}", e.field), e.message))
+        .map_err(|e| ScenarioError::new(e.field, e.message).within("scheme.params"))
 }
 
 /// What switch ports of a rate must be told for the scenario's scheme; `None` where that is not all it takes.

@@ -229,8 +229,9 @@ fn check_slices(slices: &[Slice], workload: &Workload) -> Result<(), ScenarioErr
     for (place, slice) in slices.iter().enumerate() {
         let weight = slice.weight;
         if !(weight > 0.0 && weight.is_finite()) {
-            let message =
-                format!("is {weight}, but must be above 0: slices share in proportion to their weights");
+            let message = format!(
+                "is {weight}, but must be a finite number above 0: slices share in proportion to their weights"
+            );
             return Err(ScenarioError::new(format!("slice[{place}].weight"), message));
         }
     }

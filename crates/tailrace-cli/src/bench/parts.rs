@@ -52,17 +52,25 @@ round = "packet"
 load = 0.6
 "#;
 
-/// A third of the bytes each with deadlines, of known and of unknown size: what schemes that tell them apart
-/// have to do.
+/// A third of the bytes each with deadlines, of known and of unknown size, of two slices: what schemes that tell
+/// them apart have to do.
 const CLASSES: &str = r#"
 [[workload.rule]]
 byte_share = 0.3333
 deadline = { ideal = { factor = 10.0 } }
+slice = 1
 [[workload.rule]]
 byte_share = 0.3333
+slice = 2
 [[workload.rule]]
 byte_share = 0.3334
 reveals = "nothing"
+slice = 2
+[[slice]]
+weight = 0.5
+objective = "deadline"
+[[slice]]
+weight = 1
 "#;
 
 /// The scenario with `flows` flows under `scheme`.
@@ -70,7 +78,7 @@ pub fn scenario(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
     parse(flows, scheme, "")
 }
 
-/// The same with flows of all three types.
+/// The same with flows of all three types, of two slices.
 fn mixed(flows: u32, scheme: &str) -> Result<Scenario, ScenarioError> {
     parse(flows, scheme, CLASSES)
 }

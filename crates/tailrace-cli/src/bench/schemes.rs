@@ -22,7 +22,7 @@ pub fn compare(options: &args::Bench) -> Result<Report, Error> {
     }
     let mut text = format!(
         "cost of a packet-hop against {BASE}, Web Search at 60 %, 144 hosts, {} flows,\n\
-         a third of the bytes each with deadlines, of known and of unknown size\n",
+         a third of the bytes each with deadlines, of known and of unknown size, of two slices\n",
         options.flows
     );
     let mut report = serde_json::Map::new();
