@@ -47,7 +47,7 @@ fn the_sliced_experiment_is_good() {
 fn slices_have_weights_and_flows() {
     for (weight, said) in [("0", "is 0"), ("-1", "is -1"), ("inf", "is inf"), ("nan", "is NaN")] {
         let slices = TWO.replace("weight = 2", &format!("weight = {weight}"));
-        let said = format!("x.toml:20: slice[1].weight: {said}, but must be above 0");
+        let said = format!("x.toml:20: slice[1].weight: {said}, but must be a finite number above 0");
         refused(&sliced(&slices, RULES, ""), &[&said, "in proportion to their weights"]);
     }
     refused(
