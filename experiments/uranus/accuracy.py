@@ -4,7 +4,8 @@
 
 prints for each case what the smallest flow's share is in packets a round trip, and by how much the flows of
 each weight are above or below their shares, from the least to the most over all starts: from what senders'
-links have carried between the shortest and the longest horizon.
+links have carried between the shortest and the longest horizon. The exit status is 1 if a flow whose share is
+above 4 packets strays by more than 5 %.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import polars as pl
 WEIGHTS = {1: 0.25, 2: 0.75}
 FIRST_HOST_OF_SLICE_2 = 32
 BITS_A_PACKET = 12_000
+ENOUGH_PACKETS = 4.0
+MOST_PERCENT = 5.0
 
 
 def seconds(text: str) -> float:
@@ -54,6 +57,7 @@ def main() -> None:
         raise SystemExit(
             f"{folder}: has one horizon, {horizons[0]}, but two are needed: run it without --scale"
         )
+    astray = []
     print(f"{'case':>22} {'packets':>8} {'weight 1/4':>18} {'weight 3/4':>18}")
     for (case,), group in runs.group_by("case", maintain_order=True):
         errors: dict[int, list[float]] = {1: [], 2: []}
@@ -68,6 +72,11 @@ def main() -> None:
         share = smallest_share(folder / "runs" / group["run"][0], int(case.split()[-1]))
         spans = [f"{min(e):+6.1f} to {max(e):+5.1f} %" for e in errors.values()]
         print(f"{case:>22} {share:8.1f} {spans[0]:>18} {spans[1]:>18}")
+        worst = max(abs(error) for of_weight in errors.values() for error in of_weight)
+        if share > ENOUGH_PACKETS and worst > MOST_PERCENT:
+            astray.append(f"{case}: {worst:.1f} %")
+    if astray:
+        raise SystemExit(f"more than {MOST_PERCENT:g} % from their shares: {', '.join(astray)}")
 
 
 if __name__ == "__main__":
