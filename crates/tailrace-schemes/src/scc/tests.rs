@@ -231,7 +231,7 @@ fn tunnels_are_by_slice_and_hosts_and_end_with_their_last_flow() {
         laws[0].farewell(RTT);
         assert_eq!(laws[1].allowance().pacing, laws[2].allowance().pacing, "the other has all at once");
         laws[1..].iter_mut().for_each(|law| assert_eq!(law.farewell(RTT), None));
-        assert!(scheme.tunnels.is_empty());
+        assert_eq!(scheme.tunnels.len(), 0);
     }
 }
 
