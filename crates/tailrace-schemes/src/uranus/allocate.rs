@@ -116,20 +116,17 @@ impl Allocator {
     }
 }
 
-/// Of what there is to share, a flow's memory is taken to be no less. An old weight is a factor in every slot, so
-/// that of a flow that others outdo for long would become zero: no weight could grow from it, and flows that all
-/// had it would share nothing.
-const LEAST_MEMORY: f64 = 1e-100;
+/// No flow is given less than this of the mean of its rack-flow: an old weight is a factor in every slot, and would
+/// become nothing for good.
+const LEAST: f64 = 1.0 / 64.0;
 
 /// Shares out `weight` in proportion to metric and memory (Algorithms 1 and 2).
 fn share(weight: f64, flows: &[Demand], members: &[u32], weights: &mut [f64]) {
-    let least = weight * LEAST_MEMORY;
-    let claim = |&number: &u32| {
-        let flow = &flows[number as usize];
-        flow.metric * flow.memory.max(least)
-    };
-    let scale = members.iter().map(claim).sum::<f64>() / weight;
+    let claim = |&number: &u32| flows[number as usize].metric * flows[number as usize].memory;
+    let sum: f64 = members.iter().map(claim).sum();
+    let least = sum / members.len() as f64 * LEAST;
+    let scale = members.iter().map(|number| claim(number).max(least)).sum::<f64>() / weight;
     for number in members {
-        weights[*number as usize] = claim(number) / scale;
+        weights[*number as usize] = claim(number).max(least) / scale;
     }
 }

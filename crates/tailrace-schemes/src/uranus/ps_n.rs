@@ -6,9 +6,6 @@ use super::ShareParams;
 use super::allocate::{Allocator, Demand};
 use super::controller::Sharing;
 
-/// No flow is given less: below, a window of whole segments says nothing.
-const LEAST: f64 = 1.0 / 64.0;
-
 /// Slices share the links between racks.
 pub struct PsN {
     params: ShareParams,
@@ -21,16 +18,6 @@ impl PsN {
     pub fn new(params: ShareParams, facts: &Facts) -> Self {
         PsN { params, racks: facts.racks.clone(), allocator: Allocator::default() }
     }
-}
-
-/// The largest weight that a slice has for a rack on average.
-fn scale(slices: &[f64], flows: &[Demand]) -> f64 {
-    let mut pairs: Vec<(u32, u16)> =
-        flows.iter().flat_map(|flow| [(flow.slice, flow.from), (flow.slice, flow.to)]).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    let of_slice = |racks: &[(u32, u16)]| slices[racks[0].0 as usize] / racks.len() as f64;
-    pairs.chunk_by(|a, b| a.0 == b.0).map(of_slice).fold(f64::MIN_POSITIVE, f64::max)
 }
 
 impl Sharing for PsN {
@@ -52,11 +39,9 @@ impl Sharing for PsN {
         self.allocator.allocate(slices, flows, self.params.norm, weights);
     }
 
-    /// One scale for all weights, so that their proportions stay, and none above 1.
-    fn fit(&mut self, slices: &[f64], flows: &[Demand], weights: &mut [f64]) {
-        let scale = scale(slices, flows);
-        for weight in weights {
-            *weight = (*weight / scale).clamp(LEAST, 1.0);
-        }
+    /// One scale for all weights, so that their proportions stay: the largest is 1.
+    fn fit(&mut self, _: &[f64], _: &[Demand], weights: &mut [f64]) {
+        let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        weights.iter_mut().for_each(|weight| *weight /= most);
     }
 }
