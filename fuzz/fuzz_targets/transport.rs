@@ -97,7 +97,7 @@ impl Pair {
             pacing: input.paced.then_some(Rate::from_gbps(1)),
             acked: 0,
         };
-        let info = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+        let info = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,

@@ -11,6 +11,9 @@ pub type FlowId = u32;
 pub type HostId = u16;
 /// A slice's number, counted from 1; 0 for flows of no slice.
 pub type SliceId = u16;
+/// A task's number, in the order of priority of schemes that serve tasks first come, first served; 0 for flows
+/// of no task.
+pub type TaskId = u32;
 
 /// What an application tells of its flows when they start (Karuna §2.1 calls them types 1, 2 and 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +48,7 @@ impl Reveals {
             start: flow.start,
             deadline: flow.deadline.filter(|_| self == Reveals::Deadline),
             slice: flow.slice,
+            task: flow.task,
         }
     }
 }
@@ -67,6 +71,8 @@ pub struct FlowInfo {
     pub deadline: Option<Time>,
     /// The slice that it belongs to: networks know their tenants.
     pub slice: SliceId,
+    /// The task that it belongs to: applications tell all their flows (Baraat §4.1).
+    pub task: TaskId,
 }
 
 /// A flow in progress, as its sender sees it.
@@ -88,10 +94,11 @@ mod tests {
     #[test]
     fn what_is_not_revealed_or_not_to_be_known_is_blank() {
         let (size, deadline) = (Some(Bytes::new(9)), Some(Time::from_us(5)));
-        let flow = FlowInfo { id: 3, src: 0, dst: 1, size, start: Time::from_us(1), deadline, slice: 2 };
+        let flow =
+            FlowInfo { id: 3, src: 0, dst: 1, size, start: Time::from_us(1), deadline, slice: 2, task: 7 };
         let seen = |reveals: Reveals, sizes, deadlines| {
             let known = Knowledge { sizes, deadlines }.filter(reveals.filter(flow));
-            let always = |flow: FlowInfo| (flow.id, flow.src, flow.dst, flow.start, flow.slice);
+            let always = |flow: FlowInfo| (flow.id, flow.src, flow.dst, flow.start, flow.slice, flow.task);
             assert_eq!(always(known), always(flow));
             (known.size, known.deadline)
         };

@@ -7,6 +7,7 @@ mod ledger;
 mod packet;
 pub mod policy;
 pub mod random;
+mod rate;
 mod record;
 mod scheme;
 mod sizes;
@@ -17,13 +18,14 @@ pub mod transport;
 mod units;
 
 pub use controller::{Controller, WeightUpdate};
-pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId};
+pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use ledger::{Count, Ledger, Reason};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
     AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Standing,
     Untagged,
 };
+pub use rate::Rank;
 pub use record::{FlowRecord, SeriesRow, SeriesSink};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};

@@ -33,6 +33,7 @@ impl Knowledge {
             start: flow.start,
             deadline: flow.deadline.filter(|_| self.deadlines),
             slice: flow.slice,
+            task: flow.task,
         }
     }
 }

@@ -86,6 +86,7 @@ impl SchemeVisitor for Laws {
                 start: Time::ZERO,
                 deadline: None,
                 slice: 0,
+                task: 0,
             };
             let mut law = scheme.law(&S::KNOWS.filter(info));
             let (mut sent, mut acked, mut now) = (Bytes::ZERO, Bytes::ZERO, Time::ZERO);
@@ -160,6 +161,7 @@ fn fuzz_port<S: Scheme>(port: &mut S::Port, stream: &mut Stream, room: Bytes) {
         start: Time::ZERO,
         deadline: None,
         slice: 0,
+        task: 0,
     });
     for number in 0..1_000u32 {
         now += Time::from_us(u64::from(stream.below(300)));
@@ -241,6 +243,7 @@ impl SchemeVisitor for Hosts {
             start: Time::ZERO,
             deadline: None,
             slice: 0,
+            task: 0,
         });
         let mut now = Time::ZERO;
         for step in 0..50 {

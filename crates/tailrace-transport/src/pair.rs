@@ -66,8 +66,16 @@ const DELAY: Time = Time::from_us(40);
 
 impl Pair {
     fn new(size: u64, window: u64, params: TransportParams, channel: Channel, seed: u64) -> Self {
-        let info =
-            FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+        let info = FlowInfo {
+            id: 0,
+            src: 0,
+            dst: 1,
+            size: None,
+            start: Time::ZERO,
+            deadline: None,
+            slice: 0,
+            task: 0,
+        };
         let law = Recorder { window, ..Recorder::default() };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
@@ -305,7 +313,7 @@ impl CongestionLaw for Patient {
 #[test]
 fn an_acknowledgement_without_news_may_open_the_window() {
     let (info, directive) = (
-        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 },
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 },
         Directive::tagged(TagTable::FLAT),
     );
     let params = TransportParams::default();

@@ -114,7 +114,7 @@ fn slot(flows: u32) -> f64 {
         let size = Some(Bytes::new(100_000 + u64::from(stream.below(100_000_000))));
         let deadline = Some(Time::from_ms(100 + u64::from(stream.below(10_000))));
         // A rack has one host.
-        let flow = FlowInfo { id, src, dst, size, start: Time::ZERO, deadline, slice: slice + 1 };
+        let flow = FlowInfo { id, src, dst, size, start: Time::ZERO, deadline, slice: slice + 1, task: 0 };
         controller.on_flow_start(Time::ZERO, &flow);
     }
     let rates: Vec<u64> = (0..flows).map(|_| u64::from(stream.below(100_000))).collect();

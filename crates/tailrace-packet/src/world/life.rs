@@ -36,6 +36,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             start: self.network.now(),
             deadline: spec.deadline,
             slice: spec.slice,
+            task: spec.task,
         };
         let info = S::KNOWS.filter(if self.oracle { known } else { spec.reveals.filter(known) });
         let slot = self.flows.start(FlowRecord {

@@ -155,8 +155,16 @@ fn placed_in_hosts_it_tags_and_ports_only_schedule() {
     let scheme = scheme(Params { placement: Placement::Host, ..two_queues(10) }).unwrap();
     let mut host = scheme.host();
     let priority = |host: &AwafsHost, packets: u64| {
-        let flow =
-            FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+        let flow = FlowInfo {
+            id: 0,
+            src: 0,
+            dst: 1,
+            size: None,
+            start: Time::ZERO,
+            deadline: None,
+            slice: 0,
+            task: 0,
+        };
         host.directive(&flow).tags.priority(packets * MSS)
     };
     assert_eq!((priority(&host, 9), priority(&host, 10)), (0, 1));

@@ -103,6 +103,7 @@ fn law(size: u64, deadline: Time) -> D3Law {
         start: Time::ZERO,
         deadline: Some(deadline),
         slice: 0,
+        task: 0,
     };
     D3Law::new(&info, Rate::from_bps(LINK), RTT, &TransportParams::default())
 }
@@ -125,6 +126,7 @@ fn without_deadline_nothing_is_desired() {
         start: Time::ZERO,
         deadline: None,
         slice: 0,
+        task: 0,
     };
     let mut law = D3Law::new(&info, Rate::from_bps(LINK), RTT, &TransportParams::default());
     assert_eq!(law.probe(Time::ZERO, &VIEW).desired, WireRate::ZERO);

@@ -43,6 +43,7 @@ fn due(mcp: McpParams, size: u64, deadline: Time) -> KarunaLaw {
         start: Time::ZERO,
         deadline: Some(deadline),
         slice: 0,
+        task: 0,
     };
     karuna(mcp).law(&flow)
 }
@@ -190,7 +191,16 @@ fn a_timeout_leaves_the_least_window() {
 }
 
 fn flow(size: Option<u64>, deadline: Option<Time>) -> FlowInfo {
-    FlowInfo { id: 0, src: 0, dst: 1, size: size.map(Bytes::new), start: Time::ZERO, deadline, slice: 0 }
+    FlowInfo {
+        id: 0,
+        src: 0,
+        dst: 1,
+        size: size.map(Bytes::new),
+        start: Time::ZERO,
+        deadline,
+        slice: 0,
+        task: 0,
+    }
 }
 
 fn priorities(directive: &Directive, before: &[u64]) -> Vec<u8> {

@@ -25,6 +25,7 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
         start: Time::ZERO,
         deadline: Some(Time::from_us(1)),
         slice: 0,
+        task: 0,
     };
     let mut law = Las::new(Params::default(), &facts).unwrap().law(&told);
     let flow = FlowView { sent: Bytes::new(8_000), acked: Bytes::ZERO, delivered: Bytes::new(4_000) };
@@ -33,6 +34,6 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
     assert_eq!(law.stamp(Time::from_ms(1), &segment, &flow), Rank::amount(before));
     assert_eq!(
         Las::KNOWS.filter(told),
-        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 }
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 }
     );
 }

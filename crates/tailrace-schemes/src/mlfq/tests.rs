@@ -27,7 +27,8 @@ fn with_thresholds(bytes: &[u64], queues: u8) -> Result<Mlfq, ParamError> {
 
 /// How many of the first `packets` of a flow go to each queue.
 fn spread(scheme: &Mlfq, packets: u64) -> [u64; 8] {
-    let flow = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+    let flow =
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
     let tags = scheme.host().directive(&flow).tags;
     let mut queues = [0; 8];
     (0..packets).for_each(|packet| queues[usize::from(tags.priority(packet * MSS))] += 1);

@@ -26,6 +26,7 @@ pub(super) fn law(size: u64, deadline: Option<Time>) -> PdqLaw {
         start: Time::ZERO,
         deadline,
         slice: 0,
+        task: 0,
     };
     PdqLaw::new(&info, &SwitchParams::default(), LINK, RTT, &TransportParams::default())
 }

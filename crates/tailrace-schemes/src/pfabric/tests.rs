@@ -35,6 +35,7 @@ fn megabyte(deadline_us: Option<u64>) -> FlowInfo {
         start: Time::ZERO,
         deadline: deadline_us.map(Time::from_us),
         slice: 0,
+        task: 0,
     }
 }
 
@@ -83,7 +84,8 @@ fn what_is_left_decides_not_where_the_packet_is() {
 
 #[test]
 fn who_does_not_tell_the_size_is_ranked_by_what_it_has_sent() {
-    let silent = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0 };
+    let silent =
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
     for (by, flow) in
         [(RankBy::Remaining, silent), (RankBy::Edf, silent), (RankBy::Sent, megabyte(Some(10_000)))]
     {

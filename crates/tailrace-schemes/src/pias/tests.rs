@@ -100,6 +100,7 @@ fn spread(scheme: &Pias, packets: u64) -> [u64; 8] {
             start: Time::ZERO,
             deadline: None,
             slice: 0,
+            task: 0,
         })
         .tags;
     let mut queues = [0; 8];

@@ -213,7 +213,7 @@ fn scheme(slices: usize) -> Scc {
 }
 
 fn flow(slice: u16, src: u16, dst: u16) -> FlowInfo {
-    FlowInfo { id: 0, src, dst, size: None, start: Time::ZERO, deadline: None, slice }
+    FlowInfo { id: 0, src, dst, size: None, start: Time::ZERO, deadline: None, slice, task: 0 }
 }
 
 #[test]

@@ -219,8 +219,16 @@ impl Play {
             Happening::Start { slice, from, to, size, due_ms } => {
                 let deadline = due_ms.map(|ms| self.now + Time::from_ms(ms));
                 let size = size.map(Bytes::new);
-                let flow =
-                    FlowInfo { id: self.started, src: from, dst: to, size, start: self.now, deadline, slice };
+                let flow = FlowInfo {
+                    id: self.started,
+                    src: from,
+                    dst: to,
+                    size,
+                    start: self.now,
+                    deadline,
+                    slice,
+                    task: 0,
+                };
                 self.controller.on_flow_start(self.now, &flow);
                 let concerns = from != to && (1..=SLICES as u16).contains(&slice);
                 self.flows.insert(flow.id, (0, concerns));
@@ -292,6 +300,7 @@ fn a_flow_that_fell_behind_for_long_is_not_forgotten() {
         start: Time::ZERO,
         deadline: Some(Time::from_ms(due_ms)),
         slice: 1,
+        task: 0,
     };
     controller.on_flow_start(Time::ZERO, &flow(0, 1_000_000_000));
     controller.on_flow_start(Time::ZERO, &flow(1, 10));

@@ -90,7 +90,8 @@ fn flows_sink_by_thresholds_inside_slices() {
         Slice { weight: 4.0, objective: Objective::Completion },
     ];
     let facts = properties::facts(slices);
-    let flow = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 1 };
+    let flow =
+        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 1, task: 0 };
     let directive = Uranus::new(params, &facts).unwrap().host().directive(&flow);
     assert_eq!([0, 99_999, 100_000].map(|before| directive.tags.priority(before)), [0, 0, 1]);
     assert_eq!(directive.weight.get(), 0.25);

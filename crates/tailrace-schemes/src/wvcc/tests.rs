@@ -28,8 +28,16 @@ impl CongestionLaw for Idler {
 fn shim(window: u64, params: ShimParams) -> Enforced<Idler> {
     let transport = TransportParams { initial_window: 200, ..TransportParams::default() };
     let law = LawParams { gain: 1e-9, initial_alpha: 0.5 };
-    let flow =
-        FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::from_ms(1), deadline: None, slice: 1 };
+    let flow = FlowInfo {
+        id: 0,
+        src: 0,
+        dst: 1,
+        size: None,
+        start: Time::from_ms(1),
+        deadline: None,
+        slice: 1,
+        task: 0,
+    };
     let guest = Idler { window, marked: Bytes::ZERO };
     let mut shim = Enforced::new(guest, &ShimParams { law, ..params }, by_growth, &flow, &transport);
     let none = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
@@ -174,7 +182,8 @@ fn weights_above_one_are_made_smaller_together() {
     let slice = |weight| Slice { weight, objective: Default::default() };
     let weights = SliceWeights::up_to_one(&[slice(1.0), slice(2.0), slice(4.0)]);
     let of = |slice| {
-        let flow = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice };
+        let flow =
+            FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice, task: 0 };
         weights.directive(&flow).weight.get()
     };
     assert_eq!((of(1), of(2), of(3), of(0)), (0.25, 0.5, 1.0, 1.0));
