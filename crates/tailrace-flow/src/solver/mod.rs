@@ -1,0 +1,168 @@
+//! Rates that flows have: strict priority between classes, (weighted) max–min within a class, on every link.
+//!
+//! A class of a link has a *level*: what a member of weight 1 gets there at most. Every member's level is the least of
+//! those on its path, and that class is its bottleneck; a class which fills is the bottleneck of some member (the
+//! certificate of max–min fairness, Bertsekas and Gallager 1987, §6.5.2). Levels are the whole state, so an event is
+//! followed only as far as levels move: classes that do not fill keep the sum of their members' rates and nothing
+//! else. Classes are settled in order of rank and level, since neither a lower class nor a higher level can act back.
+
+mod class;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod properties;
+mod settle;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tailrace_core::Rank;
+
+use self::class::{Class, ClassId, Link, Member};
+
+/// A link's number.
+pub type LinkId = u32;
+/// A bundle's number.
+pub type BundleId = u32;
+
+/// Links on a path at most: up and down three tiers.
+pub const MAX_HOPS: usize = 6;
+
+/// What is closer than this is the same: sums of rates carry the rounding of their parts.
+const TOLERANCE: f64 = 1e-11;
+
+/// A bundle's membership of a class.
+#[derive(Clone, Copy, Default)]
+struct Hop {
+    class: ClassId,
+    /// Its place among the class's own members, or the others.
+    place: u32,
+}
+
+/// Flows alike: of one path and rank.
+#[derive(Clone, Copy)]
+struct Bundle {
+    hops: [Hop; MAX_HOPS],
+    length: u8,
+    /// Which hop is the bottleneck.
+    bottleneck: u8,
+    /// Whether it is among those whose level has changed.
+    changed: bool,
+    /// Sum of its flows' weights; 0 if there is no such bundle.
+    weight: f64,
+    /// Bytes a second for each unit of weight.
+    level: f64,
+}
+
+/// The rates of all flows.
+pub struct Solver {
+    links: Vec<Link>,
+    classes: Vec<Class>,
+    free_classes: Vec<ClassId>,
+    bundles: Vec<Bundle>,
+    free_bundles: Vec<BundleId>,
+    /// Classes to be settled, by rank and level.
+    queue: BinaryHeap<Reverse<(Rank, u64, ClassId)>>,
+    changed: Vec<BundleId>,
+}
+
+impl Solver {
+    /// Links without flows, by their capacities in bytes a second.
+    pub fn new(capacities: impl IntoIterator<Item = f64>) -> Self {
+        Solver {
+            links: capacities.into_iter().map(Link::new).collect(),
+            classes: Vec::new(),
+            free_classes: Vec::new(),
+            bundles: Vec::new(),
+            free_bundles: Vec::new(),
+            queue: BinaryHeap::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// Adds a bundle; `path` has 1 to [`MAX_HOPS`] links, none twice. Its rate is known after [`Self::solve`].
+    pub fn add(&mut self, path: &[LinkId], rank: Rank, weight: f64) -> BundleId {
+        let mut bundle = Bundle {
+            hops: [Hop::default(); MAX_HOPS],
+            length: path.len() as u8,
+            bottleneck: 0,
+            changed: false,
+            weight,
+            level: 0.0,
+        };
+        let id = self.free_bundles.pop().unwrap_or(self.bundles.len() as BundleId);
+        for (hop, &link) in path.iter().enumerate() {
+            bundle.hops[hop].class = self.class_for(link, rank);
+        }
+        bundle.bottleneck = self.narrowest(&bundle);
+        for hop in 0..path.len() {
+            let class = &mut self.classes[bundle.hops[hop].class as usize];
+            let own = hop == usize::from(bundle.bottleneck);
+            bundle.hops[hop].place = class.join(Member { bundle: id, hop: hop as u8 }, own);
+            class.own_weight += if own { weight } else { 0.0 };
+        }
+        if id as usize == self.bundles.len() {
+            self.bundles.push(bundle);
+        } else {
+            self.bundles[id as usize] = bundle;
+        }
+        self.enqueue(bundle.hops[usize::from(bundle.bottleneck)].class);
+        id
+    }
+
+    /// Changes a bundle's weight; at 0 the bundle is gone, and its number free for others.
+    pub fn set_weight(&mut self, id: BundleId, weight: f64) {
+        let Bundle { hops, length, bottleneck, level, weight: before, .. } = self.bundles[id as usize];
+        self.bundles[id as usize].weight = weight;
+        for (hop, &Hop { class: number, .. }) in hops[..usize::from(length)].iter().enumerate() {
+            let class = &mut self.classes[number as usize];
+            if hop == usize::from(bottleneck) {
+                class.own_weight += weight - before;
+                self.enqueue(number);
+            } else {
+                class.others_rate += (weight - before) * level;
+                self.touch(number);
+            }
+        }
+        if weight == 0.0 {
+            self.remove(id);
+        }
+    }
+
+    /// A bundle's bytes a second for each unit of its weight.
+    pub fn level(&self, bundle: BundleId) -> f64 {
+        self.bundles[bundle as usize].level
+    }
+
+    /// Works out all rates; `changed` is told of bundles that have another level than before.
+    pub fn solve(&mut self, mut changed: impl FnMut(BundleId, f64)) {
+        while let Some(Reverse((_, _, class))) = self.queue.pop() {
+            self.settle(class);
+        }
+        for id in self.changed.drain(..) {
+            let bundle = &mut self.bundles[id as usize];
+            if std::mem::take(&mut bundle.changed) && bundle.weight > 0.0 {
+                changed(id, bundle.level);
+            }
+        }
+    }
+
+    /// The hop where a new bundle will probably get least.
+    fn narrowest(&self, bundle: &Bundle) -> u8 {
+        let room = |hop: &u8| {
+            let class = &self.classes[bundle.hops[usize::from(*hop)].class as usize];
+            (class.level, class.free - class.others_rate)
+        };
+        let least = |a: &u8, b: &u8| room(a).partial_cmp(&room(b)).unwrap_or(std::cmp::Ordering::Equal);
+        (0..bundle.length).min_by(least).unwrap_or(0)
+    }
+
+    fn remove(&mut self, id: BundleId) {
+        let Bundle { hops, length, bottleneck, .. } = self.bundles[id as usize];
+        for (hop, &Hop { class, place }) in hops[..usize::from(length)].iter().enumerate() {
+            self.leave(class, place, hop == usize::from(bottleneck));
+            self.drop_if_empty(class);
+        }
+        self.free_bundles.push(id);
+    }
+}

@@ -1,0 +1,102 @@
+//! The solver against progressive filling from nothing, after every change of random networks.
+
+use proptest::prelude::*;
+use tailrace_core::Rank;
+
+use super::naive::{self, Wanted};
+use super::{BundleId, LinkId, Solver};
+
+/// What may happen to the bundles in the network.
+#[derive(Clone, Debug)]
+enum Change {
+    Add(Wanted),
+    Remove(usize),
+    Weigh(usize, f64),
+}
+
+fn a_path(links: usize) -> impl Strategy<Value = Vec<LinkId>> {
+    let all: Vec<LinkId> = (0..links as LinkId).collect();
+    prop::sample::subsequence(all, 1..=links.min(6)).prop_shuffle()
+}
+
+fn a_weight() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(1.0), Just(2.0), 0.01..10.0_f64]
+}
+
+/// Changes in a network of so many links, with ranks below `ranks`.
+fn changes(links: usize, ranks: u64) -> impl Strategy<Value = Vec<Change>> {
+    let add = (a_path(links), 0..ranks, a_weight())
+        .prop_map(|(path, rank, weight)| Change::Add(Wanted { path, rank: Rank(rank, 0), weight }));
+    let change = prop_oneof![
+        4 => add,
+        2 => any::<prop::sample::Index>().prop_map(|at| Change::Remove(at.index(1 << 20))),
+        1 => (any::<prop::sample::Index>(), a_weight())
+            .prop_map(|(at, weight)| Change::Weigh(at.index(1 << 20), weight)),
+    ];
+    prop::collection::vec(change, 1..60)
+}
+
+/// Few different capacities, so that links fill together, or any.
+fn capacities(links: usize) -> impl Strategy<Value = Vec<f64>> {
+    let capacity = prop_oneof![Just(1.25e8), Just(1.25e9), 1.0..1e10_f64];
+    prop::collection::vec(capacity, links)
+}
+
+fn network(ranks: u64) -> impl Strategy<Value = (Vec<f64>, Vec<Vec<Change>>)> {
+    let batches = move |links| prop::collection::vec(changes(links, ranks), 1..4);
+    (2_usize..12).prop_flat_map(move |links| (capacities(links), batches(links)))
+}
+
+/// Makes a batch of changes; several at once are solved together.
+fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<(), TestCaseError> {
+    let mut solver = Solver::new(capacities.iter().copied());
+    let mut there: Vec<(BundleId, Wanted)> = Vec::new();
+    for batch in batches {
+        for change in batch {
+            match change {
+                Change::Add(wanted) => {
+                    there.push((solver.add(&wanted.path, wanted.rank, wanted.weight), wanted));
+                }
+                Change::Remove(at) if !there.is_empty() => {
+                    let (bundle, _) = there.swap_remove(at % there.len());
+                    solver.set_weight(bundle, 0.0);
+                }
+                Change::Weigh(at, weight) if !there.is_empty() => {
+                    let at = at % there.len();
+                    there[at].1.weight = weight;
+                    solver.set_weight(there[at].0, weight);
+                }
+                _ => {}
+            }
+            if !at_once {
+                check(&mut solver, capacities, &there)?;
+            }
+        }
+        check(&mut solver, capacities, &there)?;
+    }
+    Ok(())
+}
+
+fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) -> Result<(), TestCaseError> {
+    solver.solve(|_, _| {});
+    let wanted: Vec<Wanted> = there.iter().map(|(_, wanted)| wanted.clone()).collect();
+    let expected = naive::levels(capacities, &wanted);
+    for ((bundle, wanted), expected) in there.iter().zip(expected) {
+        let level = solver.level(*bundle);
+        let scale = wanted.path.iter().map(|&link| capacities[link as usize]).fold(f64::INFINITY, f64::min);
+        prop_assert!((level - expected).abs() <= 1e-9 * scale, "{wanted:?}: {level} is not {expected}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn one_class_is_max_min((capacities, batches) in network(1), at_once: bool) {
+        play(&capacities, batches, at_once)?;
+    }
+
+    #[test]
+    fn classes_are_served_in_order((capacities, batches) in network(4), at_once: bool) {
+        play(&capacities, batches, at_once)?;
+    }
+}

@@ -1,0 +1,198 @@
+//! Settling a class: who has its bottleneck here, at what level, and who must hear of it.
+
+use std::cmp::Reverse;
+
+use super::class::{ClassId, Member};
+use super::{BundleId, Hop, Solver, TOLERANCE};
+
+/// Levels that differ by less are the same; the first stays. Less than what saturation is judged by.
+const SAME_LEVEL: f64 = 1e-13;
+
+impl Solver {
+    /// Has a class settled before rates are used.
+    pub(super) fn enqueue(&mut self, id: ClassId) {
+        let class = &mut self.classes[id as usize];
+        if !class.queued {
+            class.queued = true;
+            // Numbers above zero are in the order of their bits.
+            let level = class.filling_level().min(class.level).to_bits();
+            self.queue.push(Reverse((class.rank, level, id)));
+        }
+    }
+
+    /// The rates of others in a class have changed. It need not be settled if it does not fill and nobody is below.
+    pub(super) fn touch(&mut self, id: ClassId) {
+        let class = &self.classes[id as usize];
+        let link = &self.links[class.link as usize];
+        let fills = !class.own.is_empty() || class.others_rate > class.free + TOLERANCE * link.capacity;
+        if fills || link.classes.len() > 1 {
+            self.enqueue(id);
+        }
+    }
+
+    /// Makes a class right, given all others' levels.
+    pub(super) fn settle(&mut self, id: ClassId) {
+        let class = &mut self.classes[id as usize];
+        class.queued = false;
+        if class.own.is_empty() && class.others.is_empty() {
+            return;
+        }
+        // What it changes itself need not call it again.
+        class.queued = true;
+        self.capture(id);
+        let level = self.release(id);
+        self.announce(id, level);
+        self.pass_on(id);
+        self.classes[id as usize].queued = false;
+    }
+
+    /// Makes own members of those that would go faster than the class lets them.
+    fn capture(&mut self, id: ClassId) {
+        let class = &self.classes[id as usize];
+        let slack = TOLERANCE * self.links[class.link as usize].capacity;
+        let overrun = match class.own.is_empty() {
+            true => class.others_rate > class.free + slack,
+            false => class.filling_level() < class.fastest * (1.0 - TOLERANCE),
+        };
+        if !overrun {
+            return;
+        }
+        let level = self.level_for_all(id);
+        let (mut rate, mut fastest) = (0.0, 0.0_f64);
+        let mut place = self.classes[id as usize].others.len();
+        while place > 0 {
+            place -= 1;
+            let member = self.classes[id as usize].others[place];
+            let bundle = &self.bundles[member.bundle as usize];
+            if bundle.level > level {
+                self.rebase(member);
+            } else {
+                rate += bundle.weight * bundle.level;
+                fastest = fastest.max(bundle.level);
+            }
+        }
+        let class = &mut self.classes[id as usize];
+        (class.others_rate, class.fastest) = (rate, fastest);
+    }
+
+    /// The level at which members that go no faster and those that are held back together fill the class.
+    fn level_for_all(&self, id: ClassId) -> f64 {
+        let class = &self.classes[id as usize];
+        let mut level = -1.0;
+        let mut held_before = usize::MAX;
+        loop {
+            let (mut rest, mut weight, mut held) = (class.free, class.own_weight, 0);
+            for member in &class.others {
+                let bundle = &self.bundles[member.bundle as usize];
+                if bundle.level > level {
+                    weight += bundle.weight;
+                    held += 1;
+                } else {
+                    rest -= bundle.weight * bundle.level;
+                }
+            }
+            if held >= held_before || weight == 0.0 {
+                return level;
+            }
+            (level, held_before) = (rest.max(0.0) / weight, held);
+        }
+    }
+
+    /// Makes `member`'s hop the bottleneck of its bundle, at the level that it has.
+    fn rebase(&mut self, member: Member) {
+        let id = member.bundle as usize;
+        let bundle = self.bundles[id];
+        let (old, new) = (usize::from(bundle.bottleneck), usize::from(member.hop));
+        let rate = bundle.weight * bundle.level;
+        let Hop { class, place } = bundle.hops[old];
+        self.leave(class, place, true);
+        let before = &mut self.classes[class as usize];
+        let place = before.join(Member { bundle: member.bundle, hop: old as u8 }, false);
+        before.own_weight -= if before.own.is_empty() { 0.0 } else { bundle.weight };
+        before.others_rate += rate;
+        before.fastest = before.fastest.max(bundle.level);
+        self.bundles[id].hops[old].place = place;
+        let Hop { class: now, place } = bundle.hops[new];
+        self.leave(now, place, false);
+        let after = &mut self.classes[now as usize];
+        let place = after.join(member, true);
+        after.own_weight += bundle.weight;
+        after.others_rate -= if after.others.is_empty() { 0.0 } else { rate };
+        self.bundles[id].hops[new].place = place;
+        self.bundles[id].bottleneck = member.hop;
+        self.enqueue(class);
+        self.enqueue(now);
+    }
+
+    /// Lets own members go that get less elsewhere; returns the level of those that stay.
+    fn release(&mut self, id: ClassId) -> f64 {
+        loop {
+            let level = self.classes[id as usize].filling_level();
+            let mut released = false;
+            let mut place = self.classes[id as usize].own.len();
+            while place > 0 {
+                place -= 1;
+                let Member { bundle, hop } = self.classes[id as usize].own[place];
+                let (other, elsewhere) = self.least_elsewhere(bundle, hop);
+                if elsewhere < level * (1.0 - TOLERANCE) {
+                    self.rebase(Member { bundle, hop: other });
+                    self.set_level(bundle, elsewhere);
+                    released = true;
+                }
+            }
+            if !released {
+                return level;
+            }
+        }
+    }
+
+    /// The hop of a bundle, other than `hop`, where it gets least, and the level there.
+    fn least_elsewhere(&self, bundle: BundleId, hop: u8) -> (u8, f64) {
+        let bundle = &self.bundles[bundle as usize];
+        let mut least = (hop, f64::INFINITY);
+        for other in (0..bundle.length).filter(|other| *other != hop) {
+            let level = self.classes[bundle.hops[usize::from(other)].class as usize].level;
+            if level < least.1 {
+                least = (other, level);
+            }
+        }
+        least
+    }
+
+    /// Gives a class its level, and its own members with it.
+    fn announce(&mut self, id: ClassId, level: f64) {
+        let class = &mut self.classes[id as usize];
+        let same = (level - class.level).abs() <= SAME_LEVEL * level;
+        if level.is_infinite() || !same {
+            class.level = level;
+        }
+        let level = class.level;
+        for place in 0..self.classes[id as usize].own.len() {
+            let bundle = self.classes[id as usize].own[place].bundle;
+            self.set_level(bundle, level);
+        }
+    }
+
+    /// Gives a bundle its level, and tells the classes where it is one of the others.
+    fn set_level(&mut self, id: BundleId, level: f64) {
+        let bundle = &mut self.bundles[id as usize];
+        if bundle.level == level {
+            return;
+        }
+        let by = bundle.weight * (level - bundle.level);
+        bundle.level = level;
+        if !bundle.changed {
+            bundle.changed = true;
+            self.changed.push(id);
+        }
+        let (hops, bottleneck) = (bundle.hops, usize::from(bundle.bottleneck));
+        for (hop, &Hop { class, .. }) in hops[..usize::from(bundle.length)].iter().enumerate() {
+            if hop != bottleneck {
+                let other = &mut self.classes[class as usize];
+                other.others_rate += by;
+                other.fastest = other.fastest.max(level);
+                self.touch(class);
+            }
+        }
+    }
+}
