@@ -7,13 +7,13 @@ use crate::{Bytes, Time};
 
 /// A flow's number, counted from the start of the run in order of start time.
 pub type FlowId = u32;
+/// A task's number, in the order of priority of schemes that serve tasks first come, first served; 0 for flows
+/// of no task.
+pub type TaskId = u32;
 /// A host's number.
 pub type HostId = u16;
 /// A slice's number, counted from 1; 0 for flows of no slice.
 pub type SliceId = u16;
-/// A task's number, in the order of priority of schemes that serve tasks first come, first served; 0 for flows
-/// of no task.
-pub type TaskId = u32;
 
 /// What an application tells of its flows when they start (Karuna §2.1 calls them types 1, 2 and 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -26,7 +26,7 @@ pub use policy::{
     Untagged,
 };
 pub use rate::Rank;
-pub use record::{FlowRecord, SeriesRow, SeriesSink};
+pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};

@@ -1,6 +1,6 @@
 //! What a run leaves behind: one record per flow, and long-format series for everything else.
 
-use crate::{Bytes, FlowId, HostId, Reveals, Time};
+use crate::{Bytes, FlowId, HostId, Reveals, TaskId, Time};
 
 /// One flow's outcome. Small, because a run keeps one for every flow it ever started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct FlowRecord {
     /// The flow's number.
     pub id: FlowId,
     /// Task it belongs to, 0 if none.
-    pub task: u32,
+    pub task: TaskId,
     /// Payload bytes sent again.
     pub retransmitted: u32,
     /// Source host.
@@ -38,6 +38,32 @@ pub struct FlowRecord {
 impl FlowRecord {
     /// Flow completion time; `None` if the flow did not complete.
     pub fn fct(&self) -> Option<Time> {
+        (self.end != Time::MAX).then(|| self.end - self.start)
+    }
+}
+
+/// One task's outcome: it is complete when the last flow of its last stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Payload bytes of its flows, over all stages.
+    pub bytes: Bytes,
+    /// When it arrived; its first flows start then, or when their senders have computed.
+    pub start: Time,
+    /// When its last flow ended; [`Time::MAX`] if it did not.
+    pub end: Time,
+    /// The task's number.
+    pub id: TaskId,
+    /// Its flows, over all stages.
+    pub flows: u32,
+    /// Slice it belongs to, 0 if none.
+    pub slice: u16,
+    /// Traffic class.
+    pub class: u8,
+}
+
+impl TaskRecord {
+    /// Task completion time; `None` if the task did not complete.
+    pub fn tct(&self) -> Option<Time> {
         (self.end != Time::MAX).then(|| self.end - self.start)
     }
 }

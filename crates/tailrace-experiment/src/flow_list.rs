@@ -10,13 +10,13 @@ use arrow_schema::DataType;
 use tailrace_core::{Bytes, Time};
 use tailrace_scenario::workload::flow_list::{columns, reveals, write_csv};
 use tailrace_scenario::workload::{Deadlines, Rule};
-use tailrace_scenario::{FlowSource, FlowSpec, Scenario, ScenarioError};
+use tailrace_scenario::{Feed, FlowSource, FlowSpec, Scenario, ScenarioError};
 
 use crate::error::Error;
 use crate::store::{read_parquet, write_parquet, write_whole};
 
 /// The flows of a scenario, in order of start.
-pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
+pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
     let Some(list) = &scenario.workload.flow_list else { return Ok(scenario.flows()?) };
     if list.path.extension().is_none_or(|ending| ending != "parquet") {
         return Ok(scenario.flows()?);
@@ -25,11 +25,11 @@ pub fn flows(scenario: &Scenario) -> Result<FlowSource, Error> {
     let setting = scenario.setting();
     let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;
     let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
-    Ok(source.limited(scenario.workload.flows, scenario.workload.duration))
+    Ok(source.limited(scenario.workload.flows, scenario.workload.duration).into())
 }
 
 /// The flows of a scenario, to be run elsewhere. Refused where the run itself decides about deadlines.
-pub fn exported_flows(scenario: &Scenario) -> Result<FlowSource, Error> {
+pub fn exported_flows(scenario: &Scenario) -> Result<Feed, Error> {
     let observed = |rule: &Rule| matches!(rule.deadline, Some(Deadlines::Gamma(gamma)) if gamma.observed);
     let rules = &scenario.workload.rules;
     if let Some(number) = rules.iter().position(observed) {
@@ -43,7 +43,7 @@ pub fn exported_flows(scenario: &Scenario) -> Result<FlowSource, Error> {
 }
 
 /// Writes a flow list, all or nothing; the file's ending chooses CSV or Parquet.
-pub fn write_flows(path: &Path, flows: FlowSource) -> Result<(), Error> {
+pub fn write_flows(path: &Path, flows: Feed) -> Result<(), Error> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => {
             let mut text = Vec::new();
@@ -132,6 +132,7 @@ fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
                 class: optional("class", &class, 255.0)? as u8,
                 slice: optional("slice", &slice, 65_535.0)? as u16,
                 task: optional("task", &task, f64::from(u32::MAX))? as u32,
+                ..FlowSpec::default()
             });
         }
     }

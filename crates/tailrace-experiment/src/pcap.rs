@@ -14,7 +14,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time, dscp_of};
 use tailrace_packet::Tap;
-use tailrace_scenario::{FlowSource, Scenario, ScenarioError};
+use tailrace_scenario::{Scenario, ScenarioError};
 
 use crate::error::Error;
 
@@ -40,25 +40,7 @@ pub(crate) struct Writer {
 struct State {
     writer: Option<PcapWriter<BufWriter<File>>>,
     failure: Option<String>,
-    ends: Ends,
     mss: u32,
-}
-
-/// The ends of each flow, learnt by drawing the flows once more as they are needed.
-struct Ends {
-    flows: FlowSource,
-    known: Vec<(u16, u16)>,
-}
-
-impl Ends {
-    /// Source and destination host of a flow that has started.
-    fn of(&mut self, flow: u32) -> (u16, u16) {
-        while self.known.len() <= flow as usize {
-            let Some(spec) = self.flows.next() else { panic!("flow {flow} was never drawn") };
-            self.known.push((spec.src, spec.dst));
-        }
-        self.known[flow as usize]
-    }
 }
 
 impl Writer {
@@ -71,18 +53,17 @@ impl Writer {
         };
         let writer = PcapWriter::with_header(BufWriter::new(file), header)
             .map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))?;
-        let ends = Ends { flows: crate::flow_list::flows(scenario)?, known: Vec::new() };
         let mss = u32::from(scenario.transport.mss);
-        let state = State { writer: Some(writer), failure: None, ends, mss };
+        let state = State { writer: Some(writer), failure: None, mss };
         Ok(Writer { path: path.to_owned(), state: Arc::new(Mutex::new(state)) })
     }
 
     /// What the port is given to call.
     pub(crate) fn tap<H: Header>(&self) -> Tap<H> {
         let state = Arc::clone(&self.state);
-        Box::new(move |now, packet| {
+        Box::new(move |now, packet, src| {
             if let Ok(mut state) = state.lock() {
-                state.write(now, packet);
+                state.write(now, packet, src);
             }
         })
     }
@@ -106,10 +87,8 @@ impl Writer {
 }
 
 impl State {
-    fn write<H: Header>(&mut self, now: Time, packet: &Packet<H>) {
-        let (sender, receiver) = self.ends.of(packet.flow);
-        let from = if packet.is_ack() { receiver } else { sender };
-        let frame = frame(packet, from, self.mss);
+    fn write<H: Header>(&mut self, now: Time, packet: &Packet<H>, src: u16) {
+        let frame = frame(packet, src, self.mss);
         let original = u32::from(packet.bytes) + ETHERNET as u32;
         let record = PcapPacket::new(Duration::from_nanos(now.as_ns()), original, &frame);
         if let Some(writer) = &mut self.writer

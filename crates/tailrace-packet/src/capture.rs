@@ -1,14 +1,18 @@
 //! Capture: a port that tells what it sends, as a wrapper around any scheme's port.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use tailrace_core::{
-    Bytes, Controller, Facts, FlowInfo, Header, Knowledge, Packet, ParamError, PortFacts, PortPolicy, Reason,
-    Scheme, SeriesSink, Time,
+    Bytes, Controller, Facts, FlowInfo, Header, HostId, Knowledge, Packet, ParamError, PortFacts, PortPolicy,
+    Reason, Scheme, SeriesSink, Time,
 };
 
-/// Told of every packet when its transmission starts.
-pub type Tap<H> = Box<dyn FnMut(Time, &Packet<H>)>;
+/// Told of every packet when its transmission starts, and of the host that it comes from.
+pub type Tap<H> = Box<dyn FnMut(Time, &Packet<H>, HostId)>;
+
+/// Source and destination of each flow that has started, by number: packets carry only where they go.
+type Ends = Rc<RefCell<Vec<(HostId, HostId)>>>;
 
 /// A scheme with one of its ports tapped.
 pub struct Captured<S: Scheme> {
@@ -16,12 +20,13 @@ pub struct Captured<S: Scheme> {
     port: u32,
     /// Waits here until the port is made.
     tap: RefCell<Option<Tap<S::Header>>>,
+    ends: Ends,
 }
 
 impl<S: Scheme> Captured<S> {
     /// Taps port number `port` of `scheme`.
     pub fn tapping(scheme: S, port: u32, tap: Tap<S::Header>) -> Self {
-        Captured { scheme, port, tap: RefCell::new(Some(tap)) }
+        Captured { scheme, port, tap: RefCell::new(Some(tap)), ends: Ends::default() }
     }
 }
 
@@ -29,12 +34,14 @@ impl<S: Scheme> Captured<S> {
 pub struct TappedPort<P, H> {
     port: P,
     tap: Option<Tap<H>>,
+    ends: Ends,
 }
 
 impl<P: PortPolicy<H>, H: Header> TappedPort<P, H> {
     fn tell(&mut self, now: Time, packet: Option<Packet<H>>) -> Option<Packet<H>> {
         if let (Some(tap), Some(packet)) = (&mut self.tap, &packet) {
-            tap(now, packet);
+            let (src, dst) = self.ends.borrow()[packet.flow as usize];
+            tap(now, packet, if packet.is_ack() { dst } else { src });
         }
         packet
     }
@@ -101,12 +108,18 @@ impl<S: Scheme> Scheme for Captured<S> {
     type Port = TappedPort<S::Port, S::Header>;
 
     fn new(params: S::Params, facts: &Facts) -> Result<Self, ParamError> {
-        Ok(Captured { scheme: S::new(params, facts)?, port: u32::MAX, tap: RefCell::new(None) })
+        Ok(Captured {
+            scheme: S::new(params, facts)?,
+            port: u32::MAX,
+            tap: RefCell::new(None),
+            ends: Ends::default(),
+        })
     }
     fn ecn(&self) -> bool {
         self.scheme.ecn()
     }
     fn law(&self, flow: &FlowInfo) -> S::Law {
+        self.ends.borrow_mut().push((flow.src, flow.dst));
         self.scheme.law(flow)
     }
     fn host(&self) -> S::Host {
@@ -114,7 +127,7 @@ impl<S: Scheme> Scheme for Captured<S> {
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let tap = if port.number == self.port { self.tap.borrow_mut().take() } else { None };
-        TappedPort { port: self.scheme.port(port), tap }
+        TappedPort { port: self.scheme.port(port), tap, ends: Rc::clone(&self.ends) }
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         self.scheme.controller()

@@ -11,11 +11,12 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, Standing, Time,
+    FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Packet, PortFacts, Refresh, Scheme, Standing,
+    TaskRecord, Time,
 };
 use tailrace_engine::Entity;
 use tailrace_scenario::fabric::{Fabric, PortId};
-use tailrace_scenario::workload::{FlowSpec, GammaControl};
+use tailrace_scenario::workload::{Feed, GammaControl};
 use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;
@@ -68,11 +69,11 @@ struct Armed {
 const UNARMED: Armed = Armed { sender: Time::MAX, receiver: Time::MAX };
 
 /// A run of scheme `S`.
-pub struct World<S: Scheme, F: Iterator> {
+pub struct World<S: Scheme> {
     scheme: S,
     network: Network<S::Port, S::Header>,
     hosts: Vec<Host<S::Host>>,
-    source: std::iter::Peekable<F>,
+    feed: Feed,
     transport: TransportParams,
     /// Segments of a cell, which receivers put back in order.
     cell: Option<u32>,
@@ -80,6 +81,8 @@ pub struct World<S: Scheme, F: Iterator> {
     senders: Vec<Sender<S::Law, S::Header>>,
     receivers: Vec<Receiver<S::Header>>,
     armed: Vec<Armed>,
+    /// By which the feed is told of the end of the flow in each slot.
+    tickets: Vec<u32>,
     horizon: Time,
     /// Decides which flows get deadlines, if the workload leaves that open.
     gamma: Option<GammaControl>,
@@ -95,13 +98,13 @@ pub struct World<S: Scheme, F: Iterator> {
     series: Series,
 }
 
-impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
-    /// A world at time zero. `flows` must come in order of start.
+impl<S: Scheme> World<S> {
+    /// A world at time zero.
     pub fn new(
         scheme: S,
         fabric: &Fabric,
         transport: TransportParams,
-        flows: F,
+        feed: Feed,
         horizon: Option<Time>,
         watch: Watch,
         seed: u64,
@@ -121,13 +124,14 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             scheme,
             network,
             hosts,
-            source: flows.peekable(),
+            feed,
             cell: fabric.load_balancing.packets_per_cell(transport.mss.saturating_add(HEADER_BYTES)),
             transport,
             flows: FlowTable::default(),
             senders: Vec::new(),
             receivers: Vec::new(),
             armed: Vec::new(),
+            tickets: Vec::new(),
             horizon: horizon.unwrap_or(Time::MAX),
             gamma: None,
             control,
@@ -192,7 +196,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
                     return Ending::Interrupted;
                 }
             }
-            if self.flows.active() == 0 && self.source.peek().is_none() {
+            if self.flows.active() == 0 && self.feed.is_empty() {
                 return Ending::Finished;
             }
         }
@@ -234,6 +238,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         receiver.on_data(now, packet, |ack| network.inject(host, ack));
         if receiver.is_complete() && !was_complete && self.transport.fct_end == FctEnd::Receiver {
             self.flows.record_mut(packet.flow).end = now;
+            self.tell_end(slot);
         }
         let due = self.receivers[slot].next_wake();
         if due < self.armed[slot].receiver {
@@ -324,7 +329,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     }
 
     fn arm_source(&mut self) {
-        if let Some(start) = self.source.peek().map(|spec| spec.start) {
+        if let Some(start) = self.feed.peek() {
             self.network.wake(self.special(SOURCE), start);
         }
     }
@@ -360,13 +365,14 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     pub fn into_outcome(mut self) -> Outcome<S> {
         let unfinished: Vec<_> = self.flows.in_progress().collect();
         unfinished.into_iter().for_each(|(id, slot)| self.note(id, slot));
-        Outcome { flows: self.flows, network: self.network, series: self.series }
+        Outcome { flows: self.flows, feed: self.feed, network: self.network, series: self.series }
     }
 }
 
 /// What a run leaves behind.
 pub struct Outcome<S: Scheme> {
     flows: FlowTable,
+    feed: Feed,
     network: Network<S::Port, S::Header>,
     /// Sampled and reported series.
     pub series: Series,
@@ -376,6 +382,10 @@ impl<S: Scheme> Outcome<S> {
     /// One record per flow that started, in order of number.
     pub fn records(&self) -> impl Iterator<Item = &FlowRecord> {
         self.flows.records()
+    }
+    /// One record per task that arrived, in order of arrival.
+    pub fn task_records(&self) -> &[TaskRecord] {
+        self.feed.task_records(self.network.now())
     }
     /// Where every packet went.
     pub fn ledger(&self) -> Ledger {

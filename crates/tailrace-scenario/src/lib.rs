@@ -51,4 +51,4 @@ pub use locate::line_of;
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};
 pub use suggest::{closest, unknown};
-pub use workload::{FlowSource, FlowSpec, Workload};
+pub use workload::{Feed, FlowSource, FlowSpec, Workload};

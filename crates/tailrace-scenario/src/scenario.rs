@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::fabric::{Buffer, Fabric, FabricParams};
 use crate::fingerprint::fingerprint;
 use crate::measure::{Measure, SamplePorts};
-use crate::workload::{FlowSource, Plan, Setting, Sizes, Workload, check_slice, published};
+use crate::workload::{Feed, Plan, Setting, Sizes, Workload, check_slice, published};
 use crate::{suggest, table};
 
 /// Segments and headers must fit the 16 bits of a packet's length.
@@ -150,8 +150,8 @@ impl Scenario {
     }
 
     /// The flows.
-    pub fn flows(&self) -> Result<FlowSource, ScenarioError> {
-        self.workload.source(&self.base, self.setting(), self.seed).map_err(|error| error.within("workload"))
+    pub fn flows(&self) -> Result<Feed, ScenarioError> {
+        self.workload.feed(&self.base, self.setting(), self.seed).map_err(|error| error.within("workload"))
     }
 
     /// The traffic that the workload's rules plan: their size distribution, or a mixture by numbers of flows,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use tailrace_core::{Bytes, Controller, Directive, Scheme, Time, WeightUpdate};
 use tailrace_engine::Entity;
-use tailrace_scenario::workload::FlowSpec;
 
 use super::{SPECIAL, World};
 
@@ -31,7 +30,7 @@ impl Control {
     }
 }
 
-impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+impl<S: Scheme> World<S> {
     /// The controller's place among those that are woken.
     pub(super) fn control_entity(&self) -> Entity {
         (self.hosts.len() + SPECIAL + self.watched_port.len()) as Entity

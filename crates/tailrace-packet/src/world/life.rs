@@ -9,10 +9,12 @@ use tailrace_transport::{Receiver, Sender};
 
 use super::{UNARMED, World};
 
-impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+impl<S: Scheme> World<S> {
     pub(super) fn start_flows(&mut self) {
         let now = self.network.now();
-        while let Some(spec) = self.source.next_if(|spec| spec.start <= now) {
+        while self.feed.peek().is_some_and(|start| start <= now)
+            && let Some(spec) = self.feed.pop()
+        {
             self.start(spec);
         }
         self.arm_source();
@@ -60,7 +62,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         let ecn = self.scheme.ecn();
         let sender = Sender::new(law, info, spec.size, ecn, directive, &self.transport);
         let receiver = Receiver::new(spec.src, directive.acks, &self.transport);
-        self.occupy(slot, sender, receiver);
+        self.occupy(slot, sender, receiver, spec.ticket);
         if let Some(control) = &mut self.control {
             control.controller().on_flow_start(spec.start, &info);
             self.arm_control();
@@ -69,8 +71,15 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
     }
 
     /// Puts both ends of a flow into a slot, with the memory of its last occupant.
-    fn occupy(&mut self, slot: usize, sender: Sender<S::Law, S::Header>, receiver: Receiver<S::Header>) {
+    fn occupy(
+        &mut self,
+        slot: usize,
+        sender: Sender<S::Law, S::Header>,
+        receiver: Receiver<S::Header>,
+        ticket: u32,
+    ) {
         if slot == self.senders.len() {
+            self.tickets.push(ticket);
             self.senders.push(sender);
             self.receivers.push(receiver.reordering(self.cell));
             self.armed.push(UNARMED);
@@ -80,6 +89,7 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
             let finished = std::mem::replace(&mut self.receivers[slot], receiver);
             self.receivers[slot].reuse(finished);
             self.armed[slot] = UNARMED;
+            self.tickets[slot] = ticket;
         }
     }
 
@@ -147,6 +157,16 @@ impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
         }
         self.armed[slot] = UNARMED;
         self.flows.finish(id);
+        self.tell_end(slot);
+    }
+
+    /// Tells the feed, once, that the flow in `slot` has ended: later stages of its task may start.
+    pub(super) fn tell_end(&mut self, slot: usize) {
+        let ticket = std::mem::take(&mut self.tickets[slot]);
+        if ticket != 0 {
+            self.feed.ended(self.network.now(), ticket);
+            self.arm_source();
+        }
     }
 
     /// Copies what a sender counted into the flow's record.

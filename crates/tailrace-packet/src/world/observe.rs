@@ -2,7 +2,6 @@
 
 use tailrace_core::{CongestionLaw, FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, Slice, Time};
 use tailrace_scenario::fabric::PortId;
-use tailrace_scenario::workload::FlowSpec;
 
 use super::{SAMPLER, World};
 use crate::sample::Place;
@@ -25,7 +24,7 @@ pub struct Watch {
 /// What a law calls its estimate of the queue on its flow's way, in bytes.
 const QUEUE_ESTIMATE: &str = "queue_estimate_bytes";
 
-impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+impl<S: Scheme> World<S> {
     /// Writes down what a law reports, and beside it the true length of what it may have estimated.
     #[cold]
     pub(super) fn trace(&mut self, flow: u32, slot: usize) {

@@ -1,7 +1,6 @@
 //! What slices get of the links between racks, and how fair that is.
 
 use tailrace_core::{FlowRecord, Scheme, SeriesRow, SeriesSink, Slice, Time};
-use tailrace_scenario::workload::FlowSpec;
 
 use super::World;
 use crate::sample::Place;
@@ -53,7 +52,7 @@ fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * squares)
 }
 
-impl<S: Scheme, F: Iterator<Item = FlowSpec>> World<S, F> {
+impl<S: Scheme> World<S> {
     /// Writes down what each slice has got since the last sample, all together, and Jain's index of that over
     /// weights.
     pub(super) fn sample_slices(&mut self) {

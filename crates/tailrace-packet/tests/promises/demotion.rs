@@ -45,7 +45,7 @@ impl WithScheme for Priorities<'_> {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let tap = {
             let seen = Rc::clone(&seen);
-            Box::new(move |_, packet: &Packet<S::Header>| {
+            Box::new(move |_, packet: &Packet<S::Header>, _| {
                 if packet.flow == 0 {
                     seen.borrow_mut().push(packet.priority);
                 }

@@ -15,3 +15,4 @@ mod rates;
 mod setup;
 mod sharing;
 mod slices;
+mod tasks;

@@ -69,7 +69,7 @@ impl Setup {
     /// Runs a scheme.
     pub fn run_scheme<S: Scheme>(&self, scheme: S) -> Run {
         let Setup { fabric, transport, flows, horizon, watch, seed, .. } = self;
-        let flows = flows.iter().copied();
+        let flows = flows.clone().into();
         let mut world = World::new(scheme, fabric, *transport, flows, *horizon, watch.clone(), *seed);
         let ending = world.run(&mut |_| ControlFlow::Continue(()));
         let outcome = world.into_outcome();

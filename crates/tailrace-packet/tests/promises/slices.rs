@@ -87,7 +87,7 @@ struct Tapped<'a>(&'a Setup);
 impl WithScheme for Tapped<'_> {
     type Output = u64;
     fn with<S: Scheme>(self, scheme: S) -> u64 {
-        self.0.run_scheme(Captured::tapping(scheme, 0, Box::new(|_, _| {}))).digest
+        self.0.run_scheme(Captured::tapping(scheme, 0, Box::new(|_, _, _| {}))).digest
     }
 }
 

@@ -188,6 +188,7 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
         class: number(5, u8::MAX.into())? as u8,
         slice: number(6, u16::MAX.into())? as u16,
         task: number(7, u32::MAX.into())? as u32,
+        ..FlowSpec::default()
     })
 }
 
@@ -308,6 +309,7 @@ mod tests {
                 class,
                 slice,
                 task,
+                ..FlowSpec::default()
             },
         )
     }

@@ -1,7 +1,9 @@
 //! Workloads: which flows start when.
 
 mod cdf_file;
+mod clock;
 mod deadlines;
+mod feed;
 pub mod flow_list;
 mod gamma;
 mod hosts;
@@ -12,13 +14,16 @@ mod plan;
 pub mod published;
 mod rule;
 mod shapes;
+mod shares;
 mod sizes;
 mod source;
 #[cfg(test)]
 mod source_tests;
 mod spec;
+mod task;
 
 pub use deadlines::Deadlines;
+pub use feed::Feed;
 pub use gamma::GammaControl;
 pub use hosts::Hosts;
 pub use pattern::{Incast, PairFilter, Pattern};
@@ -27,8 +32,9 @@ pub use rule::{Arrivals, Rule};
 pub use sizes::{OwnSizes, Part, Round, Sizes};
 pub use source::FlowSource;
 pub use spec::{FlowListFile, Workload};
+pub use task::{Compute, Parallel, TaskRule, Workflow};
 
-use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, Time};
+use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, TaskId, Time};
 
 use crate::fabric::Racks;
 
@@ -54,7 +60,11 @@ pub struct FlowSpec {
     /// Slice (tenant); 0 for none.
     pub slice: u16,
     /// Task; 0 for none.
-    pub task: u32,
+    pub task: TaskId,
+    /// Payload bytes of all flows of its task, over all stages; 0 if it is of none.
+    pub task_size: Bytes,
+    /// By which a [`Feed`] is told of its end; 0 if nothing waits for it.
+    pub ticket: u32,
 }
 
 /// What a workload must know of the rest of the scenario.

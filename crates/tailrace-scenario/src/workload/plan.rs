@@ -8,6 +8,7 @@ use super::pattern::{PairFilter, Pattern};
 use super::rule::{Arrivals, Rule};
 use super::shapes::mixture;
 use super::sizes::Sampler;
+use super::task::PlannedTasks;
 use super::{Setting, Workload};
 use crate::error::ScenarioError;
 
@@ -29,6 +30,9 @@ pub(super) struct PlannedRule {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) rules: Vec<PlannedRule>,
+    pub(super) tasks: Vec<PlannedTasks>,
+    /// Counters that number tasks.
+    pub(super) counters: u16,
     pub(super) flows: u64,
     pub(super) setting: Setting,
     pub(super) seed: u64,
@@ -53,15 +57,28 @@ impl Plan {
             let end = rule.stop.unwrap_or(Time::MAX).min(workload.duration.unwrap_or(Time::MAX));
             rules.push(PlannedRule { rule: rule.clone(), number, sampler, pairs, flows_per_sec: 0.0, end });
         }
-        let mut plan = Plan { rules, flows: workload.flows.unwrap_or(u64::MAX), setting, seed };
+        let end = workload.duration.unwrap_or(Time::MAX);
+        let plan_tasks = |(number, rule)| {
+            PlannedTasks::new(rule, number, end, &setting, seed)
+                .map_err(|error| error.within(&format!("task[{number}]")))
+        };
+        let tasks = workload.tasks.iter().enumerate().map(plan_tasks).collect::<Result<_, _>>()?;
+        let (flows, counters) = (workload.flows.unwrap_or(u64::MAX), workload.task_counters);
+        let mut plan = Plan { rules, tasks, counters, flows, setting, seed };
         match workload.load {
             Some(load) => plan.share_load(load),
             None => plan.rules.iter_mut().for_each(|rule| rule.set_rate(&setting, seed)),
         }
         let peak = plan.peak_load();
-        if peak >= 1.0 && plan.rules.iter().any(|rule| rule.rule.load.is_some()) {
-            let message =
-                format!("of all rules together is {peak:.2} at the busiest host, but must be below 1");
+        let loads = plan
+            .rules
+            .iter()
+            .map(|rule| rule.rule.load)
+            .chain(plan.tasks.iter().map(|tasks| tasks.rule.load));
+        if peak >= 1.0 && loads.flatten().next().is_some() {
+            let message = format!(
+                "of all rules and tasks together is {peak:.2} at the busiest host, but must be below 1"
+            );
             return Err(ScenarioError::new("load", message));
         }
         Ok(plan)
@@ -82,12 +99,17 @@ impl Plan {
     /// Expected load of each host's link at a time; flows that all start at once are left out.
     pub fn host_loads(&self, at: Time) -> Vec<HostLoad> {
         let in_force = |rule: &&PlannedRule| rule.rule.start <= at && at < rule.end;
-        self.loads_of(&self.rules.iter().filter(in_force).collect::<Vec<_>>())
+        let mut loads = self.loads_of(&self.rules.iter().filter(in_force).collect::<Vec<_>>());
+        for tasks in self.tasks.iter().filter(|tasks| tasks.rule.start <= at && at < tasks.end) {
+            tasks.add_load(tasks.tasks_per_sec, &self.setting, &mut loads);
+        }
+        loads
     }
 
     /// The largest expected load of any host's link at any time.
     pub fn peak_load(&self) -> f64 {
-        let mut starts: Vec<Time> = self.rules.iter().map(|rule| rule.rule.start).collect();
+        let of_tasks = self.tasks.iter().map(|tasks| tasks.rule.start);
+        let mut starts: Vec<Time> = self.rules.iter().map(|rule| rule.rule.start).chain(of_tasks).collect();
         starts.sort_unstable();
         starts.dedup();
         starts.into_iter().map(|start| busiest(&self.host_loads(start))).fold(0.0, f64::max)
@@ -100,6 +122,11 @@ impl Plan {
 
     /// Payload bytes of all flows together, on average; `None` if nothing ends them.
     pub fn expected_bytes(&self) -> Option<f64> {
+        let of_tasks: f64 = self.tasks.iter().map(PlannedTasks::expected_bytes).sum();
+        Some(self.expected_bytes_of_rules()? + of_tasks).filter(|bytes| bytes.is_finite())
+    }
+
+    fn expected_bytes_of_rules(&self) -> Option<f64> {
         let of_rule = |rule: &PlannedRule| match rule.rule.arrivals {
             Arrivals::Once => rule.pairs.count() as f64 * rule.rule.fan_in() * rule.sampler.mean(),
             _ => rule.bytes_per_sec() * rule.end.saturating_sub(rule.rule.start).as_secs_f64(),
@@ -168,7 +195,8 @@ impl Plan {
     }
 }
 
-fn busiest(loads: &[HostLoad]) -> f64 {
+/// The largest load of any link.
+pub(super) fn busiest(loads: &[HostLoad]) -> f64 {
     loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
 }
 

@@ -148,6 +148,12 @@ impl Rule {
         self.reveals.unwrap_or(most)
     }
 
+    /// One above its largest class; under Γ control it takes three.
+    pub(super) fn classes_end(&self) -> u16 {
+        let taken = if matches!(self.deadline, Some(Deadlines::Gamma(_))) { 3 } else { 1 };
+        u16::from(self.class.unwrap_or_default()) + taken
+    }
+
     /// Checks deadlines and what is told of them.
     fn check_classes(&self, setting: &Setting) -> Result<(), ScenarioError> {
         if let Some(deadline) = &self.deadline {

@@ -7,6 +7,7 @@
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
+use super::clock::Clock;
 use super::deadlines::{Deadlines, Gamma};
 use super::flow_list::check;
 use super::gamma::GammaControl;
@@ -45,7 +46,7 @@ impl FlowSource {
             return Err(ScenarioError::new("", message));
         }
         flows.sort_by_key(|flow| flow.start);
-        Ok(FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX })
+        Ok(flows.into())
     }
 
     /// At most so many flows of a list, and none that starts at `end` or later.
@@ -59,9 +60,15 @@ impl FlowSource {
     }
 }
 
+impl From<Vec<FlowSpec>> for FlowSource {
+    fn from(flows: Vec<FlowSpec>) -> Self {
+        FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX }
+    }
+}
+
 impl Plan {
-    /// The flows.
-    pub fn flows(&self) -> FlowSource {
+    /// The flows of the rules.
+    pub(super) fn flows(&self) -> FlowSource {
         let rules = self.rules.iter().map(|rule| RuleSource::new(rule, self)).collect();
         let planned = self.rules.iter().map(|rule| &rule.rule);
         let gamma = GammaControl::new(planned, false, self.setting, self.seed);
@@ -87,6 +94,16 @@ impl Iterator for FlowSource {
                 Some(flow)
             }
         }
+    }
+}
+
+impl PlannedRule {
+    /// Tells when flows (or bursts) start, of which there are `at_once` where all do at once.
+    fn clock(&self, at_once: u64, stream: Stream) -> Clock {
+        let arrivals = self.rule.arrivals;
+        let most = if arrivals == Arrivals::Once { at_once } else { u64::MAX };
+        let mean_gap_ps = 1e12 * self.rule.fan_in() / self.flows_per_sec;
+        Clock::new(arrivals, mean_gap_ps, most, self.rule.start..self.end, stream)
     }
 }
 
@@ -120,7 +137,7 @@ impl RuleSource {
         };
         let mut source = RuleSource {
             plan: plan.clone(),
-            clock: Clock::new(plan, arrivals, stream("arrivals")),
+            clock: plan.clock(arrivals, stream("arrivals")),
             pairs: stream("pairs"),
             sizes: stream("sizes"),
             deadlines: stream("deadlines"),
@@ -197,62 +214,5 @@ impl RuleSource {
         let class = self.plan.rule.class.unwrap_or(self.plan.number as u8);
         let reveals = self.plan.rule.revealed();
         FlowSpec { class, reveals, slice: self.plan.rule.slice, ..FlowSpec::default() }
-    }
-}
-
-/// Tells when flows (or bursts) start.
-#[derive(Clone, Debug)]
-struct Clock {
-    arrivals: Arrivals,
-    /// Arrivals so far.
-    ticks: u64,
-    /// How many there are at most.
-    most: u64,
-    /// Time since `start`, in mean gaps.
-    elapsed: f64,
-    mean_gap_ps: f64,
-    start: Time,
-    end: Time,
-    stream: Stream,
-}
-
-impl Clock {
-    fn new(plan: &PlannedRule, once: u64, stream: Stream) -> Self {
-        let arrivals = plan.rule.arrivals;
-        let mut clock = Clock {
-            arrivals,
-            ticks: 0,
-            most: if arrivals == Arrivals::Once { once } else { u64::MAX },
-            elapsed: 0.0,
-            mean_gap_ps: 1e12 * plan.rule.fan_in() / plan.flows_per_sec,
-            start: plan.rule.start,
-            end: plan.end,
-            stream,
-        };
-        if arrivals == Arrivals::Poisson {
-            clock.elapsed = clock.stream.exponential();
-        }
-        clock
-    }
-
-    /// When the next arrival is.
-    fn peek(&self) -> Option<Time> {
-        let since = match self.arrivals {
-            Arrivals::Once => Time::ZERO,
-            _ => Time::from_ps((self.elapsed * self.mean_gap_ps) as u64),
-        };
-        let at = self.start.saturating_add(since);
-        (self.ticks < self.most && at < self.end).then_some(at)
-    }
-
-    /// The next arrival: its number and time.
-    fn tick(&mut self) -> Option<(u64, Time)> {
-        let at = self.peek()?;
-        self.ticks += 1;
-        self.elapsed += match self.arrivals {
-            Arrivals::Poisson => self.stream.exponential(),
-            _ => 1.0,
-        };
-        Some((self.ticks - 1, at))
     }
 }

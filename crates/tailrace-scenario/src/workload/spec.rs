@@ -1,4 +1,4 @@
-//! `[workload]`: one rule, several rules, or a list of flows.
+//! `[workload]`: one rule or several, tasks, or a list of flows.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,9 @@ use tailrace_core::Time;
 use toml::{Table, Value};
 
 use super::deadlines::{self, Deadlines};
-use super::rule::{Arrivals, Rule, check_load};
-use super::{FlowSource, Plan, Setting, flow_list};
+use super::rule::{Arrivals, Rule};
+use super::shares::take_shared_load;
+use super::{Feed, FlowSource, Plan, Setting, TaskRule, flow_list};
 use crate::error::ScenarioError;
 use crate::fingerprint::fingerprint;
 use crate::table;
@@ -25,6 +26,10 @@ pub struct Workload {
     pub duration: Option<Time>,
     /// The rules, in force side by side.
     pub rules: Vec<Rule>,
+    /// Tasks, beside the rules.
+    pub tasks: Vec<TaskRule>,
+    /// Counters that number tasks.
+    pub task_counters: u16,
     /// A list of flows, in place of rules.
     pub flow_list: Option<FlowListFile>,
 }
@@ -48,6 +53,10 @@ struct Whole {
     /// No flow starts at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<Time>,
+    /// Counters that number tasks, one for each of so many entry points (clients, aggregators): the first gives 1,
+    /// 1 + n, 1 + 2n, …, the second 2, 2 + n, and so on. 1 if left out, which numbers tasks as they arrive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_counters: Option<u16>,
     /// A CSV file that lists the flows, in place of rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow_list: Option<PathBuf>,
@@ -56,7 +65,7 @@ struct Whole {
     flow_list_digest: Option<String>,
 }
 
-const WHOLE: [&str; 4] = ["flows", "duration", "flow_list", "flow_list_digest"];
+const WHOLE: [&str; 5] = ["flows", "duration", "task_counters", "flow_list", "flow_list_digest"];
 
 impl Workload {
     /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
@@ -64,10 +73,13 @@ impl Workload {
     pub fn from_table(own: &Table, setting: Setting) -> Result<Self, ScenarioError> {
         let mut defaults = own.clone();
         let whole = WHOLE.iter().filter_map(|&field| defaults.remove_entry(field)).collect();
-        let Whole { flows, duration, flow_list, flow_list_digest } = table::read(whole)?;
-        let written = rule_tables(&mut defaults)?;
+        let Whole { flows, duration, task_counters, flow_list, flow_list_digest } = table::read(whole)?;
+        let written = tables(&mut defaults, "rule")?;
+        let tasks = tables(&mut defaults, "task")?;
         if let Some(path) = flow_list {
-            if let Some(field) = defaults.keys().next().cloned().or(written.map(|_| "rule".to_owned())) {
+            let others = [("rule", written.is_some()), ("task", tasks.is_some())];
+            let other = others.into_iter().find(|(_, given)| *given).map(|(field, _)| field.to_owned());
+            if let Some(field) = defaults.keys().next().cloned().or(other) {
                 return Err(ScenarioError::new(field, "cannot be combined with flow_list"));
             }
             let flow_list = Some(FlowListFile { path, digest: flow_list_digest });
@@ -77,22 +89,59 @@ impl Workload {
         if flow_list_digest.is_some() {
             return Err(ScenarioError::new("flow_list_digest", "needs flow_list"));
         }
-        table::check_fields::<Rule>(&defaults, &["rule", "flows", "duration", "flow_list"])?;
-        let shared = take_shared_load(&mut defaults, written.as_deref().unwrap_or_default())?;
-        let mut workload = Workload { load: shared, flows, duration, ..Workload::default() };
+        let known = ["rule", "task", "flows", "duration", "task_counters", "flow_list"];
+        table::check_fields::<Rule>(&defaults, &known)?;
+        let mut workload = Workload { flows, duration, ..Workload::default() };
+        if tasks.is_none() || written.is_some() || !defaults.is_empty() {
+            workload.read_rules(defaults, written, setting)?;
+        }
+        workload.read_tasks(&tasks.unwrap_or_default(), task_counters, &setting)?;
+        workload.check_extent()?;
+        Ok(workload)
+    }
+
+    fn read_rules(
+        &mut self,
+        mut defaults: Table,
+        written: Option<Vec<Table>>,
+        setting: Setting,
+    ) -> Result<(), ScenarioError> {
+        self.load = take_shared_load(&mut defaults, written.as_deref().unwrap_or_default())?;
         for (number, own) in written.as_deref().unwrap_or(&[Table::new()]).iter().enumerate() {
-            let rule = workload.read_rule(number, over(&defaults, own), setting);
-            workload
-                .rules
-                .push(rule.map_err(|error| place(error, number, own, written.is_some(), &defaults))?);
+            let rule = self.read_rule(number, over(&defaults, own), setting);
+            self.rules.push(rule.map_err(|error| place(error, number, own, written.is_some(), &defaults))?);
         }
         let named = |number: usize| {
             defaults.contains_key("class")
                 || written.as_ref().is_some_and(|own| own[number].contains_key("class"))
         };
-        workload.check_controlled(named)?;
-        workload.check_extent()?;
-        Ok(workload)
+        self.check_controlled(named)
+    }
+
+    fn read_tasks(
+        &mut self,
+        written: &[Table],
+        counters: Option<u16>,
+        setting: &Setting,
+    ) -> Result<(), ScenarioError> {
+        let first_class = self.rules.iter().map(Rule::classes_end).max().unwrap_or(0);
+        for (number, fields) in written.iter().enumerate() {
+            let class = u8::try_from(usize::from(first_class) + number).ok();
+            let within = |error: ScenarioError| error.within(&format!("task[{number}]"));
+            let rule = TaskRule::read(fields.clone(), class, self.duration, setting).map_err(within)?;
+            self.tasks.push(rule);
+        }
+        match counters {
+            Some(0) => Err(ScenarioError::new("task_counters", "is 0, but must be at least 1")),
+            Some(_) if self.tasks.is_empty() => Err(ScenarioError::new(
+                "task_counters",
+                "needs [[workload.task]]: no other flows are of tasks",
+            )),
+            counters => {
+                self.task_counters = counters.unwrap_or(1);
+                Ok(())
+            }
+        }
     }
 
     /// Writes `[workload]` with all fields.
@@ -101,7 +150,9 @@ impl Workload {
             Some(list) => (Some(list.path.clone()), list.digest.clone()),
             None => (None, None),
         };
-        let whole = Whole { flows: self.flows, duration: self.duration, flow_list, flow_list_digest };
+        let task_counters = (!self.tasks.is_empty()).then_some(self.task_counters);
+        let (flows, duration) = (self.flows, self.duration);
+        let whole = Whole { flows, duration, task_counters, flow_list, flow_list_digest };
         let mut fields = table::write(&whole);
         if let Some(load) = self.load {
             fields.insert("load".to_owned(), Value::Float(load));
@@ -109,6 +160,10 @@ impl Workload {
         if !self.rules.is_empty() {
             let rules = self.rules.iter().map(|rule| Value::Table(table::write(rule))).collect();
             fields.insert("rule".to_owned(), Value::Array(rules));
+        }
+        if !self.tasks.is_empty() {
+            let tasks = self.tasks.iter().map(|rule| Value::Table(table::write(rule))).collect();
+            fields.insert("task".to_owned(), Value::Array(tasks));
         }
         fields
     }
@@ -118,6 +173,9 @@ impl Workload {
         for (number, rule) in self.rules.iter_mut().enumerate() {
             let within = |error: ScenarioError| error.within(&format!("rule[{number}].sizes"));
             rule.sizes.read_files(base).map_err(within)?;
+        }
+        for (number, rule) in self.tasks.iter_mut().enumerate() {
+            rule.read_files(base).map_err(|error| error.within(&format!("task[{number}]")))?;
         }
         if let Some(list) = &mut self.flow_list {
             let path = base.join(&list.path);
@@ -135,20 +193,20 @@ impl Workload {
         Ok(())
     }
 
-    /// What the rules amount to.
+    /// What rules and tasks amount to.
     pub fn plan(&self, setting: Setting, seed: u64) -> Result<Plan, ScenarioError> {
         Plan::new(self, setting, seed)
     }
 
     /// The flows. A list is read from its CSV file, relative to `base`.
-    pub fn source(&self, base: &Path, setting: Setting, seed: u64) -> Result<FlowSource, ScenarioError> {
+    pub fn feed(&self, base: &Path, setting: Setting, seed: u64) -> Result<Feed, ScenarioError> {
         match &self.flow_list {
-            None => Ok(self.plan(setting, seed)?.flows()),
+            None => Ok(self.plan(setting, seed)?.feed()),
             Some(list) => {
                 let path = base.join(&list.path);
                 let flows = flow_list::read_csv(&path, &setting)?;
                 let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
-                Ok(source.limited(self.flows, self.duration))
+                Ok(source.limited(self.flows, self.duration).into())
             }
         }
     }
@@ -213,17 +271,24 @@ impl Workload {
         if self.flows.is_none() && self.duration.is_none() && !self.rules.iter().all(ends) {
             return Err(ScenarioError::new("flows", "is missing; say how many flows, or give a duration"));
         }
+        if self.duration.is_none()
+            && let Some(number) = self.tasks.iter().position(|tasks| !tasks.ends())
+        {
+            let message = "is missing; say how many tasks, or give the workload a duration";
+            return Err(ScenarioError::new(format!("task[{number}].count"), message));
+        }
         Ok(())
     }
 }
 
-/// Takes the tables of `[[workload.rule]]` out, if there are any.
-fn rule_tables(fields: &mut Table) -> Result<Option<Vec<Table>>, ScenarioError> {
-    let wrong = || ScenarioError::new("rule", "must be written as [[workload.rule]], once for each rule");
-    match fields.remove("rule") {
+/// Takes the tables of `[[workload.NAME]]` out, if there are any.
+fn tables(fields: &mut Table, name: &str) -> Result<Option<Vec<Table>>, ScenarioError> {
+    let wrong =
+        || ScenarioError::new(name, format!("must be written as [[workload.{name}]], once for each {name}"));
+    match fields.remove(name) {
         None => Ok(None),
-        Some(Value::Array(rules)) if !rules.is_empty() => {
-            let tables = rules.into_iter().map(|rule| match rule {
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let tables = items.into_iter().map(|item| match item {
                 Value::Table(fields) => Ok(fields),
                 _ => Err(wrong()),
             });
@@ -231,59 +296,6 @@ fn rule_tables(fields: &mut Table) -> Result<Option<Vec<Table>>, ScenarioError> 
         }
         Some(_) => Err(wrong()),
     }
-}
-
-/// How rules may share a load.
-const SHARES: [&str; 2] = ["flow_share", "byte_share"];
-
-/// Thirds are written with few digits.
-const SHARE_TOLERANCE: f64 = 2e-3;
-
-/// All rules must have shares of one kind, and these must add up to 1.
-fn check_shares(kind: &str, rules: &[Table]) -> Result<(), ScenarioError> {
-    let other = |rule: &Table| SHARES.into_iter().find(|other| *other != kind && rule.contains_key(*other));
-    if let Some((number, other)) = rules.iter().enumerate().find_map(|(n, rule)| Some((n, other(rule)?))) {
-        let message = format!("give all rules a {kind} or all a {other}: shares are of bytes or of flows");
-        return Err(ScenarioError::new(format!("rule[{number}].{other}"), message));
-    }
-    if let Some(number) = rules.iter().position(|rule| !rule.contains_key(kind)) {
-        let message = "is missing; if one rule has such a share, all must";
-        return Err(ScenarioError::new(format!("rule[{number}].{kind}"), message));
-    }
-    let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-    let shares: Option<Vec<f64>> = rules.iter().map(|rule| number(&rule[kind])).collect();
-    // What is no number is found when the rule is read.
-    let sum: f64 = shares.map_or(1.0, |shares| shares.iter().sum());
-    if (sum - 1.0).abs() <= SHARE_TOLERANCE {
-        return Ok(());
-    }
-    let message = format!("adds up to {sum:.4} over all rules, but must add up to 1");
-    Err(ScenarioError::new(format!("rule[0].{kind}"), message))
-}
-
-/// If rules have shares of flows or bytes, the workload's load is theirs together and not a default for each.
-fn take_shared_load(defaults: &mut Table, rules: &[Table]) -> Result<Option<f64>, ScenarioError> {
-    if let Some(kind) = SHARES.into_iter().find(|kind| defaults.contains_key(*kind)) {
-        return Err(ScenarioError::new(kind, "belongs into each [[workload.rule]]"));
-    }
-    let used = |kind: &&str| rules.iter().any(|rule| rule.contains_key(*kind));
-    let Some(kind) = SHARES.into_iter().find(used) else { return Ok(None) };
-    check_shares(kind, rules)?;
-    let load = match defaults.remove("load") {
-        Some(Value::Float(load)) => load,
-        Some(Value::Integer(load)) => load as f64,
-        Some(other) => {
-            return Err(ScenarioError::new(
-                "load",
-                format!("must be a number, not {}", table::kind_of(&other)),
-            ));
-        }
-        None => {
-            return Err(ScenarioError::new("load", "is missing; shares need the load of all rules together"));
-        }
-    };
-    check_load(load)?;
-    Ok(Some(load))
 }
 
 /// A rule's own fields over those that hold for all. What excludes each other must not meet.
@@ -317,12 +329,14 @@ impl JsonSchema for Workload {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let rules = generator.subschema_for::<Vec<Rule>>();
+        let tasks = generator.subschema_for::<Vec<TaskRule>>();
         let mut schema = schemars::json_schema!({
             "type": "object",
-            "description": "Which flows start when: one rule, several rules, or a list of flows.",
+            "description": "Which flows start when: one rule or several, tasks, or a list of flows.",
             "additionalProperties": false,
             "properties": {
                 "rule": { "allOf": [rules], "description": "Rules in force side by side; the fields above hold for all that do not say otherwise." },
+                "task": { "allOf": [tasks], "description": "Tasks: sets of flows, in stages, that are one unit of work together." },
             },
         });
         table::add_fields::<Rule>(&mut schema, generator);

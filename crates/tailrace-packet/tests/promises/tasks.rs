@@ -1,0 +1,46 @@
+//! Tasks in whole runs: their flows run like any others, and a task is complete with the last of them.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{FlowRecord, Scheme, TaskRecord};
+use tailrace_packet::{Watch, World};
+use tailrace_scenario::Scenario;
+
+use crate::setup::{Setup, WithScheme, preset};
+
+/// Flows and tasks of a run of DCTCP with such a workload.
+fn run(workload: &str) -> (Vec<FlowRecord>, Vec<TaskRecord>) {
+    struct Of(Scenario);
+    impl WithScheme for Of {
+        type Output = (Vec<FlowRecord>, Vec<TaskRecord>);
+        fn with<S: Scheme>(self, scheme: S) -> Self::Output {
+            let feed = self.0.flows().unwrap_or_else(|error| panic!("{error}"));
+            let (fabric, transport) = (self.0.fabric.build(), TransportParams::default());
+            let mut world = World::new(scheme, &fabric, transport, feed, None, Watch::default(), 1);
+            let _ = world.run(&mut |_| ControlFlow::Continue(()));
+            let outcome = world.into_outcome();
+            (outcome.records().copied().collect(), outcome.task_records().to_vec())
+        }
+    }
+    let text = format!("[fabric]\npreset = \"tree5x4\"\n[scheme]\nname = \"dctcp\"\n[workload]\n{workload}");
+    let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    Setup::new(preset("tree5x4"), Vec::new()).with_scheme("dctcp", "", Of(scenario))
+}
+
+#[test]
+fn a_task_ends_with_its_last_flow() {
+    let (flows, tasks) = run("[[workload.task]]
+         workflow = { parallel = { servers = 3 } }
+         sizes = { fixed = \"300KB\" }
+         every = \"5ms\"
+         count = 20");
+    assert_eq!((flows.len(), tasks.len()), (60, 20));
+    for task in &tasks {
+        let own: Vec<&FlowRecord> = flows.iter().filter(|flow| flow.task == task.id).collect();
+        assert_eq!(own.len() as u32, task.flows);
+        assert_eq!(own.iter().map(|flow| flow.size.get()).sum::<u64>(), task.bytes.get());
+        assert!(own.iter().all(|flow| flow.start == task.start));
+        assert_eq!(own.iter().map(|flow| flow.end).max(), Some(task.end));
+    }
+}

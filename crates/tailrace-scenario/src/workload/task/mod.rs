@@ -1,0 +1,77 @@
+//! Tasks: sets of flows that together are one unit of work for a user. A task consists of stages that wait for each
+//! other, and is complete when the last flow of its last stage is.
+
+mod ids;
+mod live;
+mod placement;
+mod plan;
+mod rule;
+mod shape;
+mod source;
+mod workflow;
+
+pub use rule::{Compute, TaskRule};
+pub use workflow::{Parallel, Workflow};
+
+pub(super) use plan::PlannedTasks;
+
+use tailrace_core::{TaskRecord, Time};
+
+use self::ids::Counters;
+use self::live::Tasks;
+use self::source::TaskSource;
+use super::FlowSpec;
+
+/// The flows of all tasks, in order of start. Memory grows with the tasks in progress, and by a record for each.
+#[derive(Clone, Debug)]
+pub(super) struct TaskFeed {
+    sources: Vec<TaskSource>,
+    counters: Counters,
+    tasks: Tasks,
+}
+
+impl TaskFeed {
+    pub(super) fn new(plans: &[PlannedTasks], counters: u16, seed: u64) -> Self {
+        let sources = plans.iter().map(|plan| TaskSource::new(plan, seed)).collect();
+        TaskFeed { sources, counters: Counters::new(counters), tasks: Tasks::default() }
+    }
+
+    /// When the next flow starts, as far as is known.
+    pub(super) fn peek(&mut self) -> Option<Time> {
+        while let Some((at, next)) = self.next_arrival()
+            && self.tasks.head().is_none_or(|head| at < head)
+            && let Some(task) = self.sources[next].next(&mut self.counters)
+        {
+            self.tasks.arrive(task);
+        }
+        self.tasks.head()
+    }
+
+    /// That flow.
+    pub(super) fn pop(&mut self) -> Option<FlowSpec> {
+        self.peek()?;
+        self.tasks.pop()
+    }
+
+    /// A flow has ended.
+    pub(super) fn ended(&mut self, now: Time, ticket: u32) {
+        self.tasks.ended(now, ticket);
+    }
+
+    /// Whether all tasks have arrived and ended.
+    pub(super) fn is_empty(&self) -> bool {
+        self.next_arrival().is_none() && self.tasks.is_empty()
+    }
+
+    /// One record a task, in order of arrival.
+    pub(super) fn records(&self) -> &[TaskRecord] {
+        self.tasks.records()
+    }
+
+    /// The next arrival, and the source that it comes from.
+    fn next_arrival(&self) -> Option<(Time, usize)> {
+        let arrivals =
+            self.sources.iter().enumerate().filter_map(|(number, source)| Some((source.peek()?, number)));
+        arrivals.min()
+    }
+}

@@ -1,0 +1,168 @@
+//! What all tasks of a workflow have in common: a directed graph of stages, whose flows run between roles. A task
+//! is a shape, a host for each role, and a number of bytes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tailrace_core::random::Stream;
+
+/// A part in a workflow that a host plays; its number is its place among a task's hosts.
+pub(super) type Role = u16;
+
+/// Stages in an order in which each comes after those that it waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shape {
+    pub(super) flows: Vec<Hop>,
+    pub(super) stages: Vec<Stage>,
+    sources: Vec<Source>,
+}
+
+/// A flow between two roles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Hop {
+    pub(super) src: Role,
+    pub(super) dst: Role,
+    origin: Origin,
+}
+
+/// Flows that start together, once all flows of other stages have ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stage {
+    /// Its flows' places in the shape.
+    pub(super) flows: Range<u32>,
+    /// How many stages it waits for.
+    pub(super) waits_for: u32,
+    /// The stages that wait for it.
+    pub(super) then: Vec<u32>,
+    /// The sources that its flows draw on.
+    sources: Range<u32>,
+}
+
+/// Where a flow's bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Origin {
+    /// An uneven share of the task's bytes.
+    Share,
+    /// One of so many equal parts of a task's bytes.
+    Part(Part),
+    /// One of so many equal parts of what a source yields.
+    From(u32, Part),
+}
+
+/// The `k`-th, from 0, of `n` parts that differ by a byte at most and add up to the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) k: u32,
+    pub(super) n: u32,
+}
+
+/// What a host sends on of what it has received: `selectivity` times the bytes of these flows.
+#[derive(Clone, Debug, PartialEq)]
+struct Source {
+    inputs: Vec<u32>,
+    selectivity: f64,
+}
+
+/// Bounds of the weights by which flows share a task's bytes. Were all flows of a task equal, shortest flow first
+/// would serve tasks by size, which Baraat's shortest-flow baseline is not meant to know.
+const WEIGHTS: [f64; 2] = [2.0, 50.0];
+
+impl Part {
+    pub(super) const WHOLE: Part = Part { k: 0, n: 1 };
+
+    /// The part of so many bytes; no flow is empty.
+    fn of(self, bytes: u64) -> u64 {
+        let edge = |k: u32| (u128::from(bytes) * u128::from(k) / u128::from(self.n)) as u64;
+        (edge(self.k + 1) - edge(self.k)).max(1)
+    }
+}
+
+impl Shape {
+    /// How many flows have uneven shares.
+    pub(super) fn shares(&self) -> usize {
+        self.flows.iter().filter(|hop| hop.origin == Origin::Share).count()
+    }
+
+    /// The bytes of a task's flows, from those of the task and the uneven shares.
+    pub(super) fn sizes(&self, whole: u64, shares: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let mut shares = shares.into_iter();
+        let mut sizes: Vec<u64> = Vec::with_capacity(self.flows.len());
+        let mut yields = Vec::with_capacity(self.sources.len());
+        for stage in &self.stages {
+            for source in &self.sources[places(&stage.sources)] {
+                let inputs: u64 = source.inputs.iter().map(|&flow| sizes[flow as usize]).sum();
+                yields.push((inputs as f64 * source.selectivity).round() as u64);
+            }
+            for hop in &self.flows[places(&stage.flows)] {
+                sizes.push(match hop.origin {
+                    Origin::Share => shares.next().unwrap_or(1),
+                    Origin::Part(part) => part.of(whole),
+                    Origin::From(source, part) => part.of(yields[source as usize]),
+                });
+            }
+        }
+        sizes
+    }
+
+    /// Adds a stage that waits for those of `after`; returns its number.
+    pub(super) fn stage(
+        &mut self,
+        after: &[u32],
+        flows: impl IntoIterator<Item = (Role, Role, Origin)>,
+    ) -> u32 {
+        let number = self.stages.len() as u32;
+        let first = self.flows.len() as u32;
+        self.flows.extend(flows.into_iter().map(|(src, dst, origin)| Hop { src, dst, origin }));
+        // Sources that were made since the last stage are this one's.
+        let known = self.stages.last().map_or(0, |stage| stage.sources.end);
+        self.stages.push(Stage {
+            flows: first..self.flows.len() as u32,
+            waits_for: after.len() as u32,
+            then: Vec::new(),
+            sources: known..self.sources.len() as u32,
+        });
+        after.iter().for_each(|&before| self.stages[before as usize].then.push(number));
+        number
+    }
+
+    /// For the next stage: what each role receives in the stages of `after`, times `selectivity`.
+    pub(super) fn received(&mut self, after: &[u32], selectivity: f64) -> BTreeMap<Role, u32> {
+        let mut inputs: BTreeMap<Role, Vec<u32>> = BTreeMap::new();
+        for &stage in after {
+            for flow in self.stages[stage as usize].flows.clone() {
+                inputs.entry(self.flows[flow as usize].dst).or_default().push(flow);
+            }
+        }
+        let source = |(role, inputs)| {
+            self.sources.push(Source { inputs, selectivity });
+            (role, self.sources.len() as u32 - 1)
+        };
+        inputs.into_iter().map(source).collect()
+    }
+}
+
+fn places(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+/// Parts of `bytes` by random weights, as many as asked for, each at least one byte.
+pub(super) fn uneven(bytes: u64, parts: usize, stream: &mut Stream) -> Vec<u64> {
+    let [low, high] = WEIGHTS;
+    let weights: Vec<f64> = (0..parts).map(|_| low + (high - low) * stream.unit()).collect();
+    let total: f64 = weights.iter().sum();
+    let (mut sum, mut before) = (0.0, 0);
+    let mut next = |weight: f64| {
+        sum += weight;
+        let edge = (bytes as f64 * (sum / total)).round() as u64;
+        let part = edge - before;
+        before = edge;
+        part.max(1)
+    };
+    weights.into_iter().map(&mut next).collect()
+}
+
+/// The largest share of a task that one of so many flows may have.
+pub(super) fn largest_share(parts: usize) -> f64 {
+    let [low, high] = WEIGHTS;
+    high / (high + low * (parts.max(1) - 1) as f64)
+}

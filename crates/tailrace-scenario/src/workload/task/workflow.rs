@@ -1,0 +1,77 @@
+//! `workflow = …`: what a task consists of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::placement::{Placement, Servers};
+use super::shape::{Origin, Role, Shape};
+use crate::error::ScenarioError;
+use crate::workload::Setting;
+use crate::workload::hosts::Hosts;
+
+/// What a task consists of. Exactly one of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workflow {
+    /// Several servers send to a client at once: a query to storage, or one of a partition-aggregate of one stage.
+    Parallel(Parallel),
+}
+
+/// Several servers send to a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parallel {
+    /// Hosts that a task's client is drawn from; all if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Hosts>,
+    /// Servers of a task, all different.
+    pub servers: u16,
+    /// Hosts that they are drawn from, the client left out; all if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Hosts>,
+    /// They are drawn from the client's rack.
+    #[serde(default)]
+    pub same_rack: bool,
+}
+
+impl Workflow {
+    /// The stages, and how hosts are drawn for them. Field names in errors are relative to `workflow`.
+    pub(super) fn build(&self, setting: &Setting) -> Result<(Shape, Placement), ScenarioError> {
+        match self {
+            Workflow::Parallel(parallel) => parallel.build(setting).map_err(|error| error.within("parallel")),
+        }
+    }
+}
+
+impl Parallel {
+    fn build(&self, setting: &Setting) -> Result<(Shape, Placement), ScenarioError> {
+        let racks = setting.racks;
+        let hosts = |field: &str, hosts: &Option<Hosts>| match hosts {
+            Some(hosts) => hosts.check(field, setting).map(|()| hosts.sorted(racks)),
+            None => Ok((0..setting.hosts).collect()),
+        };
+        let (clients, pool) = (hosts("clients", &self.clients)?, hosts("from", &self.from)?);
+        if self.same_rack && self.from.is_some() {
+            return Err(ScenarioError::new("same_rack", "cannot be combined with from: give one of them"));
+        }
+        let others = |client: u16| match self.same_rack {
+            true => racks.hosts(racks.of(client)).len() - 1,
+            false => pool.len() - usize::from(pool.binary_search(&client).is_ok()),
+        };
+        let fewest = clients.iter().map(|&client| others(client)).min().unwrap_or(0);
+        let count = usize::from(self.servers);
+        if !(1..=fewest).contains(&count) {
+            let message = match fewest {
+                0 => format!("is {count}, but some client has no other host to draw from"),
+                _ => format!(
+                    "is {count}, but must be 1 to {fewest}, as many other hosts as every client can draw from"
+                ),
+            };
+            return Err(ScenarioError::new("servers", message));
+        }
+        let mut shape = Shape::default();
+        shape.stage(&[], (1..=self.servers as Role).map(|server| (server, 0, Origin::Share)));
+        let servers = if self.same_rack { Servers::InRack(racks) } else { Servers::Among(pool) };
+        Ok((shape, Placement::Client { clients, servers, count }))
+    }
+}
