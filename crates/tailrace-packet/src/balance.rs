@@ -1,6 +1,6 @@
 //! Load balancing: which of several equal-cost ports a packet takes.
 
-use tailrace_core::random::{Stream, mix, scale};
+use tailrace_core::random::{Stream, mix};
 use tailrace_core::{ACK_BYTES, HEADER_BYTES, Header, Packet, Time};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
 
@@ -100,12 +100,9 @@ impl Balancer {
         if hops.count == 1 {
             return hops.first;
         }
-        // By flow and number of choices, not by switch: a flow's acknowledgements come back on the way that
-        // its packets took, as explicit feedback needs it (PDQ).
-        let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
         hops.first
             + match self {
-                Balancer::Ecmp => scale(mix(key), hops.count),
+                Balancer::Ecmp => return hops.hashed(packet.flow),
                 Balancer::RoundRobin { turns } => {
                     let turn = &mut turns[hops.first as usize];
                     let choice = *turn;
@@ -114,6 +111,7 @@ impl Balancer {
                 }
                 Balancer::Random { stream } => stream.below(hops.count),
                 Balancer::Flowlet { gap, stream, table } => {
+                    let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
                     let row = usize::from(switch) * FLOWLETS + (mix(key) as usize & (FLOWLETS - 1));
                     let flowlet = &mut table[row];
                     // The first packet of a run finds an entry that was never used.

@@ -13,11 +13,22 @@ pub(super) struct Link {
     pub(super) capacity: f64,
     /// Its classes with members, in order of rank.
     pub(super) classes: Vec<(Rank, ClassId)>,
+    /// Sum of all rates.
+    pub(super) rate: f64,
+    /// Members of its classes that have their bottleneck here.
+    pub(super) held: u32,
+    /// Whether it may be full. Otherwise what higher classes leave to lower ones is of no interest and not kept.
+    pub(super) tight: bool,
 }
 
 impl Link {
     pub(super) fn new(capacity: f64) -> Self {
-        Link { capacity, classes: Vec::new() }
+        Link { capacity, classes: Vec::new(), rate: 0.0, held: 0, tight: false }
+    }
+
+    /// Whether all rates fit.
+    pub(super) fn fits(&self) -> bool {
+        self.rate <= self.capacity * (1.0 + TOLERANCE)
     }
 
     /// A rate, unless it is the rounding of larger ones.
@@ -66,16 +77,16 @@ impl Class {
         }
     }
 
+    /// Sum of its members' rates.
+    pub(super) fn rate(&self) -> f64 {
+        let own =
+            if self.own.is_empty() || self.level.is_infinite() { 0.0 } else { self.own_weight * self.level };
+        own + self.others_rate
+    }
+
     /// What it leaves to the classes below.
     pub(super) fn left(&self) -> f64 {
         if self.own.is_empty() { self.free - self.others_rate } else { 0.0 }
-    }
-
-    /// Takes a member in; returns its place.
-    pub(super) fn join(&mut self, member: Member, own: bool) -> u32 {
-        let members = if own { &mut self.own } else { &mut self.others };
-        members.push(member);
-        members.len() as u32 - 1
     }
 }
 
@@ -88,6 +99,7 @@ impl Solver {
             Err(at) => {
                 // What was left to the class below is left to this one, until those above are settled.
                 let free = match (own.classes.get(at), at.checked_sub(1)) {
+                    _ if !own.tight => own.capacity,
                     (Some(&(_, below)), _) => self.classes[below as usize].free,
                     (None, Some(above)) => own.sensible(self.classes[own.classes[above].1 as usize].left()),
                     (None, None) => own.capacity,
@@ -104,9 +116,19 @@ impl Solver {
         }
     }
 
+    /// Takes a member into a class; returns its place.
+    pub(super) fn join(&mut self, class: ClassId, member: Member, own: bool) -> u32 {
+        let class = &mut self.classes[class as usize];
+        self.links[class.link as usize].held += u32::from(own);
+        let members = if own { &mut class.own } else { &mut class.others };
+        members.push(member);
+        members.len() as u32 - 1
+    }
+
     /// Takes the member at `place` out of a class; the last member comes into its place.
     pub(super) fn leave(&mut self, class: ClassId, place: u32, own: bool) {
         let class = &mut self.classes[class as usize];
+        self.links[class.link as usize].held -= u32::from(own);
         let members = if own { &mut class.own } else { &mut class.others };
         members.swap_remove(place as usize);
         if let Some(moved) = members.get(place as usize) {
@@ -131,7 +153,9 @@ impl Solver {
         let link = &mut self.links[class.link as usize];
         if let Ok(at) = link.classes.binary_search_by_key(&rank, |&(rank, _)| rank) {
             link.classes.remove(at);
-            if let Some(&(_, below)) = link.classes.get(at) {
+            if link.classes.is_empty() {
+                (link.rate, link.tight) = (0.0, false);
+            } else if let Some(&(_, below)) = link.classes.get(at).filter(|_| link.tight) {
                 self.classes[below as usize].free = free;
                 self.enqueue(below);
             }
@@ -139,19 +163,49 @@ impl Solver {
         self.free_classes.push(id);
     }
 
-    /// Tells the class below what this one leaves.
+    /// Tells the classes below what this one leaves, as far as it matters to them.
     pub(super) fn pass_on(&mut self, id: ClassId) {
-        let class = &self.classes[id as usize];
-        let link = &self.links[class.link as usize];
-        let rank = class.rank;
+        let (link, rank) = (self.classes[id as usize].link, self.classes[id as usize].rank);
+        let link = &mut self.links[link as usize];
+        if link.held == 0 && link.fits() {
+            link.tight = false;
+            return;
+        }
+        let mut left = self.classes[id as usize].left();
         let below = link.classes.partition_point(|&(other, _)| other <= rank);
-        if let Some(&(_, below)) = link.classes.get(below) {
-            let left = link.sensible(class.left());
-            let before = self.classes[below as usize].free;
-            if (left - before).abs() > TOLERANCE * link.capacity || (left == 0.0) != (before == 0.0) {
-                self.classes[below as usize].free = left;
-                self.enqueue(below);
+        for place in below..self.links[self.classes[id as usize].link as usize].classes.len() {
+            let link = &self.links[self.classes[id as usize].link as usize];
+            let (_, below) = link.classes[place];
+            let class = &mut self.classes[below as usize];
+            left = link.sensible(left);
+            let moved = (left - class.free).abs() > TOLERANCE * link.capacity;
+            if !moved && (left == 0.0) == (class.free == 0.0) {
+                return;
+            }
+            class.free = left;
+            if class.own.is_empty() && class.others_rate <= left {
+                left -= class.others_rate;
+            } else {
+                return self.enqueue(below);
             }
         }
+    }
+
+    /// Takes up what the classes of a link leave to each other, now that it may be full.
+    pub(super) fn tighten(&mut self, link: LinkId) {
+        let this = &mut self.links[link as usize];
+        this.tight = true;
+        let (mut left, mut rate) = (this.capacity, 0.0);
+        for place in 0..this.classes.len() {
+            let (_, id) = self.links[link as usize].classes[place];
+            let class = &mut self.classes[id as usize];
+            class.free = self.links[link as usize].sensible(left);
+            left = class.left();
+            rate += class.rate();
+            if !class.own.is_empty() || class.others_rate > class.free {
+                self.enqueue(id);
+            }
+        }
+        self.links[link as usize].rate = rate;
     }
 }

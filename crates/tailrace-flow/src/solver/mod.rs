@@ -80,34 +80,89 @@ impl Solver {
         }
     }
 
-    /// Adds a bundle; `path` has 1 to [`MAX_HOPS`] links, none twice. Its rate is known after [`Self::solve`].
-    pub fn add(&mut self, path: &[LinkId], rank: Rank, weight: f64) -> BundleId {
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Adds a link of so many bytes a second.
+    pub fn add_link(&mut self, capacity: f64) {
+        self.links.push(Link::new(capacity));
+    }
+
+    /// Adds a bundle that has no weight yet; `path` has 1 to [`MAX_HOPS`] links, none twice, and on each the bundle
+    /// is of the class of a rank.
+    pub fn add(&mut self, path: &[LinkId], rank: impl Fn(LinkId) -> Rank) -> BundleId {
         let mut bundle = Bundle {
             hops: [Hop::default(); MAX_HOPS],
             length: path.len() as u8,
             bottleneck: 0,
             changed: false,
-            weight,
+            weight: 0.0,
             level: 0.0,
         };
         let id = self.free_bundles.pop().unwrap_or(self.bundles.len() as BundleId);
         for (hop, &link) in path.iter().enumerate() {
-            bundle.hops[hop].class = self.class_for(link, rank);
+            bundle.hops[hop].class = self.class_for(link, rank(link));
         }
         bundle.bottleneck = self.narrowest(&bundle);
         for hop in 0..path.len() {
-            let class = &mut self.classes[bundle.hops[hop].class as usize];
             let own = hop == usize::from(bundle.bottleneck);
-            bundle.hops[hop].place = class.join(Member { bundle: id, hop: hop as u8 }, own);
-            class.own_weight += if own { weight } else { 0.0 };
+            let member = Member { bundle: id, hop: hop as u8 };
+            bundle.hops[hop].place = self.join(bundle.hops[hop].class, member, own);
         }
         if id as usize == self.bundles.len() {
             self.bundles.push(bundle);
         } else {
             self.bundles[id as usize] = bundle;
         }
-        self.enqueue(bundle.hops[usize::from(bundle.bottleneck)].class);
         id
+    }
+
+    /// Gives a bundle another rank on one of its links.
+    pub fn move_to(&mut self, id: BundleId, link: LinkId, rank: Rank) {
+        let hops = 0..usize::from(self.bundles[id as usize].length);
+        let class_of = |hop: &usize| &self.classes[self.bundles[id as usize].hops[*hop].class as usize];
+        if let Some(hop) = hops.clone().find(|hop| class_of(hop).link == link) {
+            self.change_class(id, hop, rank);
+        }
+    }
+
+    /// Gives a bundle another rank on all its links.
+    pub fn set_rank(&mut self, id: BundleId, rank: Rank) {
+        for hop in 0..usize::from(self.bundles[id as usize].length) {
+            self.change_class(id, hop, rank);
+        }
+    }
+
+    fn change_class(&mut self, id: BundleId, hop: usize, rank: Rank) {
+        let Bundle { hops, bottleneck, weight, level, .. } = self.bundles[id as usize];
+        let Hop { class: before, place } = hops[hop];
+        let own = hop == usize::from(bottleneck);
+        let after = self.class_for(self.classes[before as usize].link, rank);
+        let (own_weight, rate) = if own { (weight, 0.0) } else { (0.0, weight * level) };
+        self.classes[before as usize].own_weight -= own_weight;
+        self.classes[before as usize].others_rate -= rate;
+        self.leave(before, place, own);
+        let place = self.join(after, Member { bundle: id, hop: hop as u8 }, own);
+        let class = &mut self.classes[after as usize];
+        class.own_weight += own_weight;
+        class.others_rate += rate;
+        class.fastest = class.fastest.max(if own { 0.0 } else { level });
+        self.bundles[id as usize].hops[hop] = Hop { class: after, place };
+        self.enqueue(before);
+        self.enqueue(after);
+        self.drop_if_empty(before);
+    }
+
+    /// The bundles on a link that get anything.
+    pub fn served(&self, link: LinkId) -> impl Iterator<Item = BundleId> {
+        let classes =
+            self.links[link as usize].classes.iter().map(|&(_, class)| &self.classes[class as usize]);
+        let members = classes
+            .take_while(|class| class.free > 0.0)
+            .flat_map(|class| class.own.iter().chain(&class.others));
+        members.map(|member| member.bundle).filter(|&bundle| self.bundles[bundle as usize].level > 0.0)
     }
 
     /// Changes a bundle's weight; at 0 the bundle is gone, and its number free for others.
@@ -116,6 +171,7 @@ impl Solver {
         self.bundles[id as usize].weight = weight;
         for (hop, &Hop { class: number, .. }) in hops[..usize::from(length)].iter().enumerate() {
             let class = &mut self.classes[number as usize];
+            self.links[class.link as usize].rate += (weight - before) * level;
             if hop == usize::from(bottleneck) {
                 class.own_weight += weight - before;
                 self.enqueue(number);

@@ -55,7 +55,9 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
         for change in batch {
             match change {
                 Change::Add(wanted) => {
-                    there.push((solver.add(&wanted.path, wanted.rank, wanted.weight), wanted));
+                    let bundle = solver.add(&wanted.path, |_| wanted.rank);
+                    solver.set_weight(bundle, wanted.weight);
+                    there.push((bundle, wanted));
                 }
                 Change::Remove(at) if !there.is_empty() => {
                     let (bundle, _) = there.swap_remove(at % there.len());

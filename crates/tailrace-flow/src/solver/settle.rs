@@ -20,13 +20,14 @@ impl Solver {
         }
     }
 
-    /// The rates of others in a class have changed. It need not be settled if it does not fill and nobody is below.
+    /// The rates of others in a class have changed. It need not be settled if the link cannot be full.
     pub(super) fn touch(&mut self, id: ClassId) {
-        let class = &self.classes[id as usize];
-        let link = &self.links[class.link as usize];
-        let fills = !class.own.is_empty() || class.others_rate > class.free + TOLERANCE * link.capacity;
-        if fills || link.classes.len() > 1 {
+        let link = self.classes[id as usize].link;
+        let this = &self.links[link as usize];
+        if this.tight {
             self.enqueue(id);
+        } else if !this.fits() {
+            self.tighten(link);
         }
     }
 
@@ -37,8 +38,17 @@ impl Solver {
         if class.own.is_empty() && class.others.is_empty() {
             return;
         }
+        let link = &self.links[class.link as usize];
+        if !link.tight {
+            if class.own.is_empty() && link.fits() {
+                class.level = f64::INFINITY;
+                return;
+            }
+            let link = class.link;
+            self.tighten(link);
+        }
         // What it changes itself need not call it again.
-        class.queued = true;
+        self.classes[id as usize].queued = true;
         self.capture(id);
         let level = self.release(id);
         self.announce(id, level);
@@ -106,16 +116,16 @@ impl Solver {
         let rate = bundle.weight * bundle.level;
         let Hop { class, place } = bundle.hops[old];
         self.leave(class, place, true);
+        let place = self.join(class, Member { bundle: member.bundle, hop: old as u8 }, false);
         let before = &mut self.classes[class as usize];
-        let place = before.join(Member { bundle: member.bundle, hop: old as u8 }, false);
         before.own_weight -= if before.own.is_empty() { 0.0 } else { bundle.weight };
         before.others_rate += rate;
         before.fastest = before.fastest.max(bundle.level);
         self.bundles[id].hops[old].place = place;
         let Hop { class: now, place } = bundle.hops[new];
         self.leave(now, place, false);
+        let place = self.join(now, member, true);
         let after = &mut self.classes[now as usize];
-        let place = after.join(member, true);
         after.own_weight += bundle.weight;
         after.others_rate -= if after.others.is_empty() { 0.0 } else { rate };
         self.bundles[id].hops[new].place = place;
@@ -187,10 +197,11 @@ impl Solver {
         }
         let (hops, bottleneck) = (bundle.hops, usize::from(bundle.bottleneck));
         for (hop, &Hop { class, .. }) in hops[..usize::from(bundle.length)].iter().enumerate() {
+            let this = &mut self.classes[class as usize];
+            self.links[this.link as usize].rate += by;
             if hop != bottleneck {
-                let other = &mut self.classes[class as usize];
-                other.others_rate += by;
-                other.fastest = other.fastest.max(level);
+                this.others_rate += by;
+                this.fastest = this.fastest.max(level);
                 self.touch(class);
             }
         }

@@ -24,6 +24,7 @@ pub use tree::Tree;
 
 use std::borrow::Cow;
 
+use tailrace_core::random::{mix, scale};
 use tailrace_core::{Bytes, PortPlace, Rate, Time};
 
 /// A switch's number within its fabric.
@@ -71,6 +72,16 @@ pub struct NextHops {
     pub first: PortId,
     /// How many; 0 if the destination cannot be reached.
     pub count: u32,
+}
+
+impl NextHops {
+    /// The port that ECMP chooses for a flow: by flow and number of choices, not by switch. A flow's
+    /// acknowledgements come back on the way that its packets took, as explicit feedback needs it (PDQ).
+    #[inline]
+    pub fn hashed(self, flow: u32) -> PortId {
+        let key = u64::from(flow) | u64::from(self.count) << 32;
+        self.first + scale(mix(key), self.count)
+    }
 }
 
 /// How a switch chooses among equal-cost ports.
@@ -151,6 +162,14 @@ impl Fabric {
         } else {
             self.routes[usize::from(switch) * self.switches + usize::from(edge)]
         }
+    }
+
+    /// The ports that a flow's packets pass under ECMP.
+    pub fn hashed_path(&self, src: u16, dst: u16, flow: u32) -> impl Iterator<Item = PortId> {
+        std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
+            Node::Host(_) => None,
+            Node::Switch(switch) => Some(self.next_hops(switch, dst).hashed(flow)),
+        })
     }
 
     /// Rate of the hosts' links.

@@ -1,0 +1,120 @@
+//! Which links a flow takes.
+//!
+//! Under ECMP these are the ports that its packets would pass. Where packets are spread over equal-cost ports, those
+//! of a tier between two switches count as one link of their total rate: as if packets were spread perfectly.
+
+use std::collections::BTreeMap;
+
+use tailrace_scenario::fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
+
+use crate::solver::{LinkId, MAX_HOPS};
+
+/// The links of a path, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Path {
+    links: [LinkId; MAX_HOPS],
+    length: u8,
+}
+
+impl Path {
+    pub(crate) fn links(&self) -> &[LinkId] {
+        &self.links[..usize::from(self.length)]
+    }
+}
+
+impl FromIterator<LinkId> for Path {
+    fn from_iter<I: IntoIterator<Item = LinkId>>(links: I) -> Self {
+        let mut path = Path { links: [0; MAX_HOPS], length: 0 };
+        for link in links {
+            path.links[usize::from(path.length)] = link;
+            path.length += 1;
+        }
+        path
+    }
+}
+
+/// The links of a fabric, and the ways through them.
+pub(crate) struct Routes<'a> {
+    fabric: &'a Fabric,
+    /// Links that are several ports, by these; numbered on after the ports.
+    joint: BTreeMap<Vec<PortId>, LinkId>,
+    /// What lies between two edge switches, where it does not depend on the flow.
+    between: BTreeMap<(SwitchId, SwitchId), Vec<LinkId>>,
+    /// Bytes a second of each link.
+    capacities: Vec<f64>,
+}
+
+impl<'a> Routes<'a> {
+    /// A link for each port.
+    pub(crate) fn new(fabric: &'a Fabric) -> Self {
+        let capacities = fabric.ports.iter().map(|port| port.rate.bytes_per_sec()).collect();
+        Routes { fabric, joint: BTreeMap::new(), between: BTreeMap::new(), capacities }
+    }
+
+    /// Bytes a second of each link; there may be more after a path was asked for.
+    pub(crate) fn capacities(&self) -> &[f64] {
+        &self.capacities
+    }
+
+    /// The links that a flow takes.
+    pub(crate) fn path(&mut self, src: u16, dst: u16, flow: u32) -> Path {
+        let fabric = self.fabric;
+        if fabric.load_balancing == LoadBalancing::Ecmp {
+            return fabric.hashed_path(src, dst, flow).collect();
+        }
+        let edges = (fabric.edge_of[usize::from(src)], fabric.edge_of[usize::from(dst)]);
+        if !self.between.contains_key(&edges) {
+            let links = self.tiers(edges.0, dst);
+            self.between.insert(edges, links);
+        }
+        let ends = [PortId::from(src), fabric.port_to[usize::from(dst)]];
+        let inside = self.between[&edges].iter().copied();
+        std::iter::once(ends[0]).chain(inside).chain(std::iter::once(ends[1])).collect()
+    }
+
+    /// From an edge switch to that of `dst`: all ports of a tier that lead there are one link.
+    fn tiers(&mut self, from: SwitchId, dst: u16) -> Vec<LinkId> {
+        let (mut switches, mut links) = (vec![from], Vec::new());
+        while switches != [self.fabric.edge_of[usize::from(dst)]] {
+            let hops = switches.iter().map(|&switch| self.fabric.next_hops(switch, dst));
+            let ports: Vec<PortId> = hops.flat_map(|hops| hops.first..hops.first + hops.count).collect();
+            switches = ports.iter().filter_map(|&port| self.leads_to(port)).collect();
+            switches.sort_unstable();
+            switches.dedup();
+            links.push(self.link_of(ports));
+        }
+        links
+    }
+
+    fn leads_to(&self, port: PortId) -> Option<SwitchId> {
+        match self.fabric.ports[port as usize].to {
+            Node::Switch(switch) => Some(switch),
+            Node::Host(_) => None,
+        }
+    }
+
+    fn link_of(&mut self, ports: Vec<PortId>) -> LinkId {
+        if let [port] = ports.as_slice() {
+            return *port;
+        }
+        let capacities = &mut self.capacities;
+        let total = ports.iter().map(|&port| capacities[port as usize]).sum();
+        *self.joint.entry(ports).or_insert_with(|| {
+            capacities.push(total);
+            capacities.len() as LinkId - 1
+        })
+    }
+
+    /// Spreads what passed each link over its ports.
+    pub(crate) fn bytes_of_ports(&self, mut of_links: Vec<u64>) -> Vec<u64> {
+        let several = of_links.split_off(self.fabric.ports.len().min(of_links.len()));
+        for (ports, &link) in &self.joint {
+            let bytes = several.get(link as usize - self.fabric.ports.len()).copied().unwrap_or(0);
+            let (each, rest) = (bytes / ports.len() as u64, bytes % ports.len() as u64);
+            for (number, &port) in ports.iter().enumerate() {
+                of_links[port as usize] += each + u64::from((number as u64) < rest);
+            }
+        }
+        of_links
+    }
+}

@@ -1,0 +1,241 @@
+//! A whole run: flows that come and go, at the rates that a rule and the links give them.
+
+mod life;
+mod mixing;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{FlowId, FlowRecord, Knowledge, RateRule, TaskRecord, Time};
+use tailrace_engine::{Digest, Entity};
+use tailrace_scenario::fabric::Fabric;
+use tailrace_scenario::workload::{Feed, FlowSpec};
+
+use self::mixing::Mixing;
+use crate::bundle::{Bundle, Kind};
+use crate::routes::Routes;
+use crate::schedule::Schedule;
+use crate::solver::{BundleId, Solver};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Time,
+    /// Flows that have started.
+    pub started: usize,
+    /// Flows that have finished.
+    pub finished: usize,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All flows have finished.
+    Finished,
+    /// The horizon was reached with flows in progress.
+    Horizon,
+    /// The caller asked for it.
+    Interrupted,
+}
+
+/// When a flow that starts sends its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setup {
+    /// So late that a flow which has the network to itself takes as long as its packets would.
+    Packets,
+    /// After this time.
+    Fixed(Time),
+}
+
+/// Events between two looks at the caller.
+const EVENTS_PER_REPORT: u64 = 1 << 16;
+
+const SOURCE: Entity = 0;
+const SETUPS: Entity = 1;
+const HORIZON: Entity = 2;
+/// Bundles and links follow, in turn.
+const SPECIAL: Entity = 3;
+
+/// A run.
+pub struct World<'a> {
+    rule: Box<dyn RateRule>,
+    knows: Knowledge,
+    oracle: bool,
+    fabric: &'a Fabric,
+    transport: TransportParams,
+    setup: Setup,
+    routes: Routes<'a>,
+    solver: Solver,
+    mixing: Option<Mixing>,
+    schedule: Schedule,
+    /// Whether flows have come or gone since rates were worked out.
+    stale: bool,
+    digest: Digest,
+    events: u64,
+    now: Time,
+    feed: Feed,
+    records: Vec<FlowRecord>,
+    /// Flows that have started but may not send yet, by when they may.
+    setting_up: BTreeMap<(Time, FlowId), FlowSpec>,
+    bundles: Vec<Bundle>,
+    by_kind: BTreeMap<Kind, BundleId>,
+    active: usize,
+    /// Bytes that finished flows have sent over each link.
+    link_bytes: Vec<u64>,
+}
+
+impl<'a> World<'a> {
+    /// A world at time zero, with the flows of `feed` under `rule`, which may know of flows what `knows` says.
+    pub fn new(
+        rule: Box<dyn RateRule>,
+        knows: Knowledge,
+        fabric: &'a Fabric,
+        transport: TransportParams,
+        feed: Feed,
+        setup: Setup,
+        horizon: Option<Time>,
+    ) -> Self {
+        let routes = Routes::new(fabric);
+        let mixing = rule.heavy().map(|bytes| Mixing::new(bytes.as_f64()));
+        let mut world = World {
+            rule,
+            knows,
+            oracle: false,
+            fabric,
+            transport,
+            setup,
+            solver: Solver::new(routes.capacities().iter().copied()),
+            link_bytes: vec![0; routes.capacities().len()],
+            routes,
+            mixing,
+            schedule: Schedule::default(),
+            stale: false,
+            digest: Digest::default(),
+            events: 0,
+            now: Time::ZERO,
+            feed,
+            records: Vec::new(),
+            setting_up: BTreeMap::new(),
+            bundles: Vec::new(),
+            by_kind: BTreeMap::new(),
+            active: 0,
+        };
+        world.arm_source();
+        if let Some(horizon) = horizon {
+            world.schedule.wake(HORIZON, horizon);
+        }
+        world
+    }
+
+    /// Tells the rule what flows do not reveal, as far as it can use it.
+    pub fn omniscient(mut self, oracle: bool) -> Self {
+        self.oracle = oracle;
+        self
+    }
+
+    /// Runs to the end. `report` is called now and then and may end the run.
+    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+        while let Some((at, entity)) = self.next_event() {
+            self.now = at;
+            self.digest.add(at.as_ps(), entity);
+            self.events += 1;
+            match entity {
+                SOURCE => self.start_flows(),
+                SETUPS => self.admit_flows(),
+                HORIZON => return Ending::Horizon,
+                other => match Occupant::of(other) {
+                    Occupant::Bundle(bundle) => self.end_flows(bundle),
+                    Occupant::Link(link) => self.mix(link),
+                },
+            }
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) && report(&self.progress()).is_break() {
+                return Ending::Interrupted;
+            }
+            if self.active == 0 && self.feed.is_empty() {
+                return Ending::Finished;
+            }
+        }
+        Ending::Finished
+    }
+
+    /// The next event. Before time goes on, all that has happened so far has its effect on rates.
+    fn next_event(&mut self) -> Option<(Time, Entity)> {
+        if self.stale && self.schedule.peek().is_none_or(|(at, _)| at > self.now) {
+            self.stale = false;
+            self.update_rates();
+        }
+        self.schedule.pop()
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        let started = self.records.len();
+        Progress { now: self.now, started, finished: started - self.active, events: self.events }
+    }
+
+    /// What is left of the run.
+    pub fn into_outcome(mut self) -> Outcome {
+        let now = self.now;
+        for bundle in &mut self.bundles {
+            let path = bundle.kind.path;
+            let sent = bundle.sent(now) - bundle.finished_bytes();
+            path.links().iter().for_each(|&link| self.link_bytes[link as usize] += sent.round() as u64);
+        }
+        Outcome {
+            port_bytes: self.routes.bytes_of_ports(self.link_bytes),
+            tasks: self.feed.task_records(now).to_vec(),
+            digest: self.digest.value(),
+            records: self.records,
+        }
+    }
+
+    fn arm_source(&mut self) {
+        if let Some(start) = self.feed.peek() {
+            self.schedule.wake(SOURCE, start.max(self.now));
+        }
+    }
+}
+
+/// What a run leaves behind.
+pub struct Outcome {
+    /// One record per flow that started, in order of number.
+    pub records: Vec<FlowRecord>,
+    /// One record per task that arrived.
+    pub tasks: Vec<TaskRecord>,
+    /// Bytes, headers included, that each of the fabric's ports has sent.
+    pub port_bytes: Vec<u64>,
+    /// Digest of the event stream.
+    pub digest: u64,
+}
+
+/// Who of those that are added as a run goes on is woken.
+enum Occupant {
+    Bundle(BundleId),
+    Link(u32),
+}
+
+impl Occupant {
+    fn of(entity: Entity) -> Self {
+        let number = (entity - SPECIAL) / 2;
+        if (entity - SPECIAL).is_multiple_of(2) { Occupant::Bundle(number) } else { Occupant::Link(number) }
+    }
+
+    fn entity(&self) -> Entity {
+        match *self {
+            Occupant::Bundle(number) => SPECIAL + 2 * number,
+            Occupant::Link(number) => SPECIAL + 2 * number + 1,
+        }
+    }
+}
+
+impl World<'_> {
+    fn wake(&mut self, occupant: &Occupant, at: Time) {
+        if at < Time::MAX {
+            self.schedule.wake(occupant.entity(), at);
+        }
+    }
+}

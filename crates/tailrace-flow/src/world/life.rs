@@ -1,0 +1,208 @@
+//! The life of a flow: start, first byte, changes of rate, end.
+
+use tailrace_core::{Bytes, FlowId, FlowInfo, FlowRecord, HEADER_BYTES, Prospect, Rank, Time};
+use tailrace_scenario::workload::FlowSpec;
+
+use super::{Occupant, SETUPS, Setup, World};
+use crate::bundle::{Bundle, Kind};
+use crate::routes::Path;
+use crate::solver::BundleId;
+
+impl World<'_> {
+    /// The time has come for flows of the workload.
+    pub(super) fn start_flows(&mut self) {
+        while self.feed.peek().is_some_and(|start| start <= self.now)
+            && let Some(spec) = self.feed.pop()
+        {
+            self.start(spec);
+        }
+        self.arm_source();
+    }
+
+    fn start(&mut self, spec: FlowSpec) {
+        let id = self.records.len() as FlowId;
+        self.records.push(FlowRecord {
+            size: spec.size,
+            start: spec.start,
+            end: Time::MAX,
+            deadline: spec.deadline.unwrap_or(Time::MAX),
+            id,
+            task: spec.task,
+            retransmitted: 0,
+            src: spec.src,
+            dst: spec.dst,
+            timeouts: 0,
+            slice: spec.slice,
+            stopped: false,
+            class: spec.class,
+            reveals: spec.reveals,
+        });
+        self.active += 1;
+        let first_byte = self.now.saturating_add(self.setup_time(&spec));
+        self.setting_up.insert((first_byte, id), spec);
+        self.schedule.wake(SETUPS, first_byte);
+    }
+
+    /// How long after its start a flow sends its first byte.
+    fn setup_time(&self, spec: &FlowSpec) -> Time {
+        match self.setup {
+            Setup::Fixed(time) => time,
+            Setup::Packets => {
+                let alone =
+                    self.fabric.ideal_fct(spec.src, spec.dst, spec.size, &self.transport, HEADER_BYTES);
+                let rate = self.fabric.ports[usize::from(spec.src)].rate;
+                alone.saturating_sub(rate.time_for(Bytes::new(self.wire_bytes(spec.size))))
+            }
+        }
+    }
+
+    /// A flow's bytes on the wire: its payload in full segments, each with its header.
+    fn wire_bytes(&self, size: Bytes) -> u64 {
+        let packets = size.get().div_ceil(u64::from(self.transport.mss)).max(1);
+        size.get() + packets * u64::from(HEADER_BYTES)
+    }
+
+    /// Flows that have been set up begin to send.
+    pub(super) fn admit_flows(&mut self) {
+        while let Some(first) = self.setting_up.first_entry()
+            && first.key().0 <= self.now
+        {
+            let ((_, id), spec) = first.remove_entry();
+            self.admit(id, &spec);
+        }
+        if let Some((&(at, _), _)) = self.setting_up.first_key_value() {
+            self.schedule.wake(SETUPS, at);
+        }
+    }
+
+    fn admit(&mut self, id: FlowId, spec: &FlowSpec) {
+        let path = self.routes.path(spec.src, spec.dst, id);
+        for &capacity in &self.routes.capacities()[self.solver.links()..] {
+            self.solver.add_link(capacity);
+            self.link_bytes.push(0);
+        }
+        if self.rule.follows_progress() {
+            self.rank_anew(path);
+        }
+        let rank = self.rank(id, spec.task_size, spec.size);
+        let only = self.rule.follows_progress().then_some(id);
+        let bundle = self.bundle(Kind { rank, path, only });
+        let bytes = self.wire_bytes(spec.size) as f64;
+        self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
+        self.resize(bundle);
+        self.arm(bundle);
+    }
+
+    /// A flow's rank, of which so much is yet to be sent.
+    fn rank(&self, id: FlowId, task_size: Bytes, left: Bytes) -> Rank {
+        let record = &self.records[id as usize];
+        let known = FlowInfo {
+            id,
+            src: record.src,
+            dst: record.dst,
+            size: Some(record.size),
+            start: record.start,
+            deadline: (record.deadline != Time::MAX).then_some(record.deadline),
+            slice: record.slice,
+            task: record.task,
+        };
+        let info = self.knows.filter(if self.oracle { known } else { record.reveals.filter(known) });
+        let task_size = if record.task == 0 { record.size } else { task_size };
+        let (left, task_size) = (info.size.map(|_| left), info.size.map(|_| task_size));
+        self.rule.rank(&Prospect { flow: &info, task_size, left })
+    }
+
+    /// Ranks the flows anew that are being served on a path.
+    fn rank_anew(&mut self, path: Path) {
+        let mut served: Vec<BundleId> =
+            path.links().iter().flat_map(|&link| self.solver.served(link)).collect();
+        served.sort_unstable();
+        served.dedup();
+        for bundle in served {
+            let this = &mut self.bundles[bundle as usize];
+            let kind = this.kind;
+            let Some((flow, left)) = this.left(self.now).next() else { continue };
+            let left = Bytes::new(left.ceil() as u64);
+            let rank = self.rank(flow.flow, left, left);
+            if rank != kind.rank {
+                let kind_now = Kind { rank, ..kind };
+                self.by_kind.remove(&kind);
+                self.by_kind.insert(kind_now, bundle);
+                self.bundles[bundle as usize].kind = kind_now;
+                self.solver.set_rank(bundle, rank);
+                self.stale = true;
+            }
+        }
+    }
+
+    /// The bundle of this kind, made if there is none.
+    fn bundle(&mut self, kind: Kind) -> BundleId {
+        if let Some(&bundle) = self.by_kind.get(&kind) {
+            return bundle;
+        }
+        let id = self.add_to_solver(&kind);
+        self.by_kind.insert(kind, id);
+        let bundle = Bundle::new(kind, self.now);
+        if id as usize == self.bundles.len() {
+            self.bundles.push(bundle);
+        } else {
+            self.bundles[id as usize] = bundle;
+        }
+        id
+    }
+
+    /// Tells the solver how many flows a bundle has.
+    fn resize(&mut self, bundle: BundleId) {
+        let count = self.bundles[bundle as usize].len();
+        self.solver.set_weight(bundle, count as f64);
+        self.stale = true;
+    }
+
+    /// Has a bundle looked at when its next flow will be done.
+    fn arm(&mut self, bundle: BundleId) {
+        let end = self.bundles[bundle as usize].next_end();
+        self.wake(&Occupant::Bundle(bundle), end);
+    }
+
+    /// Rates may have changed.
+    pub(super) fn update_rates(&mut self) {
+        let mut changed = Vec::new();
+        self.solver.solve(|bundle, level| changed.push((bundle, level)));
+        for (bundle, rate) in changed {
+            self.bundles[bundle as usize].set_rate(self.now, rate);
+            self.arm(bundle);
+        }
+    }
+
+    /// Flows of a bundle may be done.
+    pub(super) fn end_flows(&mut self, bundle: BundleId) {
+        let mut ended = false;
+        while let Some(flow) = self.bundles[bundle as usize].leave(self.now) {
+            ended = true;
+            let record = &mut self.records[flow.flow as usize];
+            record.end = self.now;
+            let bytes = self.wire_bytes(self.records[flow.flow as usize].size);
+            self.bundles[bundle as usize].count(bytes);
+            for &link in self.bundles[bundle as usize].kind.path.links() {
+                self.link_bytes[link as usize] += bytes;
+            }
+            self.active -= 1;
+            self.feed.ended(self.now, flow.ticket);
+        }
+        if ended {
+            self.arm_source();
+            if self.bundles[bundle as usize].len() == 0 {
+                self.dissolve(bundle);
+            }
+            self.resize(bundle);
+        }
+        self.arm(bundle);
+    }
+
+    /// A bundle has no flows left.
+    fn dissolve(&mut self, bundle: BundleId) {
+        let kind = self.bundles[bundle as usize].kind;
+        self.by_kind.remove(&kind);
+        self.leave_links(bundle, &kind);
+    }
+}
