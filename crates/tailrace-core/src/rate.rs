@@ -1,6 +1,10 @@
 //! What a scheme says of flows where rates are all there is: in which order a network would serve them.
 
-use crate::{Bytes, FlowInfo};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Facts, FlowInfo, Knowledge, ParamError};
 
 /// A flow's place in the order of service. Flows of lower rank go first wherever they meet others, those of equal
 /// rank share. Compared by the first number, then by the second.
@@ -48,3 +52,26 @@ pub trait RateRule {
         None
     }
 }
+
+/// A scheme that is nothing but a rule: it exists at flow level only, where a published scheme's ideal is wanted, or
+/// where it needs to know of the whole network at once.
+pub trait FlowScheme: RateRule + Sized + 'static {
+    /// The name in files and on the command line.
+    const NAME: &'static str;
+    /// One line: what it does.
+    const SUMMARY: &'static str;
+    /// Where it was published.
+    const SOURCE: &'static str;
+    /// What it may know of flows.
+    const KNOWS: Knowledge;
+    /// Its parameters; doc comments become help, schema and web page.
+    type Params: DeserializeOwned + Serialize + JsonSchema + Default;
+
+    /// Checks the parameters against where the scheme will run.
+    fn new(params: Self::Params, facts: &Facts) -> Result<Self, ParamError>;
+}
+
+/// No parameters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}

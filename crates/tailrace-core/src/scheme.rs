@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, PortPolicy, Rate, Reveals,
+    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, PortPolicy, Rate, RateRule, Reveals,
     SizeDistribution, Slice, SwitchPlan, Time,
 };
 
@@ -169,6 +169,10 @@ pub trait Scheme: Sized + 'static {
     fn port(&self, port: &PortFacts) -> Self::Port;
     /// What decides for the whole network, if the scheme has such.
     fn controller(&self) -> Option<Box<dyn Controller>> {
+        None
+    }
+    /// How links would be shared if its feedback were instant and exact: its rule at flow level, if it has one.
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         None
     }
     /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and

@@ -35,6 +35,8 @@ pub(crate) struct Bundle {
     since: Time,
     /// Bytes a second of each flow.
     rate: f64,
+    /// Weight of each flow.
+    each: f64,
     /// Bytes that all flows together have been served until `since`.
     sent: f64,
     /// Bytes of flows that are done.
@@ -44,7 +46,16 @@ pub(crate) struct Bundle {
 
 impl Bundle {
     pub(crate) fn new(kind: Kind, now: Time) -> Self {
-        Bundle { kind, served: 0.0, since: now, rate: 0.0, sent: 0.0, finished: 0, flows: BinaryHeap::new() }
+        Bundle {
+            kind,
+            served: 0.0,
+            since: now,
+            rate: 0.0,
+            each: 1.0,
+            sent: 0.0,
+            finished: 0,
+            flows: BinaryHeap::new(),
+        }
     }
 
     /// Number of flows.
@@ -82,10 +93,25 @@ impl Bundle {
         self.flows.push(Reverse(UnderWay { finish: (self.served + bytes).to_bits(), flow, ticket }));
     }
 
-    /// From now on each flow has this rate.
-    pub(crate) fn set_rate(&mut self, now: Time, rate: f64) {
+    /// From now on each flow has so many bytes a second for each unit of its weight.
+    pub(crate) fn set_level(&mut self, now: Time, level: f64) {
         self.advance(now);
-        self.rate = rate;
+        self.rate = level * self.each;
+    }
+
+    /// From the next level on each flow has this weight.
+    pub(crate) fn weigh(&mut self, each: f64) {
+        self.each = each;
+    }
+
+    /// Sum of the flows' weights.
+    pub(crate) fn weight(&self) -> f64 {
+        self.flows.len() as f64 * self.each
+    }
+
+    /// Bytes that each flow has been served by `now`, if it was there all the time.
+    pub(crate) fn served_by(&self, now: Time) -> f64 {
+        self.served + self.rate * (now - self.since).as_secs_f64()
     }
 
     /// A flow that is done by `now`.

@@ -1,5 +1,6 @@
 //! A whole run: flows that come and go, at the rates that a rule and the links give them.
 
+mod control;
 mod life;
 mod mixing;
 
@@ -12,6 +13,7 @@ use tailrace_engine::{Digest, Entity};
 use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::workload::{Feed, FlowSpec};
 
+use self::control::Control;
 use self::mixing::Mixing;
 use crate::bundle::{Bundle, Kind};
 use crate::routes::Routes;
@@ -57,8 +59,9 @@ const EVENTS_PER_REPORT: u64 = 1 << 16;
 const SOURCE: Entity = 0;
 const SETUPS: Entity = 1;
 const HORIZON: Entity = 2;
+const CONTROL: Entity = 3;
 /// Bundles and links follow, in turn.
-const SPECIAL: Entity = 3;
+const SPECIAL: Entity = 4;
 
 /// A run.
 pub struct World<'a> {
@@ -71,6 +74,8 @@ pub struct World<'a> {
     routes: Routes<'a>,
     solver: Solver,
     mixing: Option<Mixing>,
+    /// Decides for the whole network, if the scheme has such.
+    control: Option<Control>,
     schedule: Schedule,
     /// Whether flows have come or gone since rates were worked out.
     stale: bool,
@@ -112,6 +117,7 @@ impl<'a> World<'a> {
             link_bytes: vec![0; routes.capacities().len()],
             routes,
             mixing,
+            control: None,
             schedule: Schedule::default(),
             stale: false,
             digest: Digest::default(),
@@ -147,6 +153,7 @@ impl<'a> World<'a> {
                 SOURCE => self.start_flows(),
                 SETUPS => self.admit_flows(),
                 HORIZON => return Ending::Horizon,
+                CONTROL => self.wake_control(),
                 other => match Occupant::of(other) {
                     Occupant::Bundle(bundle) => self.end_flows(bundle),
                     Occupant::Link(link) => self.mix(link),

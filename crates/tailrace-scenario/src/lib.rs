@@ -34,6 +34,7 @@
 mod error;
 pub mod fabric;
 mod fingerprint;
+mod level;
 mod locate;
 mod measure;
 mod scenario;
@@ -47,6 +48,7 @@ pub mod workload;
 
 pub use error::ScenarioError;
 pub use fingerprint::fingerprint;
+pub use level::{FlowLevel, Level};
 pub use locate::line_of;
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use crate::error::ScenarioError;
 use crate::fabric::{Buffer, Fabric, FabricParams};
 use crate::fingerprint::fingerprint;
+use crate::level::{FlowLevel, Level};
 use crate::measure::{Measure, SamplePorts};
 use crate::workload::{Feed, Plan, Setting, Sizes, Workload, check_slice, published};
 use crate::{suggest, table};
@@ -33,6 +34,10 @@ pub struct Scenario {
     pub scheme: SchemeChoice,
     /// What is measured, and when the run ends.
     pub measure: Measure,
+    /// What is simulated of flows.
+    pub level: Level,
+    /// What runs at flow level need to be told.
+    pub flow: FlowLevel,
     /// Seed of all random streams.
     pub seed: u64,
     /// Where relative paths start: the folder of the scenario's file.
@@ -85,14 +90,21 @@ impl Scenario {
             }
             Ok(measure)
         })?;
-        if let Some(name) = table.keys().find(|name| !["seed", "slice"].contains(&name.as_str())) {
+        let flow: FlowLevel = section(&mut table, "flow", table::read)?;
+        if let Some(name) = table.keys().find(|name| !["seed", "slice", "level"].contains(&name.as_str())) {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
-        let Rest { seed, slice: slices } = table::read(table)?;
+        let Rest { seed, slice: slices, level } = table::read(table)?;
+        if flow != FlowLevel::default() && level.is_packet() {
+            return Err(ScenarioError::new(
+                "flow",
+                "means nothing where packets are simulated: it needs level = \"flow\"",
+            ));
+        }
         check_slices(&slices, &workload)?;
         check_buffer(&fabric, &transport).map_err(|error| error.within("fabric"))?;
         let (seed, base) = (seed as u64, PathBuf::new());
-        Ok(Scenario { fabric, transport, workload, slices, scheme, measure, seed, base })
+        Ok(Scenario { fabric, transport, workload, slices, scheme, measure, level, flow, seed, base })
     }
 
     /// Reads a scenario and the files that it names.
@@ -124,7 +136,11 @@ impl Scenario {
             ("scheme", table::write(&self.scheme)),
             ("measure", table::write(&self.measure)),
         ];
-        let mut table = table::write(&Rest { seed: self.seed as i64, slice: self.slices.clone() });
+        let rest = Rest { seed: self.seed as i64, slice: self.slices.clone(), level: self.level };
+        let mut table = table::write(&rest);
+        if self.flow != FlowLevel::default() {
+            table.insert("flow".to_owned(), Value::Table(table::write(&self.flow)));
+        }
         table.extend(sections.map(|(name, fields)| (name.to_owned(), Value::Table(fields))));
         table
     }
@@ -186,7 +202,8 @@ fn published_sizes(workload: &str) -> Option<SizeDistribution> {
     Sizes::Published(published::find(workload)?).distribution().ok()
 }
 
-const SECTIONS: [&str; 7] = ["fabric", "transport", "workload", "slice", "scheme", "measure", "seed"];
+const SECTIONS: [&str; 9] =
+    ["fabric", "transport", "workload", "slice", "scheme", "measure", "level", "flow", "seed"];
 
 /// What is not in a section.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -198,6 +215,9 @@ struct Rest {
     /// The slices: tenants that share the network by weight. Rules name them by number, counted from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     slice: Vec<Slice>,
+    /// What is simulated of flows: "packet" or "flow".
+    #[serde(default, skip_serializing_if = "Level::is_packet")]
+    level: Level,
 }
 
 fn first_seed() -> i64 {
@@ -315,6 +335,7 @@ impl JsonSchema for Scenario {
         let workload = generator.subschema_for::<Workload>();
         let scheme = generator.subschema_for::<SchemeChoice>();
         let measure = generator.subschema_for::<Measure>();
+        let flow = generator.subschema_for::<FlowLevel>();
         let mut schema = json_schema!({
             "type": "object",
             "description": "Everything that determines a run.",
@@ -326,6 +347,7 @@ impl JsonSchema for Scenario {
                 "workload": workload,
                 "scheme": scheme,
                 "measure": measure,
+                "flow": flow,
             },
         });
         table::add_fields::<Rest>(&mut schema, generator);

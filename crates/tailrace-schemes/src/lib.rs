@@ -6,19 +6,26 @@ pub mod cubic;
 pub mod d2tcp;
 pub mod d3;
 pub mod dctcp;
+pub mod edf;
 pub mod fifo;
 pub mod karuna;
 pub mod l2dct;
 pub mod las;
 pub mod mlfq;
+pub mod orchestra;
 pub mod pdq;
 pub mod pfabric;
 pub mod pias;
 pub mod rcp;
 mod registry;
 pub mod scc;
+pub mod sff;
+pub mod srpt;
+pub mod stf;
 pub mod tcp;
 pub mod uranus;
 pub mod wvcc;
 
-pub use registry::{NAMES, SchemeVisitor, Unknown, with_scheme};
+pub use registry::{
+    FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
+};

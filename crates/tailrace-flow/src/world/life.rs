@@ -85,16 +85,18 @@ impl World<'_> {
             self.rank_anew(path);
         }
         let rank = self.rank(id, spec.task_size, spec.size);
-        let only = self.rule.follows_progress().then_some(id);
+        let alone = self.rule.follows_progress() || self.control.is_some();
+        let only = alone.then_some(id);
         let bundle = self.bundle(Kind { rank, path, only });
         let bytes = self.wire_bytes(spec.size) as f64;
         self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
+        self.report_start(&self.info(id), bundle);
         self.resize(bundle);
         self.arm(bundle);
     }
 
-    /// A flow's rank, of which so much is yet to be sent.
-    fn rank(&self, id: FlowId, task_size: Bytes, left: Bytes) -> Rank {
+    /// What the scheme may know of a flow.
+    fn info(&self, id: FlowId) -> FlowInfo {
         let record = &self.records[id as usize];
         let known = FlowInfo {
             id,
@@ -106,8 +108,13 @@ impl World<'_> {
             slice: record.slice,
             task: record.task,
         };
-        let info = self.knows.filter(if self.oracle { known } else { record.reveals.filter(known) });
-        let task_size = if record.task == 0 { record.size } else { task_size };
+        self.knows.filter(if self.oracle { known } else { record.reveals.filter(known) })
+    }
+
+    /// A flow's rank, of which so much is yet to be sent.
+    fn rank(&self, id: FlowId, task_size: Bytes, left: Bytes) -> Rank {
+        let info = self.info(id);
+        let task_size = if info.task == 0 { self.records[id as usize].size } else { task_size };
         let (left, task_size) = (info.size.map(|_| left), info.size.map(|_| task_size));
         self.rule.rank(&Prospect { flow: &info, task_size, left })
     }
@@ -151,10 +158,9 @@ impl World<'_> {
         id
     }
 
-    /// Tells the solver how many flows a bundle has.
-    fn resize(&mut self, bundle: BundleId) {
-        let count = self.bundles[bundle as usize].len();
-        self.solver.set_weight(bundle, count as f64);
+    /// Tells the solver what a bundle's flows weigh.
+    pub(super) fn resize(&mut self, bundle: BundleId) {
+        self.solver.set_weight(bundle, self.bundles[bundle as usize].weight());
         self.stale = true;
     }
 
@@ -168,8 +174,8 @@ impl World<'_> {
     pub(super) fn update_rates(&mut self) {
         let mut changed = Vec::new();
         self.solver.solve(|bundle, level| changed.push((bundle, level)));
-        for (bundle, rate) in changed {
-            self.bundles[bundle as usize].set_rate(self.now, rate);
+        for (bundle, level) in changed {
+            self.bundles[bundle as usize].set_level(self.now, level);
             self.arm(bundle);
         }
     }
@@ -187,6 +193,7 @@ impl World<'_> {
                 self.link_bytes[link as usize] += bytes;
             }
             self.active -= 1;
+            self.report_end(flow.flow);
             self.feed.ended(self.now, flow.ticket);
         }
         if ended {

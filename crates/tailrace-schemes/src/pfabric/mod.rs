@@ -10,8 +10,10 @@ pub use law::{Fresh, LawParams, PfabricLaw, Urgency};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, Untagged};
+use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, RateRule, Scheme, Untagged};
 use tailrace_queues::RankQueue;
+
+use crate::srpt::Srpt;
 
 /// What is urgent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,5 +76,11 @@ impl Scheme for Pfabric {
     }
     fn port(&self, _: &PortFacts) -> RankQueue<Rank> {
         RankQueue::new()
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        match self.rank {
+            RankBy::Remaining => Some(Box::new(Srpt)),
+            RankBy::Sent | RankBy::Edf => None,
+        }
     }
 }

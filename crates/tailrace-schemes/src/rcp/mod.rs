@@ -16,7 +16,9 @@ pub use port::{Exact, RcpRouter};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, Time, Untagged};
+use tailrace_core::{
+    Facts, FlowInfo, Knowledge, ParamError, PortFacts, Prospect, Rank, RateRule, Scheme, Time, Untagged,
+};
 use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
 use tailrace_transport::Requests;
 
@@ -101,5 +103,19 @@ impl Scheme for Rcp {
             }
         };
         RoutedPort::new(router, MultiQueue::new(queues, port.rate))
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        Some(Box::new(MaxMin))
+    }
+}
+
+/// All flows share: the max–min fair rates that RCP approximates, and that no fair-sharing scheme can better (Baraat,
+/// footnote 6).
+#[derive(Clone, Copy, Debug)]
+pub struct MaxMin;
+
+impl RateRule for MaxMin {
+    fn rank(&self, _: &Prospect<'_>) -> Rank {
+        Rank::SAME
     }
 }

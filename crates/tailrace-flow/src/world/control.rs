@@ -1,0 +1,90 @@
+//! The scheme's controller, and its weights on their way to the hosts.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tailrace_core::{Bytes, Controller, FlowId, FlowInfo, Time, WeightUpdate};
+
+use super::{CONTROL, World};
+use crate::solver::BundleId;
+
+/// A controller, with what it has sent out.
+pub(super) struct Control {
+    controller: Box<dyn Controller>,
+    /// Updates by when they arrive; all take equally long, so they are in order.
+    on_their_way: VecDeque<(Time, WeightUpdate)>,
+    /// The bundle of each flow, which has one of its own.
+    bundles: BTreeMap<FlowId, BundleId>,
+}
+
+impl World<'_> {
+    /// Lets `controller` give flows their weights.
+    pub fn controlled(mut self, controller: Option<Box<dyn Controller>>) -> Self {
+        self.control = controller.map(|controller| Control {
+            controller,
+            on_their_way: VecDeque::new(),
+            bundles: BTreeMap::new(),
+        });
+        self
+    }
+
+    /// A flow begins to send.
+    pub(super) fn report_start(&mut self, flow: &FlowInfo, bundle: BundleId) {
+        if let Some(control) = &mut self.control {
+            control.bundles.insert(flow.id, bundle);
+            control.controller.on_flow_start(self.now, flow);
+            self.arm_control();
+        }
+    }
+
+    /// A flow has ended.
+    pub(super) fn report_end(&mut self, flow: FlowId) {
+        if let Some(control) = &mut self.control {
+            control.bundles.remove(&flow);
+            control.controller.on_flow_end(self.now, flow);
+            self.arm_control();
+        }
+    }
+
+    fn arm_control(&mut self) {
+        let Some(control) = &self.control else { return };
+        let arrival = control.on_their_way.front().map_or(Time::MAX, |(at, _)| *at);
+        let due = arrival.min(control.controller.next_wake());
+        if due < Time::MAX {
+            self.schedule.wake(CONTROL, due.max(self.now));
+        }
+    }
+
+    /// Weights arrive, or the controller looks at its flows.
+    pub(super) fn wake_control(&mut self) {
+        let now = self.now;
+        let Some(mut control) = self.control.take() else { return };
+        while let Some(&(at, update)) = control.on_their_way.front()
+            && at <= now
+        {
+            control.on_their_way.pop_front();
+            if let Some(&bundle) = control.bundles.get(&update.flow) {
+                self.give_weight(bundle, update.weight.get());
+            }
+        }
+        if control.controller.next_wake() <= now {
+            let mut fresh = Vec::new();
+            let (bundles, of) = (&self.bundles, &control.bundles);
+            let delivered = |flow: FlowId| {
+                let bundle = of.get(&flow).map(|&bundle| &bundles[bundle as usize]);
+                Bytes::new(bundle.map_or(0.0, |bundle| bundle.served_by(now)) as u64)
+            };
+            control.controller.on_wake(now, &delivered, &mut fresh);
+            let arrival = now + control.controller.delay();
+            control.on_their_way.extend(fresh.into_iter().map(|update| (arrival, update)));
+        }
+        self.control = Some(control);
+        self.arm_control();
+    }
+
+    fn give_weight(&mut self, bundle: BundleId, weight: f64) {
+        let level = self.solver.level(bundle);
+        self.bundles[bundle as usize].weigh(weight);
+        self.bundles[bundle as usize].set_level(self.now, level);
+        self.resize(bundle);
+    }
+}
