@@ -46,12 +46,38 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
         }
         table.add_row(cells);
     }
-    for index in axes.len() + 2..axes.len() + columns.len() {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    align_numbers(&mut table, axes.len() + 2);
     table.to_string()
+}
+
+/// Columns from `first` on hold numbers.
+fn align_numbers(table: &mut Table, first: usize) {
+    table.column_iter_mut().skip(first).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+}
+
+/// The table of task completion times, one row per run and group; empty where no task was measured.
+pub fn task_table(experiment: &Experiment, results: &Results) -> String {
+    let axes = experiment.axes();
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    let columns = ["class", "scheme", "tasks", "mean", "p50", "p95", "p99", "max"];
+    let axis_names = axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis));
+    table.set_header(axis_names.chain(columns));
+    for (run, class) in rows(results) {
+        let Some(tasks) = &class.tasks else { continue };
+        let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
+        let count = match tasks.unfinished_tasks {
+            0 => tasks.tasks.to_string(),
+            unfinished => format!("{} ({unfinished} unfinished)", tasks.tasks),
+        };
+        cells.extend([class.class.clone(), run.scheme.clone(), count]);
+        let of_all =
+            [tasks.tct_mean_us, tasks.tct_p50_us, tasks.tct_p95_us, tasks.tct_p99_us, tasks.tct_max_us];
+        cells.extend(of_all.map(|time| time.map_or("–".into(), duration)));
+        table.add_row(cells);
+    }
+    align_numbers(&mut table, axes.len() + 2);
+    if table.is_empty() { String::new() } else { format!("task completion times\n{table}\n") }
 }
 
 /// By point and class, so that schemes stand below one another; empty classes are left out.

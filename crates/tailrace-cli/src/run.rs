@@ -26,6 +26,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     println!("{}", experiment.title);
     print!("{}", output::scale_note(&experiment));
     println!("{}", output::table(&experiment, &results));
+    print!("{}", output::task_table(&experiment, &results));
     println!("tables: {}", dir.join("summary.csv").display());
     for plot in &plots {
         println!("plot: {}", plot.display());

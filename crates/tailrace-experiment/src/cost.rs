@@ -6,9 +6,12 @@ use tailrace_scenario::Scenario;
 const LOOKED_AT: usize = 1000;
 
 /// Packet-hops that a scenario takes, roughly: mean bytes of its flows in full packets and an acknowledgement
-/// for each, over the mean length of the ways that its first flows take. `None` for flow lists and where
+/// for each, over the mean length of the ways that its first flows take. `None` for flow lists, traces and where
 /// nothing says when flows stop to start.
 pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
+    if scenario.workload.flow_list.is_some() || scenario.workload.coflow_trace.is_some() {
+        return None;
+    }
     let bytes = scenario.plan().ok()?.expected_bytes()?.min(carried(scenario));
     let transport = &scenario.transport;
     let packets = bytes / f64::from(transport.mss) * (1.0 + 1.0 / f64::from(transport.ack_every));

@@ -28,7 +28,8 @@ pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration).into())
 }
 
-/// The flows of a scenario, to be run elsewhere. Refused where the run itself decides about deadlines.
+/// The flows of a scenario, to be run elsewhere. Refused where the run itself decides about deadlines, or when
+/// flows start.
 pub fn exported_flows(scenario: &Scenario) -> Result<Feed, Error> {
     let observed = |rule: &Rule| matches!(rule.deadline, Some(Deadlines::Gamma(gamma)) if gamma.observed);
     let rules = &scenario.workload.rules;
@@ -38,6 +39,11 @@ pub fn exported_flows(scenario: &Scenario) -> Result<Feed, Error> {
                        them before the run; with observed = false deadlines are planned, and all schemes see the same \
                        flows";
         return Err(ScenarioError::new(format!("workload.{rule}deadline.gamma.observed"), message).into());
+    }
+    if let Some(number) = scenario.plan()?.staged_tasks() {
+        let message = "has several stages: when its later flows start depends on the scheme, so that there is no list \
+                       of them before the run; give a workflow of one stage";
+        return Err(ScenarioError::new(format!("workload.task[{number}].workflow"), message).into());
     }
     flows(scenario)
 }

@@ -18,6 +18,7 @@ mod store;
 mod summary;
 mod sweep;
 mod tables;
+mod task_stats;
 mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};
@@ -36,6 +37,7 @@ pub use stats::{ClassSummary, METRICS, Measured};
 pub use store::{Store, read_parquet, write_parquet, write_run, write_whole};
 pub use summary::axis_text;
 pub use sweep::Point;
+pub use task_stats::{TASK_METRICS, TaskSummary};
 
 use std::path::Path;
 

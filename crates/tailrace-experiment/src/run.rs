@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, Time};
+use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, TaskRecord, Time};
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::workload::GammaControl;
@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::pcap::{self, Capture};
 use crate::stats::{ClassSummary, Group, Measured, SIZE_CLASSES, payload};
 use crate::tables;
+use crate::task_stats::TaskSummary;
 
 /// Who follows a run and may stop it.
 pub trait Control: Sync {
@@ -85,6 +86,8 @@ pub struct RunResult {
     pub summary: Summary,
     /// One row a flow.
     pub flows: RecordBatch,
+    /// One row a task, if the workload has tasks.
+    pub tasks: Option<RecordBatch>,
     /// One row a port.
     pub ports: RecordBatch,
     /// Sampled and reported series in long format.
@@ -247,9 +250,10 @@ fn tabulate<S: Scheme>(
             packet_hops: outcome.network().packet_hops(),
             packets: ledger.into(),
             urgent_share: urgent_share(outcome),
-            classes: summarise(scenario, outcome.records(), ideal),
+            classes: summarise(scenario, outcome.records(), outcome.task_records(), ideal),
         },
         flows: tables::flows(outcome.records(), ideal),
+        tasks: scenario.workload.has_tasks().then(|| tables::tasks(outcome.task_records())),
         ports: tables::ports(fabric, outcome.network().port_counts(), end),
         series: tables::series(fabric, &outcome.series),
         scenario: scenario.resolved(),
@@ -279,6 +283,7 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
 fn summarise<'a>(
     scenario: &Scenario,
     records: impl Iterator<Item = &'a FlowRecord>,
+    tasks: &[TaskRecord],
     ideal: impl Fn(&FlowRecord) -> Time,
 ) -> Vec<ClassSummary> {
     let measure = &scenario.measure;
@@ -309,7 +314,10 @@ fn summarise<'a>(
             let belongs = |f: &&Measured| size == "all" || size_class(f) == size;
             let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
             let class = format!("{size}{}", group.suffix());
-            summaries.push(ClassSummary::of(class, &members, of_group.len(), all_bytes));
+            let of_tasks = || TaskSummary::of(group, tasks, measure.warmup);
+            let tasks = if size == "all" { of_tasks() } else { None };
+            let summary = ClassSummary::of(class, &members, of_group.len(), all_bytes);
+            summaries.push(ClassSummary { tasks, ..summary });
         }
     }
     summaries

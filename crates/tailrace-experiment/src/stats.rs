@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::task_stats::TaskSummary;
+
 /// A value at percentile `p` (0 to 100) by nearest rank; `None` of an empty list. `sorted` must ascend.
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let rank = (p / 100.0 * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
@@ -161,6 +163,9 @@ pub struct ClassSummary {
     pub miss_rate: Option<f64>,
     /// Payload of flows that met their deadlines, over the time of `goodput_gbps`.
     pub met_goodput_gbps: Option<f64>,
+    /// The group's tasks; for all sizes together, where there are tasks.
+    #[serde(flatten)]
+    pub tasks: Option<TaskSummary>,
 }
 
 impl ClassSummary {
@@ -205,6 +210,7 @@ impl ClassSummary {
             stopped: flows.iter().filter(|f| f.stopped).count(),
             miss_rate: (deadlines > 0).then(|| missed as f64 / deadlines as f64),
             met_goodput_gbps: gbps(met_bytes).filter(|_| deadlines > 0),
+            tasks: None,
         }
     }
 

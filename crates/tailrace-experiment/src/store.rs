@@ -135,6 +135,9 @@ fn unwritable(dir: &Path, error: &std::io::Error) -> Error {
 pub fn write_run(dir: &Path, result: &RunResult) -> Result<(), Error> {
     fs::create_dir_all(dir).map_err(|e| Error::storage(dir, e))?;
     write_parquet(&dir.join("flows.parquet"), &result.flows)?;
+    if let Some(tasks) = &result.tasks {
+        write_parquet(&dir.join("tasks.parquet"), tasks)?;
+    }
     write_parquet(&dir.join("ports.parquet"), &result.ports)?;
     write_parquet(&dir.join("series.parquet"), &result.series)?;
     let scenario = dir.join("scenario.toml");

@@ -11,6 +11,7 @@ use crate::file::Experiment;
 use crate::results::{Finished, Results};
 use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
+use crate::task_stats::TASK_METRICS;
 
 /// Writes `summary.parquet`, `summary.csv` and `claims.json`.
 pub fn write(store: &Store, experiment: &Experiment, results: &Results) -> Result<(), Error> {
@@ -34,6 +35,12 @@ fn rows(results: &Results) -> impl Iterator<Item = (&Finished, &ClassSummary)> {
     results.runs.iter().flat_map(|run| run.summary.classes.iter().map(move |class| (run, class)))
 }
 
+/// The columns of numbers: those of tasks only where there are tasks.
+fn metrics(results: &Results) -> impl Iterator<Item = &'static str> {
+    let of_tasks = rows(results).any(|(_, class)| class.tasks.is_some());
+    METRICS.into_iter().chain(TASK_METRICS.into_iter().filter(move |_| of_tasks))
+}
+
 fn table(experiment: &Experiment, results: &Results) -> RecordBatch {
     let text = |of: &dyn Fn(&Finished, &ClassSummary) -> String| {
         Arc::new(StringArray::from_iter_values(rows(results).map(|(run, class)| of(run, class)))) as ArrayRef
@@ -46,7 +53,7 @@ fn table(experiment: &Experiment, results: &Results) -> RecordBatch {
         columns.push((axis, axis_column(&values)));
     }
     columns.push(("class".into(), text(&|_, class| class.class.clone())));
-    for metric in METRICS {
+    for metric in metrics(results) {
         let values = Float64Array::from_iter(rows(results).map(|(_, class)| class.metric(metric)));
         columns.push((metric.into(), Arc::new(values)));
     }
@@ -82,14 +89,16 @@ fn csv(experiment: &Experiment, results: &Results) -> String {
     let mut header = vec!["scheme".to_owned()];
     header.extend(experiment.axes());
     header.push("class".into());
-    header.extend(METRICS.map(str::to_owned));
+    header.extend(metrics(results).map(str::to_owned));
     header.push("run".into());
     let mut lines = vec![header.iter().map(|h| quote(h)).collect::<Vec<_>>().join(",")];
     for (run, class) in rows(results) {
         let mut cells = vec![quote(&run.scheme)];
         cells.extend(run.point.axes.iter().map(|(_, value)| quote(&axis_text(value))));
         cells.push(quote(&class.class));
-        cells.extend(METRICS.map(|metric| class.metric(metric).map_or(String::new(), |v| v.to_string())));
+        cells.extend(
+            metrics(results).map(|metric| class.metric(metric).map_or(String::new(), |v| v.to_string())),
+        );
         cells.push(run.key.clone());
         lines.push(cells.join(","));
     }

@@ -15,6 +15,7 @@ use toml::{Table, Value};
 
 use crate::path::{self, Path};
 use crate::stats::METRICS;
+use crate::task_stats::TASK_METRICS;
 
 /// A point of the sweep: the name and value of each axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +115,10 @@ fn together(group: &Value) -> Result<Axis, ScenarioError> {
     let Some((name, first)) = fields.first() else {
         return Err(ScenarioError::new("sweep.together", "needs at least one field with a list"));
     };
-    if METRICS.contains(&name.as_str()) || OTHER_COLUMNS.contains(&name.as_str()) {
+    if METRICS.contains(&name.as_str())
+        || TASK_METRICS.contains(&name.as_str())
+        || OTHER_COLUMNS.contains(&name.as_str())
+    {
         let message = format!("\"{name}\" is a column of the summary already: call the axis something else");
         return Err(ScenarioError::new("sweep.together", message));
     }

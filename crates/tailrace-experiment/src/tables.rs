@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array,
 };
-use tailrace_core::{FlowRecord, Time};
+use tailrace_core::{FlowRecord, TaskRecord, Time};
 use tailrace_fluid::{Model, Trajectory};
 use tailrace_packet::{Place, PortCounts, Series};
 use tailrace_scenario::fabric::Fabric;
@@ -58,6 +58,20 @@ pub fn flows<'a>(
         ("deadline_ns", Arc::new(Float64Array::from_iter(records.iter().map(deadline)))),
         ("stopped", Arc::new(BooleanArray::from_iter(records.iter().map(|r| Some(r.stopped))))),
         ("flow_type", Arc::new(UInt8Array::from_iter_values(records.iter().map(|r| r.reveals.flow_type())))),
+    ])
+}
+
+/// One row a task that arrived: `task, start_ns, tct_ns` (null if unfinished)`, size_bytes, flows` (both over all
+/// stages)`, class, slice`.
+pub fn tasks(records: &[TaskRecord]) -> RecordBatch {
+    batch(vec![
+        ("task", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.id)))),
+        ("start_ns", Arc::new(Float64Array::from_iter_values(records.iter().map(|r| ns(r.start))))),
+        ("tct_ns", Arc::new(Float64Array::from_iter(records.iter().map(|r| r.tct().map(ns))))),
+        ("size_bytes", Arc::new(UInt64Array::from_iter_values(records.iter().map(|r| r.bytes.get())))),
+        ("flows", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.flows)))),
+        ("class", Arc::new(UInt8Array::from_iter_values(records.iter().map(|r| r.class)))),
+        ("slice", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.slice)))),
     ])
 }
 

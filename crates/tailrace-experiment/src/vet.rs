@@ -8,6 +8,7 @@ use crate::file::Planned;
 use crate::judge::{Claim, Expectation, Figure, Quantity, point_matches};
 use crate::results::STATISTICS;
 use crate::stats::{Group, METRICS, RUN_METRICS, SIZE_CLASSES};
+use crate::task_stats::TASK_METRICS;
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
 /// missing.
@@ -43,7 +44,7 @@ struct Vetter<'a> {
 impl Vetter<'_> {
     fn quantity(&self, number: &Quantity) -> Result<(), ScenarioError> {
         if !number.metric.starts_with("series:") {
-            known("metric", &number.metric, METRICS.into_iter().chain(RUN_METRICS))?;
+            known("metric", &number.metric, METRICS.into_iter().chain(TASK_METRICS).chain(RUN_METRICS))?;
         }
         let (size_class, group) = number.class.split_once('@').unwrap_or((&number.class, "0"));
         if !number.class.is_empty() {
@@ -52,6 +53,14 @@ impl Vetter<'_> {
         if RUN_METRICS.contains(&number.metric.as_str()) && !["", "all"].contains(&number.class.as_str()) {
             let message =
                 format!("means nothing for {}, which is of the whole run: leave it out", number.metric);
+            return Err(ScenarioError::new("class", message));
+        }
+        let whole = ["", "all"].contains(&size_class) && group.parse::<u8>().is_ok();
+        if TASK_METRICS.contains(&number.metric.as_str()) && !whole {
+            let message = format!(
+                "\"{}\" is of flows, but {} is of tasks: leave it out, or give \"all@\" and a traffic class",
+                number.class, number.metric
+            );
             return Err(ScenarioError::new("class", message));
         }
         if !Group::is_named(group) {

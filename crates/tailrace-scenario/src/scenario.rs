@@ -237,6 +237,7 @@ fn setting(fabric: &FabricParams, transport: &TransportParams, slices: usize) ->
     Setting {
         hosts: fabric.hosts(),
         racks: fabric.racks(),
+        racks_per_pod: fabric.racks_per_pod(),
         slices,
         host_rate: fabric.host_rate(),
         mss: transport.mss,
@@ -259,12 +260,15 @@ fn check_slices(slices: &[Slice], workload: &Workload) -> Result<(), ScenarioErr
         return Ok(());
     }
     let count = slices.len();
-    for (number, rule) in workload.rules.iter().enumerate() {
-        check_slice(rule.slice, count)
-            .map_err(|message| ScenarioError::new(format!("workload.rule[{number}].slice"), message))?;
+    let of_rules = workload.rules.iter().map(|rule| rule.slice).enumerate().map(|of| ("rule", of));
+    let of_tasks = workload.tasks.iter().map(|tasks| tasks.slice).enumerate().map(|of| ("task", of));
+    for (table, (number, slice)) in of_rules.clone().chain(of_tasks.clone()) {
+        let field = || format!("workload.{table}[{number}].slice");
+        check_slice(slice, count).map_err(|message| ScenarioError::new(field(), message))?;
     }
-    let idle = (1..=count).find(|slice| workload.rules.iter().all(|rule| usize::from(rule.slice) != *slice));
-    match idle {
+    let named =
+        |slice: &usize| of_rules.clone().chain(of_tasks.clone()).any(|(_, of)| usize::from(of.1) == *slice);
+    match (1..=count).find(|slice| !named(slice)) {
         Some(slice) => {
             let message = format!("has no flows: give a [[workload.rule]] slice = {slice}, or leave it out");
             Err(ScenarioError::new(format!("slice[{}]", slice - 1), message))

@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(of("spine144"), 1.0);
         assert_eq!(of("spine144x3"), 3.0);
         assert_eq!(of("fattree64"), 4.0);
-        assert_eq!(of("tree36k"), 2.0);
+        assert_eq!(of("tree36k"), 41.0 / 20.0);
         assert_eq!(of("micro4"), 0.0);
     }
 }

@@ -109,18 +109,20 @@ const PRESETS: [Preset; 7] = [
     },
     Preset {
         name: "tree36k",
-        summary: "36 000 hosts in 30 pods of 30 racks, no path diversity, 2:1 oversubscribed at the rack",
+        // A rack has a host beside its 40 workers, which aggregates, and a pod has a rack beside its 30, whose last
+        // host aggregates for the pod.
+        summary: "36 000 workers in 30 pods of 30 racks, with aggregators; no path diversity, 2:1 oversubscribed at the rack",
         source: "Baraat (large scale, flow-level)",
         fields: r#"
             kind = "tree"
             pods = 30
-            edges_per_pod = 30
-            hosts_per_edge = 40
+            edges_per_pod = 31
+            hosts_per_edge = 41
             aggs_per_pod = 1
             cores = 1
             host_rate = "1Gbps"
             edge_rate = "20Gbps"
-            core_rate = "600Gbps"
+            core_rate = "620Gbps"
             delay = "1us"
             buffer = "360KB"
         "#,
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(preset("spine144").hosts(), 144);
         assert_eq!(preset("spine144x3").hosts(), 144);
         assert_eq!(preset("fattree64").hosts(), 64);
-        assert_eq!(preset("tree36k").hosts(), 36_000);
+        assert_eq!(preset("tree36k").hosts(), 30 * 31 * 41);
     }
 
     #[test]

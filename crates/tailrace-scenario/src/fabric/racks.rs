@@ -45,6 +45,14 @@ impl FabricParams {
             FabricKind::Tree(kind) => alike(kind.hosts_per_edge),
         }
     }
+
+    /// Racks in a pod; all where the fabric has no pods.
+    pub fn racks_per_pod(&self) -> u16 {
+        match self.kind {
+            FabricKind::Tree(kind) => kind.edges_per_pod,
+            _ => self.racks().count(self.hosts()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use tailrace_core::{TaskRecord, Time};
 
 use super::source::FlowSource;
-use super::task::TaskFeed;
+use super::task::{CoflowTrace, TaskFeed};
 use super::{FlowSpec, Plan};
 
 /// All flows of a workload in order of start: those of rules and lists, which are known, and those of tasks, whose
@@ -77,7 +77,7 @@ impl Iterator for Feed {
 
 impl From<FlowSource> for Feed {
     fn from(flows: FlowSource) -> Self {
-        Feed::new(flows, TaskFeed::new(&[], 1, 0))
+        Feed::new(flows, TaskFeed::new(&[], None, 1, 0))
     }
 }
 
@@ -89,8 +89,8 @@ impl From<Vec<FlowSpec>> for Feed {
 }
 
 impl Plan {
-    /// The flows.
-    pub fn feed(&self) -> Feed {
-        Feed::new(self.flows(), TaskFeed::new(&self.tasks, self.counters, self.seed))
+    /// The flows, with the tasks of a trace beside those that are planned.
+    pub(super) fn feed(&self, trace: Option<CoflowTrace>) -> Feed {
+        Feed::new(self.flows(), TaskFeed::new(&self.tasks, trace, self.counters, self.seed))
     }
 }

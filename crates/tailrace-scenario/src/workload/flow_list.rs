@@ -226,6 +226,7 @@ mod tests {
         Setting {
             hosts: 4,
             racks: Racks { first: 4, each: 4 },
+            racks_per_pod: 1,
             slices: 0,
             host_rate: Rate::from_bps(1 << 40),
             mss: 1460,

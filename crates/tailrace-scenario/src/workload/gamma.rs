@@ -165,6 +165,7 @@ mod tests {
         let setting = Setting {
             hosts: 4,
             racks: Racks { first: 4, each: 4 },
+            racks_per_pod: 4,
             slices: 0,
             host_rate: rate,
             mss: 1460,

@@ -132,6 +132,7 @@ mod tests {
     const SETTING: Setting = Setting {
         hosts: 8,
         racks: Racks { first: 2, each: 3 },
+        racks_per_pod: 3,
         slices: 0,
         host_rate: Rate::from_gbps(1),
         mss: 1460,

@@ -8,6 +8,7 @@ pub mod flow_list;
 mod gamma;
 mod hosts;
 mod incast;
+mod input_file;
 mod pairs;
 mod pattern;
 mod plan;
@@ -26,13 +27,17 @@ pub use deadlines::Deadlines;
 pub use feed::Feed;
 pub use gamma::GammaControl;
 pub use hosts::Hosts;
+pub use input_file::InputFile;
 pub use pattern::{Incast, PairFilter, Pattern};
 pub use plan::{HostLoad, Plan};
 pub use rule::{Arrivals, Rule};
 pub use sizes::{OwnSizes, Part, Round, Sizes};
 pub use source::FlowSource;
-pub use spec::{FlowListFile, Workload};
-pub use task::{Compute, Parallel, TaskRule, Workflow};
+pub use spec::Workload;
+pub use task::{
+    Collective, Compute, GraphStage, Group, Parallel, PartitionAggregate, Pipeline, Shuffle, TaskRule,
+    Workflow,
+};
 
 use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, TaskId, Time};
 
@@ -74,6 +79,8 @@ pub struct Setting {
     pub hosts: u16,
     /// Which of them share a rack.
     pub racks: Racks,
+    /// Racks in a pod; all where the fabric has no pods.
+    pub racks_per_pod: u16,
     /// Number of slices; 0 where flows may name any, since none is described.
     pub slices: usize,
     /// Rate of the hosts' links.
@@ -98,6 +105,12 @@ pub(crate) fn check_slice(slice: u16, count: usize) -> Result<(), String> {
 }
 
 impl Setting {
+    /// The other racks of a rack's pod.
+    fn other_racks_of_pod(&self, rack: u16) -> impl Iterator<Item = u16> {
+        let first = rack - rack % self.racks_per_pod;
+        (first..first + self.racks_per_pod).filter(move |&other| other != rack)
+    }
+
     /// What a flow takes alone between the farthest hosts, to within a packet: half a round trip, and its
     /// bytes with their headers on the host link. Deadlines are generated in multiples of it.
     pub fn ideal(&self, size: Bytes) -> Time {

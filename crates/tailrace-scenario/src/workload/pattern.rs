@@ -209,6 +209,7 @@ mod tests {
     const SETTING: Setting = Setting {
         hosts: 4,
         racks: Racks { first: 2, each: 2 },
+        racks_per_pod: 2,
         slices: 0,
         host_rate: Rate::from_gbps(1),
         mss: 1460,

@@ -120,6 +120,11 @@ impl Plan {
         self.rules[rule].flows_per_sec
     }
 
+    /// The first table of tasks of several stages, whose flows are not known before a run.
+    pub fn staged_tasks(&self) -> Option<usize> {
+        self.tasks.iter().position(PlannedTasks::is_staged)
+    }
+
     /// Payload bytes of all flows together, on average; `None` if nothing ends them.
     pub fn expected_bytes(&self) -> Option<f64> {
         let of_tasks: f64 = self.tasks.iter().map(PlannedTasks::expected_bytes).sum();

@@ -20,6 +20,13 @@ pub(super) fn lognormal(median: f64, sigma: f64, max: f64) -> SizeDistribution {
     geometric(min, max, |x| normal(x) / normal(max))
 }
 
+/// 85 % uniform from 0.95 to 1.05 times `base`, the others between multiples of it. Exact.
+pub(super) fn bimodal(base: f64, heavy: [f64; 2]) -> SizeDistribution {
+    let points = [(0.95, 0.0), (1.05, 0.85), (heavy[0], 0.85), (heavy[1], 1.0)];
+    SizeDistribution::new(points.map(|(factor, below)| (factor * base, below)).to_vec())
+        .expect("heavy sizes above the usual ones were checked")
+}
+
 /// The table of a distribution function from `min` to `max`.
 fn geometric(min: f64, max: f64, cdf: impl Fn(f64) -> f64) -> SizeDistribution {
     let step = libm::log(max / min) / f64::from(PIECES);

@@ -55,8 +55,28 @@ pub enum OwnSizes {
         /// Largest size.
         max: Bytes,
     },
+    /// Most alike and some heavy, as tasks of Bing (Baraat §5.2): 85 % uniform from 0.95 to 1.05 times `base`, the
+    /// others uniform between multiples of it.
+    #[serde(rename = "bing-like")]
+    BingLike {
+        /// The usual size.
+        #[serde(default = "forty_answers")]
+        base: Bytes,
+        /// Least and largest multiple of heavy ones.
+        #[serde(default = "three_to_eight")]
+        heavy: [f64; 2],
+    },
     /// Each flow's size is drawn from one of several, chosen by weight.
     Mix(Vec<Part>),
+}
+
+/// 40 flows of 26 KB: the mean of Baraat's uniform sizes, 2 to 50 KB, for each worker of a rack.
+fn forty_answers() -> Bytes {
+    Bytes::new(1_040_000)
+}
+/// The paper normalises its figure; it shows a second mode well above the first.
+fn three_to_eight() -> [f64; 2] {
+    [3.0, 8.0]
 }
 
 /// One of several size distributions.
@@ -163,6 +183,18 @@ impl OwnSizes {
             OwnSizes::Lognormal { median, sigma, max } => {
                 Ok(shapes::lognormal(median.as_f64(), *sigma, max.as_f64()))
             }
+            OwnSizes::BingLike { base, .. } if *base == Bytes::ZERO => {
+                wrong("bing-like.base", "must be at least 1B".to_owned())
+            }
+            OwnSizes::BingLike { heavy: [low, high], .. } if !(1.05 < *low && low < high && *high <= 1e6) => {
+                wrong(
+                    "bing-like.heavy",
+                    format!(
+                        "is [{low}, {high}], but must ascend from above 1.05, the largest of the usual sizes"
+                    ),
+                )
+            }
+            OwnSizes::BingLike { base, heavy } => Ok(shapes::bimodal(base.as_f64(), *heavy)),
             OwnSizes::Mix(parts) if parts.is_empty() => {
                 wrong("mix", "must have at least one part".to_owned())
             }
@@ -290,6 +322,9 @@ mod tests {
             ("{ fixed = \"10KB\" }", 10_000.0),
             ("{ uniform = [\"2KB\", \"50KB\"] }", 26_000.0),
             ("{ points = [[100, 0], [300, 1]] }", 200.0),
+            // 0.85 · 1 + 0.15 · 5.5 times the base.
+            ("{ bing-like = {} }", 1_040_000.0 * 1.675),
+            ("{ bing-like = { base = \"1MB\", heavy = [2, 4] } }", 1_300_000.0),
             ("{ pareto = { shape = 2, min = \"1KB\", max = \"1GB\" } }", 2_000.0),
             ("{ lognormal = { median = \"10KB\", sigma = 1.0, max = \"1GB\" } }", 16_487.2),
             (
@@ -328,6 +363,7 @@ mod tests {
             error("{ pareto = { shape = nan, min = \"1B\", max = \"2B\" } }")
                 .starts_with("pareto.shape: is NaN")
         );
+        assert!(error("{ bing-like = { heavy = [1, 8] } }").starts_with("bing-like.heavy: is [1, 8]"));
         assert!(error("{ mix = [] }").starts_with("mix: must have"));
         assert!(
             error("{ mix = [{ weight = 0, sizes = \"long-flow\" }] }").starts_with("mix[0].weight: is 0")

@@ -10,6 +10,7 @@ use crate::fabric::Racks;
 const SETTING: Setting = Setting {
     hosts: 16,
     racks: Racks { first: 4, each: 4 },
+    racks_per_pod: 4,
     slices: 0,
     host_rate: Rate::from_gbps(10),
     mss: 1460,

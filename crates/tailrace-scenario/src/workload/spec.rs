@@ -8,11 +8,12 @@ use tailrace_core::Time;
 use toml::{Table, Value};
 
 use super::deadlines::{self, Deadlines};
+use super::input_file::InputFile;
 use super::rule::{Arrivals, Rule};
 use super::shares::take_shared_load;
+use super::task::CoflowTrace;
 use super::{Feed, FlowSource, Plan, Setting, TaskRule, flow_list};
 use crate::error::ScenarioError;
-use crate::fingerprint::fingerprint;
 use crate::table;
 
 /// Which flows start when, complete and checked.
@@ -31,16 +32,9 @@ pub struct Workload {
     /// Counters that number tasks.
     pub task_counters: u16,
     /// A list of flows, in place of rules.
-    pub flow_list: Option<FlowListFile>,
-}
-
-/// A file that lists flows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowListFile {
-    /// The file, relative to the scenario's.
-    pub path: PathBuf,
-    /// Fingerprint of its content, once it has been read.
-    pub digest: Option<String>,
+    pub flow_list: Option<InputFile>,
+    /// A trace of tasks, beside the rules and tasks.
+    pub coflow_trace: Option<InputFile>,
 }
 
 /// The fields of `[workload]` that are not those of a rule, as they are written.
@@ -63,9 +57,23 @@ struct Whole {
     /// Fingerprint of the list's content; written into resolved scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow_list_digest: Option<String>,
+    /// A file of shuffles in the format of the public coflow benchmark, read as tasks; its ports are hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coflow_trace: Option<PathBuf>,
+    /// Fingerprint of the trace's content; written into resolved scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coflow_trace_digest: Option<String>,
 }
 
-const WHOLE: [&str; 5] = ["flows", "duration", "task_counters", "flow_list", "flow_list_digest"];
+const WHOLE: [&str; 7] = [
+    "flows",
+    "duration",
+    "task_counters",
+    "flow_list",
+    "flow_list_digest",
+    "coflow_trace",
+    "coflow_trace_digest",
+];
 
 impl Workload {
     /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
@@ -73,26 +81,28 @@ impl Workload {
     pub fn from_table(own: &Table, setting: Setting) -> Result<Self, ScenarioError> {
         let mut defaults = own.clone();
         let whole = WHOLE.iter().filter_map(|&field| defaults.remove_entry(field)).collect();
-        let Whole { flows, duration, task_counters, flow_list, flow_list_digest } = table::read(whole)?;
+        let whole: Whole = table::read(whole)?;
+        let Whole { flows, duration, task_counters, .. } = whole;
+        let flow_list = InputFile::new("flow_list", whole.flow_list, whole.flow_list_digest)?;
+        let coflow_trace = InputFile::new("coflow_trace", whole.coflow_trace, whole.coflow_trace_digest)?;
         let written = tables(&mut defaults, "rule")?;
         let tasks = tables(&mut defaults, "task")?;
-        if let Some(path) = flow_list {
-            let others = [("rule", written.is_some()), ("task", tasks.is_some())];
+        if flow_list.is_some() {
+            let others = [
+                ("rule", written.is_some()),
+                ("task", tasks.is_some()),
+                ("coflow_trace", coflow_trace.is_some()),
+            ];
             let other = others.into_iter().find(|(_, given)| *given).map(|(field, _)| field.to_owned());
             if let Some(field) = defaults.keys().next().cloned().or(other) {
                 return Err(ScenarioError::new(field, "cannot be combined with flow_list"));
             }
-            let flow_list = Some(FlowListFile { path, digest: flow_list_digest });
-            let workload = Workload { flows, duration, flow_list, ..Workload::default() };
-            return workload.check_extent().map(|()| workload);
         }
-        if flow_list_digest.is_some() {
-            return Err(ScenarioError::new("flow_list_digest", "needs flow_list"));
-        }
-        let known = ["rule", "task", "flows", "duration", "task_counters", "flow_list"];
+        let known = ["rule", "task", "flows", "duration", "task_counters", "flow_list", "coflow_trace"];
         table::check_fields::<Rule>(&defaults, &known)?;
-        let mut workload = Workload { flows, duration, ..Workload::default() };
-        if tasks.is_none() || written.is_some() || !defaults.is_empty() {
+        let only_others = flow_list.is_some() || tasks.is_some() || coflow_trace.is_some();
+        let mut workload = Workload { flows, duration, flow_list, coflow_trace, ..Workload::default() };
+        if !only_others || written.is_some() || !defaults.is_empty() {
             workload.read_rules(defaults, written, setting)?;
         }
         workload.read_tasks(&tasks.unwrap_or_default(), task_counters, &setting)?;
@@ -146,13 +156,17 @@ impl Workload {
 
     /// Writes `[workload]` with all fields.
     pub fn to_table(&self) -> Table {
-        let (flow_list, flow_list_digest) = match &self.flow_list {
-            Some(list) => (Some(list.path.clone()), list.digest.clone()),
-            None => (None, None),
+        let path = |file: &Option<InputFile>| file.as_ref().map(|file| file.path.clone());
+        let digest = |file: &Option<InputFile>| file.as_ref().and_then(|file| file.digest.clone());
+        let whole = Whole {
+            flows: self.flows,
+            duration: self.duration,
+            task_counters: self.has_tasks().then_some(self.task_counters),
+            flow_list: path(&self.flow_list),
+            flow_list_digest: digest(&self.flow_list),
+            coflow_trace: path(&self.coflow_trace),
+            coflow_trace_digest: digest(&self.coflow_trace),
         };
-        let task_counters = (!self.tasks.is_empty()).then_some(self.task_counters);
-        let (flows, duration) = (self.flows, self.duration);
-        let whole = Whole { flows, duration, task_counters, flow_list, flow_list_digest };
         let mut fields = table::write(&whole);
         if let Some(load) = self.load {
             fields.insert("load".to_owned(), Value::Float(load));
@@ -177,20 +191,16 @@ impl Workload {
         for (number, rule) in self.tasks.iter_mut().enumerate() {
             rule.read_files(base).map_err(|error| error.within(&format!("task[{number}]")))?;
         }
-        if let Some(list) = &mut self.flow_list {
-            let path = base.join(&list.path);
-            let content = std::fs::read(&path).map_err(|error| {
-                ScenarioError::new("flow_list", format!("cannot read {}: {error}", path.display()))
-            })?;
-            let digest = fingerprint(&content);
-            if list.digest.as_ref().is_some_and(|known| *known != digest) {
-                let message =
-                    format!("{} is not the file that this scenario was resolved with", path.display());
-                return Err(ScenarioError::new("flow_list", message));
-            }
-            list.digest = Some(digest);
+        let files = [("flow_list", &mut self.flow_list), ("coflow_trace", &mut self.coflow_trace)];
+        for (field, file) in files.into_iter().filter_map(|(field, file)| Some((field, file.as_mut()?))) {
+            file.identify(base).map_err(|error| error.within(field))?;
         }
         Ok(())
+    }
+
+    /// Whether its flows may be of tasks that the feed follows.
+    pub fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty() || self.coflow_trace.is_some()
     }
 
     /// What rules and tasks amount to.
@@ -200,15 +210,24 @@ impl Workload {
 
     /// The flows. A list is read from its CSV file, relative to `base`.
     pub fn feed(&self, base: &Path, setting: Setting, seed: u64) -> Result<Feed, ScenarioError> {
-        match &self.flow_list {
-            None => Ok(self.plan(setting, seed)?.feed()),
-            Some(list) => {
-                let path = base.join(&list.path);
-                let flows = flow_list::read_csv(&path, &setting)?;
-                let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
-                Ok(source.limited(self.flows, self.duration).into())
-            }
+        if let Some(list) = &self.flow_list {
+            let path = base.join(&list.path);
+            let flows = flow_list::read_csv(&path, &setting)?;
+            let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
+            return Ok(source.limited(self.flows, self.duration).into());
         }
+        let read = |file: &InputFile| {
+            CoflowTrace::read(&base.join(&file.path), &setting, self.next_class(), self.duration)
+        };
+        let trace = self.coflow_trace.as_ref().map(read).transpose()?;
+        Ok(self.plan(setting, seed)?.feed(trace))
+    }
+
+    /// A class above those of all rules and tasks, as far as there is one.
+    fn next_class(&self) -> u8 {
+        let of_tasks = self.tasks.iter().map(|tasks| u16::from(tasks.class.unwrap_or_default()) + 1);
+        let end = self.rules.iter().map(Rule::classes_end).chain(of_tasks).max().unwrap_or(0);
+        u8::try_from(end).unwrap_or(u8::MAX)
     }
 
     fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {

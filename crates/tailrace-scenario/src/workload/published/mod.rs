@@ -32,6 +32,7 @@ pub fn list() -> &'static [Published] {
         facebook::HADOOP_HPCC,
         long_flow::LONG_FLOW,
         mapreduce::SHUFFLE,
+        mapreduce::INPUT,
     ]
 }
 
@@ -65,11 +66,12 @@ mod tests {
             ("fb-hadoop-hpcc", 120_420.8),
             ("long-flow", 5_000_500.0),
             ("mapreduce", 14_358_940.25),
+            ("data-analytics", 5133108154.8),
         ] {
             let found = find(name).unwrap().distribution().mean();
             assert!((found - mean).abs() < 0.1, "{name}: {found} instead of {mean}");
         }
-        assert_eq!(list().len(), 10);
+        assert_eq!(list().len(), 11);
         let packets = find("web-search").unwrap().distribution().mean() / 1460.0;
         assert!((packets - 1140.98).abs() < 0.01);
     }

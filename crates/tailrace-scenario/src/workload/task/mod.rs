@@ -1,8 +1,13 @@
 //! Tasks: sets of flows that together are one unit of work for a user. A task consists of stages that wait for each
 //! other, and is complete when the last flow of its last stage is.
 
+mod coflow;
+#[cfg(test)]
+mod feed_tests;
 mod ids;
 mod live;
+#[cfg(test)]
+mod live_tests;
 mod placement;
 mod plan;
 mod rule;
@@ -11,28 +16,57 @@ mod source;
 mod workflow;
 
 pub use rule::{Compute, TaskRule};
-pub use workflow::{Parallel, Workflow};
+pub use workflow::{
+    Collective, GraphStage, Group, Parallel, PartitionAggregate, Pipeline, Shuffle, Workflow,
+};
 
+pub(super) use coflow::CoflowTrace;
 pub(super) use plan::PlannedTasks;
 
 use tailrace_core::{TaskRecord, Time};
 
 use self::ids::Counters;
-use self::live::Tasks;
+use self::live::{Task, Tasks};
 use self::source::TaskSource;
 use super::FlowSpec;
 
 /// The flows of all tasks, in order of start. Memory grows with the tasks in progress, and by a record for each.
 #[derive(Clone, Debug)]
 pub(super) struct TaskFeed {
-    sources: Vec<TaskSource>,
+    sources: Vec<Source>,
     counters: Counters,
     tasks: Tasks,
 }
 
+/// Where tasks come from.
+#[derive(Clone, Debug)]
+enum Source {
+    Table(Box<TaskSource>),
+    Trace(CoflowTrace),
+}
+
+impl Source {
+    /// When the next task arrives.
+    fn peek(&mut self) -> Option<Time> {
+        match self {
+            Source::Table(tasks) => tasks.peek(),
+            Source::Trace(trace) => trace.peek(),
+        }
+    }
+
+    /// The next task.
+    fn next(&mut self, counters: &mut Counters) -> Option<Task> {
+        match self {
+            Source::Table(tasks) => tasks.next(counters),
+            Source::Trace(trace) => trace.next(counters),
+        }
+    }
+}
+
 impl TaskFeed {
-    pub(super) fn new(plans: &[PlannedTasks], counters: u16, seed: u64) -> Self {
-        let sources = plans.iter().map(|plan| TaskSource::new(plan, seed)).collect();
+    pub(super) fn new(plans: &[PlannedTasks], trace: Option<CoflowTrace>, counters: u16, seed: u64) -> Self {
+        let tables = plans.iter().map(|plan| Source::Table(Box::new(TaskSource::new(plan, seed))));
+        let sources = tables.chain(trace.map(Source::Trace)).collect();
         TaskFeed { sources, counters: Counters::new(counters), tasks: Tasks::default() }
     }
 
@@ -59,7 +93,7 @@ impl TaskFeed {
     }
 
     /// Whether all tasks have arrived and ended.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&mut self) -> bool {
         self.next_arrival().is_none() && self.tasks.is_empty()
     }
 
@@ -69,9 +103,8 @@ impl TaskFeed {
     }
 
     /// The next arrival, and the source that it comes from.
-    fn next_arrival(&self) -> Option<(Time, usize)> {
-        let arrivals =
-            self.sources.iter().enumerate().filter_map(|(number, source)| Some((source.peek()?, number)));
-        arrivals.min()
+    fn next_arrival(&mut self) -> Option<(Time, usize)> {
+        let arrival = |(number, source): (usize, &mut Source)| Some((source.peek()?, number));
+        self.sources.iter_mut().enumerate().filter_map(arrival).min()
     }
 }

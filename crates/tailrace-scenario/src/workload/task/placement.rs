@@ -6,12 +6,30 @@ use tailrace_core::random::Stream;
 
 use super::shape::Role;
 use crate::fabric::Racks;
+use crate::workload::Setting;
 
 /// How hosts are drawn for the roles of tasks.
 #[derive(Clone, Debug)]
 pub(super) enum Placement {
     /// A client, any of some, and servers.
     Client { clients: Vec<u16>, servers: Servers, count: usize },
+    /// Aggregators and their workers.
+    Aggregation(Aggregation),
+    /// Different hosts of some.
+    Drawn { pool: Vec<u16>, count: usize },
+    /// Hosts with consecutive numbers, counted around.
+    Neighbours { hosts: u16, count: u16 },
+    /// Always these.
+    Fixed(Vec<u16>),
+}
+
+/// An aggregator at the top, and workers of its rack; or aggregators in other racks of its pod, and workers of theirs.
+#[derive(Clone, Debug)]
+pub(super) struct Aggregation {
+    pub(super) tops: Vec<u16>,
+    pub(super) setting: Setting,
+    pub(super) mids: Option<u16>,
+    pub(super) workers: u16,
 }
 
 /// Hosts that the servers of a client are drawn from, without the client.
@@ -40,12 +58,24 @@ impl Placement {
                 match servers {
                     Servers::InRack(racks) => {
                         let mut rack: Vec<u16> = racks.hosts(racks.of(client)).collect();
-                        draw_others(&mut rack, client, *count, stream, &mut hosts);
+                        draw_from(&mut rack, Some(client), *count, stream, &mut hosts);
                     }
-                    Servers::Among(pool) => draw_others(pool, client, *count, stream, &mut hosts),
+                    Servers::Among(pool) => draw_from(pool, Some(client), *count, stream, &mut hosts),
                 }
                 (entry, hosts)
             }
+            Placement::Aggregation(aggregation) => aggregation.draw(stream),
+            Placement::Drawn { pool, count } => {
+                let mut hosts = Vec::with_capacity(*count);
+                draw_from(pool, None, *count, stream, &mut hosts);
+                (u32::from(hosts[0]), hosts)
+            }
+            Placement::Neighbours { hosts, count } => {
+                let first = stream.below(u32::from(*hosts));
+                let host = |place: u16| ((first + u32::from(place)) % u32::from(*hosts)) as u16;
+                (first, (0..*count).map(host).collect())
+            }
+            Placement::Fixed(hosts) => (0, hosts.clone()),
         }
     }
 
@@ -60,19 +90,89 @@ impl Placement {
                 let roles = 1..1 + *count as Role;
                 vec![Chances { roles: 0..1, hosts: alike(clients) }, Chances { roles, hosts: of_servers }]
             }
+            Placement::Aggregation(aggregation) => aggregation.chances(),
+            Placement::Drawn { pool, count } => {
+                vec![Chances { roles: 0..*count as Role, hosts: alike(pool) }]
+            }
+            Placement::Neighbours { hosts, count } => {
+                vec![Chances { roles: 0..*count, hosts: alike(&(0..*hosts).collect::<Vec<_>>()) }]
+            }
+            Placement::Fixed(hosts) => {
+                let always = |(role, &host)| Chances { roles: role..role + 1, hosts: vec![(host, 1.0)] };
+                (0..).zip(hosts).map(always).collect()
+            }
         }
     }
 }
 
-/// Takes so many different hosts of a pool other than one: a shuffle as far as is needed.
-fn draw_others(pool: &mut [u16], other_than: u16, mut count: usize, stream: &mut Stream, to: &mut Vec<u16>) {
+impl Aggregation {
+    fn draw(&self, stream: &mut Stream) -> (u32, Vec<u16>) {
+        let entry = stream.below(self.tops.len() as u32);
+        let top = self.tops[entry as usize];
+        let mut hosts = vec![top];
+        match self.mids {
+            None => self.draw_workers(top, stream, &mut hosts),
+            Some(mids) => {
+                let mut racks = self.racks_asked(top);
+                let mut drawn = Vec::with_capacity(racks.len());
+                draw_from(&mut racks, None, mids.into(), stream, &mut drawn);
+                hosts.extend(drawn.iter().map(|&rack| self.last_of(rack)));
+                for rack in drawn {
+                    self.draw_workers(self.last_of(rack), stream, &mut hosts);
+                }
+            }
+        }
+        (entry, hosts)
+    }
+
+    /// Workers of an aggregator's rack.
+    fn draw_workers(&self, aggregator: u16, stream: &mut Stream, to: &mut Vec<u16>) {
+        let racks = self.setting.racks;
+        let mut rack: Vec<u16> = racks.hosts(racks.of(aggregator)).collect();
+        draw_from(&mut rack, Some(aggregator), self.workers.into(), stream, to);
+    }
+
+    fn racks_asked(&self, top: u16) -> Vec<u16> {
+        self.setting.other_racks_of_pod(self.setting.racks.of(top)).collect()
+    }
+
+    fn last_of(&self, rack: u16) -> u16 {
+        self.setting.racks.hosts(rack).end - 1
+    }
+
+    fn chances(&self) -> Vec<Chances> {
+        let racks = self.setting.racks;
+        let top = Chances { roles: 0..1, hosts: alike(&self.tops) };
+        let Some(count) = self.mids else {
+            return vec![top, Chances { roles: 1..1 + self.workers, hosts: by_rack(&self.tops, racks) }];
+        };
+        let (mut mids, mut workers) = (Vec::new(), Vec::new());
+        for &top in &self.tops {
+            let asked = self.racks_asked(top);
+            let chance = 1.0 / (self.tops.len() * asked.len()) as f64;
+            for mid in asked.into_iter().map(|rack| self.last_of(rack)) {
+                mids.push((mid, chance));
+                workers.extend(by_rack(&[mid], racks).into_iter().map(|(host, part)| (host, chance * part)));
+            }
+        }
+        let last = 1 + count + count * self.workers;
+        vec![
+            top,
+            Chances { roles: 1..1 + count, hosts: mids },
+            Chances { roles: 1 + count..last, hosts: workers },
+        ]
+    }
+}
+
+/// Takes so many different ones of a pool, `but` one: a shuffle as far as is needed.
+fn draw_from(pool: &mut [u16], but: Option<u16>, mut count: usize, stream: &mut Stream, to: &mut Vec<u16>) {
     for i in 0..pool.len() {
         if count == 0 {
             return;
         }
         let other = i + stream.below((pool.len() - i) as u32) as usize;
         pool.swap(i, other);
-        if pool[i] != other_than {
+        if Some(pool[i]) != but {
             to.push(pool[i]);
             count -= 1;
         }

@@ -111,6 +111,11 @@ impl PlannedTasks {
         self.shape.sizes(bytes.round() as u64, std::iter::repeat(share.round() as u64))
     }
 
+    /// Whether some of its flows wait for others.
+    pub(in crate::workload) fn is_staged(&self) -> bool {
+        self.shape.stages.iter().any(|stage| stage.waits_for > 0)
+    }
+
     /// Mean bytes of a task.
     pub(in crate::workload) fn mean_bytes(&self) -> f64 {
         self.mean.iter().sum::<u64>() as f64

@@ -20,7 +20,8 @@ use crate::workload::sizes::Sizes;
 pub struct TaskRule {
     /// What a task consists of.
     pub workflow: Workflow,
-    /// Bytes of a task: of its first flows together, which share them unevenly, by random weights from 2 to 50.
+    /// Bytes of a task: of its first flows together, which share them unevenly, by random weights from 2 to 50. Of
+    /// collectives and pipelines: what each host starts with or passes on, cut into equal parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
     /// Bytes of each of its first flows, in place of `sizes`.
@@ -109,6 +110,10 @@ impl TaskRule {
                 let message =
                     "is missing; give the bytes of a task, such as { fixed = \"1MB\" }, or flow_sizes";
                 return wrong("sizes", message.to_owned());
+            }
+            (None, Some(_)) if self.workflow.is_collective() => {
+                let message = "needs another workflow: the flows of a collective are parts of what each host has; give sizes";
+                return wrong("flow_sizes", message.to_owned());
             }
             _ => {}
         }

@@ -71,7 +71,7 @@ impl Part {
     pub(super) const WHOLE: Part = Part { k: 0, n: 1 };
 
     /// The part of so many bytes; no flow is empty.
-    fn of(self, bytes: u64) -> u64 {
+    pub(super) fn of(self, bytes: u64) -> u64 {
         let edge = |k: u32| (u128::from(bytes) * u128::from(k) / u128::from(self.n)) as u64;
         (edge(self.k + 1) - edge(self.k)).max(1)
     }
@@ -139,6 +139,12 @@ impl Shape {
         };
         inputs.into_iter().map(source).collect()
     }
+}
+
+/// The flows by which a role spreads what a source yields evenly.
+pub(super) fn spread(src: Role, source: u32, to: &[Role]) -> impl Iterator<Item = (Role, Role, Origin)> {
+    let n = to.len() as u32;
+    (0..).zip(to).map(move |(k, &dst)| (src, dst, Origin::From(source, Part { k, n })))
 }
 
 fn places(range: &Range<u32>) -> Range<usize> {

@@ -1,21 +1,14 @@
-//! `workflow = …`: what a task consists of.
+//! Storage retrieval: servers that send to a client, all at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::placement::{Placement, Servers};
-use super::shape::{Origin, Role, Shape};
+use super::Built;
 use crate::error::ScenarioError;
 use crate::workload::Setting;
 use crate::workload::hosts::Hosts;
-
-/// What a task consists of. Exactly one of these.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Workflow {
-    /// Several servers send to a client at once: a query to storage, or one of a partition-aggregate of one stage.
-    Parallel(Parallel),
-}
+use crate::workload::task::placement::{Placement, Servers};
+use crate::workload::task::shape::{Origin, Shape};
 
 /// Several servers send to a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,17 +27,8 @@ pub struct Parallel {
     pub same_rack: bool,
 }
 
-impl Workflow {
-    /// The stages, and how hosts are drawn for them. Field names in errors are relative to `workflow`.
-    pub(super) fn build(&self, setting: &Setting) -> Result<(Shape, Placement), ScenarioError> {
-        match self {
-            Workflow::Parallel(parallel) => parallel.build(setting).map_err(|error| error.within("parallel")),
-        }
-    }
-}
-
 impl Parallel {
-    fn build(&self, setting: &Setting) -> Result<(Shape, Placement), ScenarioError> {
+    pub(super) fn build(&self, setting: &Setting) -> Built {
         let racks = setting.racks;
         let hosts = |field: &str, hosts: &Option<Hosts>| match hosts {
             Some(hosts) => hosts.check(field, setting).map(|()| hosts.sorted(racks)),
@@ -70,7 +54,7 @@ impl Parallel {
             return Err(ScenarioError::new("servers", message));
         }
         let mut shape = Shape::default();
-        shape.stage(&[], (1..=self.servers as Role).map(|server| (server, 0, Origin::Share)));
+        shape.stage(&[], (1..=self.servers).map(|server| (server, 0, Origin::Share)));
         let servers = if self.same_rack { Servers::InRack(racks) } else { Servers::Among(pool) };
         Ok((shape, Placement::Client { clients, servers, count }))
     }
