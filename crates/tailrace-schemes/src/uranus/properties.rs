@@ -121,6 +121,77 @@ proptest! {
     }
 }
 
+/// Weights are told in parts of one 65,536th, and none as nothing.
+const TOLD: f64 = 1.0 / 65_536.0;
+
+/// Slices of flows that need the same between each two racks, however many flows that is: weights of slices, what
+/// flows need between two racks, and how each slice splits it.
+fn any_like_slices() -> impl Strategy<Value = (Vec<f64>, Vec<Demand>)> {
+    let part = (0.01..100.0f64, any_scale());
+    let splits = prop::collection::vec(prop::collection::vec(part, 1..5), SLICES);
+    let between = (0..RACKS, 1..RACKS, 0.01..100.0f64, splits);
+    (any_slices(), prop::collection::vec(between, 1..12), any_slices()).prop_map(|(slices, all, units)| {
+        let mut flows = Vec::new();
+        for (from, step, need, splits) in all {
+            for (slice, (split, unit)) in splits.iter().zip(&units).enumerate() {
+                let sum: f64 = split.iter().map(|(part, _)| part).sum();
+                flows.extend(split.iter().map(|&(part, memory)| Demand {
+                    slice: slice as u32,
+                    from,
+                    to: (from + step) % RACKS,
+                    metric: unit * need * part / sum,
+                    memory,
+                }));
+            }
+        }
+        (slices, flows)
+    })
+}
+
+/// Weights as PS-N gives them, and as it fits them.
+fn given_and_fitted(slices: &[f64], flows: &[Demand]) -> (Vec<f64>, Vec<f64>) {
+    let mut ps_n = PsN::new(ShareParams::default(), &facts(Vec::new()));
+    let mut given = Vec::new();
+    ps_n.share(slices, flows, &mut given);
+    let mut fitted = given.clone();
+    ps_n.fit(slices, flows, &mut fitted);
+    (given, fitted)
+}
+
+proptest! {
+    /// Whatever slices and flows there are, fitting is one factor for all: parts stay what Eq. 3 says.
+    #[test]
+    fn fitted_weights_times_one_factor_are_the_allocation(flows in any_flows(), slices in any_slices()) {
+        prop_assume!(!flows.is_empty());
+        let (given, fitted) = given_and_fitted(&slices, &flows);
+        let factor = given.iter().copied().fold(0.0, f64::max);
+        for (given, fitted) in given.iter().zip(&fitted) {
+            prop_assert!((fitted * factor / given - 1.0).abs() < 1e-12, "{fitted} for {given}");
+        }
+        let scaled: Vec<f64> = slices.iter().map(|weight| weight / factor).collect();
+        check_parts(&scaled, flows.iter().zip(fitted))?;
+    }
+
+    /// No flow is so light, nor are they so many, that its slice has more of a rack or of a pair of racks for it.
+    #[test]
+    fn slices_that_need_the_same_share_each_rack_by_weight((slices, flows) in any_like_slices()) {
+        let (_, fitted) = given_and_fitted(&slices, &flows);
+        let mut sums: BTreeMap<(u16, Option<u16>), [f64; SLICES]> = BTreeMap::new();
+        for (flow, weight) in flows.iter().zip(fitted) {
+            for place in [(flow.from, Some(flow.to)), (flow.from, None), (flow.to, None)] {
+                sums.entry(place).or_default()[flow.slice as usize] += weight;
+            }
+        }
+        for (place, sums) in sums {
+            let of_weight = |slice: usize| sums[slice] / slices[slice];
+            for slice in 1..SLICES {
+                let ratio = of_weight(slice) / of_weight(0);
+                prop_assert!((ratio - 1.0).abs() < 1e-9, "slice {slice} at {place:?}: {ratio}");
+            }
+        }
+    }
+}
+
 /// What happens to a controller.
 #[derive(Clone, Debug)]
 enum Happening {
@@ -211,6 +282,8 @@ struct Play {
     now: Time,
     flows: BTreeMap<FlowId, (u64, bool)>,
     started: FlowId,
+    /// The weight that each flow in progress was told last.
+    told: BTreeMap<FlowId, f64>,
 }
 
 impl Play {
@@ -238,6 +311,7 @@ impl Play {
                 let number = which.index(self.flows.len());
                 let id = self.flows.keys().nth(number).copied().unwrap();
                 self.flows.remove(&id);
+                self.told.remove(&id);
                 self.controller.on_flow_end(self.now, id);
             }
             Happening::End(_) => {}
@@ -262,7 +336,14 @@ impl Play {
         check_parts(weights, decided.iter().map(|(flow, weight)| (flow, *weight)))?;
         for WeightUpdate { flow, weight } in updates {
             prop_assert!(self.flows.get(&flow).is_some_and(|(_, concerns)| *concerns), "{flow} has ended");
-            prop_assert!(weight.get() > 0.0 && weight.get() <= 1.0, "{weight:?}");
+            self.told.insert(flow, weight.get());
+        }
+        // What hosts have now, times one factor, is what was decided, to the last place that can be told.
+        prop_assert_eq!(self.told.len(), concerned);
+        let most = decided.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+        for ((_, decided), told) in decided.iter().zip(self.told.values()) {
+            prop_assert!((TOLD..=1.0).contains(told), "{told}");
+            prop_assert!((told - decided / most).abs() <= TOLD, "{told} for {decided} of {most}");
         }
         prop_assert!(self.controller.next_wake() > self.now);
         Ok(())
@@ -279,7 +360,7 @@ proptest! {
     ) {
         let params = ControlParams { at_once, ..ControlParams::default() };
         let (controller, decided) = controller(params, share, &weights);
-        let mut play = Play { controller, decided, now: Time::ZERO, flows: BTreeMap::new(), started: 0 };
+        let mut play = Play { controller, decided, now: Time::ZERO, flows: BTreeMap::new(), started: 0, told: BTreeMap::new() };
         for what in &happenings {
             play.happen(what);
             play.wake(&weights)?;

@@ -43,6 +43,16 @@ fn flows_of_a_pair_share_its_part_by_what_they_need() {
 }
 
 #[test]
+fn no_flow_has_less_than_a_64th_of_the_mean_of_its_pair() {
+    // Of a mean of 1/2: 1/128 beside 1, whatever the other slice has.
+    let flows = [flow(0, 0, 1, 1e-9), flow(0, 0, 1, 1.0), flow(1, 0, 1, 1.0)];
+    for (weight, expected) in weights(&[1.0, 1e6], &flows).into_iter().zip([1.0 / 129.0, 128.0 / 129.0, 1e6])
+    {
+        assert!((weight / expected - 1.0).abs() < 1e-8, "{weight}, not {expected}");
+    }
+}
+
+#[test]
 fn times_are_checked() {
     let field = |params: ControlParams| params.check(None).unwrap_err().field;
     assert_eq!(field(ControlParams { slot: Time::ZERO, ..ControlParams::default() }), "slot");
