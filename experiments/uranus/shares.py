@@ -1,10 +1,10 @@
-"""What slices get, over seeds (proportions.toml, utilisation.toml, priorities.toml).
+"""What slices get, over seeds (proportions.toml, utilisation.toml, priorities.toml, light-slices.toml).
 
     python experiments/uranus/shares.py out/proportions
 
 prints for each point and scheme the mean over time of Jain's index, of each slice's throughput and of all
-together, in Gbit/s, and the packets that ports dropped: mean over seeds, and half of its 95 % confidence
-interval (Student) where there are several.
+together, in Gbit/s, from --from on, and the packets that ports dropped: mean over seeds, and half of its 95 %
+confidence interval (Student) where there are several.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from tailrace.plots.summary import STUDENT
 BITS = 1e9
 
 
-def measured(folder: ResultFolder, key: str) -> dict[str, float]:
+def measured(folder: ResultFolder, key: str, since: float) -> dict[str, float]:
     """The numbers of one run."""
     run = folder.run(key)
-    series = run.series.to_polars()
-    means = series.group_by("metric", "place").agg(pl.col("value").mean()).sort("place")
+    series = run.series.to_polars().filter(pl.col("time_ns") > since * 1e9)
+    means = series.group_by("metric", "place").agg(pl.col("value").mean()).sort("place", "metric")
     numbers: dict[str, float] = {}
     for metric, place, value in means.rows():
         if metric == "jain_index":
@@ -47,12 +47,14 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, help="result folder of an experiment with slices")
-    folder = ResultFolder(parser.parse_args().folder)
+    parser.add_argument("--from", dest="since", type=float, default=0.0, help="seconds to leave out first")
+    options = parser.parse_args()
+    folder = ResultFolder(options.folder)
 
     runs = folder.summary.filter(pl.col("class") == "all")
     points = [axis for axis in folder.axes if axis != "seed" and runs[axis].n_unique() > 1]
     table = pl.concat(
-        [pl.DataFrame([measured(folder, key)]) for key in runs["run"]], how="diagonal"
+        [pl.DataFrame([measured(folder, key, options.since)]) for key in runs["run"]], how="diagonal"
     ).with_columns(runs.select(points))
     numbers = [column for column in table.columns if column not in points]
     print(" | ".join([*points, *numbers]))
