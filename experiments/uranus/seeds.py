@@ -1,4 +1,4 @@
-"""A column of the summary over seeds (isolation.toml, coexistence.toml).
+"""A column of the summary over seeds (isolation.toml, coexistence.toml, priorities.toml).
 
     python experiments/uranus/seeds.py out/isolation miss_rate
     python experiments/uranus/seeds.py out/coexistence fct_mean_us --flows all@1
