@@ -112,7 +112,7 @@ fn mistakes_are_one_line_that_says_where_and_nothing_is_written() {
         (
             "weight = 2",
             "weigth = 2",
-            "two.toml:7: flow.weigth: unknown field \"weigth\"; did you mean \"weight\"?",
+            "two.toml:10: flow[1].weigth: unknown field \"weigth\"; did you mean \"weight\"?",
         ),
         ("start = \"2s\"", "start = \"5s\"", "two.toml:11: flow[1].start: 5 must be"),
         ("rtt = \"1ms\"\n", "", "two.toml: missing field"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_scenario::{Scenario, ScenarioError, unknown};
+use tailrace_scenario::{Scenario, ScenarioError, read_table, unknown};
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -162,7 +162,7 @@ fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
             own.insert(key.into(), value.clone());
         }
     }
-    own.try_into::<Own>().map_err(|e| ScenarioError::shape(&e))
+    read_table(own)
 }
 
 /// All schemes at all points of the sweep.

@@ -8,7 +8,7 @@ use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, 
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::workload::GammaControl;
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::{Scenario, ScenarioError, read_table};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 use toml::{Table, Value};
 
@@ -123,10 +123,10 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
         Ok(table) => table,
         Err(error) => panic!("{}'s default parameters cannot be written: {error}", S::NAME),
     };
-    let params = S::Params::deserialize(Value::Table(over(defaults, &scenario.scheme.params)))
-        .map_err(|e| ScenarioError::shape(&e).within("scheme.params"))?;
-    S::new(params, &scenario.facts(fabric))
-        .map_err(|e| ScenarioError::new(e.field, e.message).within("scheme.params"))
+    let built = read_table(over(defaults, &scenario.scheme.params)).and_then(|params| {
+        S::new(params, &scenario.facts(fabric)).map_err(|e| ScenarioError::new(e.field, e.message))
+    });
+    built.map_err(|error| error.within("scheme.params"))
 }
 
 /// What switch ports of a rate must be told for the scenario's scheme; `None` where that is not all it takes.

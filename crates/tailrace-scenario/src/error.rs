@@ -60,15 +60,11 @@ impl ScenarioError {
         ScenarioError { line, ..Self::new("", error.message()) }
     }
 
-    /// A value that does not fit the type it is read into. The `toml` crate tells the path only in the
-    /// last line of what it displays; an unknown field is not part of it, but is the place to look at.
-    pub fn shape(error: &toml::de::Error) -> Self {
-        let message = error.message();
-        let shown = error.to_string();
-        let path = shown.trim_end().rsplit_once("\nin `").and_then(|(_, path)| path.strip_suffix('`'));
-        let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-        let field: Vec<&str> = path.into_iter().chain(unknown).collect();
-        Self::new(field.join("."), in_plain_words(message))
+    /// A value that does not fit the type it is read into.
+    pub(crate) fn shape(error: &serde_path_to_error::Error<toml::de::Error>) -> Self {
+        let path = error.path();
+        let field = if path.iter().len() == 0 { String::new() } else { path.to_string() };
+        Self::new(field, in_plain_words(error.inner().message()))
     }
 }
 

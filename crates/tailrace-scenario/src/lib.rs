@@ -53,4 +53,5 @@ pub use locate::line_of;
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};
 pub use suggest::{closest, unknown};
+pub use table::read as read_table;
 pub use workload::{Feed, FlowSource, FlowSpec, Workload};

@@ -10,9 +10,9 @@ use toml::{Table, Value};
 use crate::error::ScenarioError;
 use crate::suggest;
 
-/// Reads a table into a type.
-pub(crate) fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
-    table.try_into().map_err(|error| ScenarioError::shape(&error))
+/// Reads a table into a type; an error names the field, and of several tables the one.
+pub fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| ScenarioError::shape(&error))
 }
 
 /// Writes a type as a table.

@@ -118,16 +118,16 @@ impl Deadlines {
 /// The forms of a deadline.
 const FORMS: [&str; 4] = ["fixed", "exp", "ideal", "gamma"];
 
-/// The form of a rule's `deadline`, if it has one: a table with one of [`FORMS`].
-pub(super) fn form(rule: &Table) -> Result<Option<String>, ScenarioError> {
-    let Some(deadline) = rule.get("deadline") else { return Ok(None) };
+/// A rule's `deadline`, if it has one, is a table with one of [`FORMS`].
+pub(super) fn check_form(rule: &Table) -> Result<(), ScenarioError> {
+    let Some(deadline) = rule.get("deadline") else { return Ok(()) };
     let given: Vec<&String> = deadline.as_table().into_iter().flat_map(Table::keys).collect();
     let example = match deadline {
         Value::String(time) if time.parse::<Time>().is_ok() => time,
         _ => "20ms",
     };
     let message = match given.as_slice() {
-        [form] if FORMS.contains(&form.as_str()) => return Ok(Some((*form).clone())),
+        [form] if FORMS.contains(&form.as_str()) => return Ok(()),
         [form] => suggest::unknown("form of deadlines", form, FORMS),
         _ => format!(
             "must be a table with one of {}, such as {{ fixed = \"{example}\" }} or {{ exp = \"{example}\" }}",
@@ -135,16 +135,6 @@ pub(super) fn form(rule: &Table) -> Result<Option<String>, ScenarioError> {
         ),
     };
     Err(ScenarioError::new("deadline", message))
-}
-
-/// The same error with the form in its path, which serde leaves out.
-pub(super) fn within_form(mut error: ScenarioError, form: Option<&str>) -> ScenarioError {
-    if let (Some(form), Some(rest)) = (form, error.field.strip_prefix("deadline"))
-        && (rest.is_empty() || rest.starts_with('.'))
-    {
-        error.field = format!("deadline.{form}{rest}");
-    }
-    error
 }
 
 impl Multiple {

@@ -231,9 +231,8 @@ impl Workload {
     }
 
     fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {
-        let form = deadlines::form(&fields)?;
-        let mut rule: Rule =
-            table::read(fields).map_err(|error| deadlines::within_form(error, form.as_deref()))?;
+        deadlines::check_form(&fields)?;
+        let mut rule: Rule = table::read(fields)?;
         if rule.class.is_none() {
             let class = u8::try_from(number)
                 .map_err(|_| ScenarioError::new("class", "must be given for rules after the 256th"))?;
