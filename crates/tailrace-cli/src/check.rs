@@ -37,7 +37,8 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
     if temporary {
         let _ = std::fs::remove_dir_all(&dir);
     }
-    let (_, lines) = checked?;
+    let (results, lines) = checked?;
+    eprint!("{}", output::control_note(&results));
     println!("\n{} — {}", experiment.file.display(), experiment.title);
     print!("{}", output::scale_note(experiment));
     for Line { outcome, text } in &lines {

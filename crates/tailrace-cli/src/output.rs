@@ -80,6 +80,23 @@ pub fn task_table(experiment: &Experiment, results: &Results) -> String {
     if table.is_empty() { String::new() } else { format!("task completion times\n{table}\n") }
 }
 
+/// A warning for each scheme whose controller has changed nothing in some runs.
+pub fn control_note(results: &Results) -> String {
+    let idle = |run: &&Finished| run.summary.updates == Some(0);
+    let mut schemes: Vec<&str> = results.runs.iter().filter(idle).map(|run| run.scheme.as_str()).collect();
+    schemes.sort_unstable();
+    let warning = |runs: &[&str]| {
+        format!(
+            "warning: {}: in {} of its runs no update of the controller has reached a flow: flows kept the weights \
+             that they began with; either all ended before (see the controller's delay and slot), or none was its \
+             concern\n",
+            runs[0],
+            runs.len()
+        )
+    };
+    schemes.chunk_by(|a, b| a == b).map(warning).collect()
+}
+
 /// By point and class, so that schemes stand below one another; empty classes are left out.
 fn rows(results: &Results) -> Vec<(&Finished, &ClassSummary)> {
     let mut rows = Vec::new();

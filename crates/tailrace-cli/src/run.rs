@@ -18,6 +18,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();
     let results = results?;
+    eprint!("{}", output::control_note(&results));
     let plots = draw(&dir, host);
     if options.json {
         println!("{:#}", output::json(&experiment, &results, &plots));

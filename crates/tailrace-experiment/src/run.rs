@@ -46,6 +46,9 @@ pub struct Summary {
     pub packets: PacketCounts,
     /// Share of all bytes sent over links that had the highest priority.
     pub urgent_share: f64,
+    /// Updates of the scheme's controller that have reached a flow in progress, if it has a controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<u64>,
     /// Statistics by size class (and traffic class where there are several).
     pub classes: Vec<ClassSummary>,
 }
@@ -250,6 +253,7 @@ fn tabulate<S: Scheme>(
             packet_hops: outcome.network().packet_hops(),
             packets: ledger.into(),
             urgent_share: urgent_share(outcome),
+            updates: outcome.updates,
             classes: summarise(scenario, outcome.records(), outcome.task_records(), ideal),
         },
         flows: tables::flows(outcome.records(), ideal),

@@ -365,7 +365,8 @@ impl<S: Scheme> World<S> {
     pub fn into_outcome(mut self) -> Outcome<S> {
         let unfinished: Vec<_> = self.flows.in_progress().collect();
         unfinished.into_iter().for_each(|(id, slot)| self.note(id, slot));
-        Outcome { flows: self.flows, feed: self.feed, network: self.network, series: self.series }
+        let updates = self.control.as_ref().map(Control::heard);
+        Outcome { flows: self.flows, feed: self.feed, network: self.network, series: self.series, updates }
     }
 }
 
@@ -376,6 +377,8 @@ pub struct Outcome<S: Scheme> {
     network: Network<S::Port, S::Header>,
     /// Sampled and reported series.
     pub series: Series,
+    /// How many updates of the scheme's controller have reached a flow in progress; `None` without a controller.
+    pub updates: Option<u64>,
 }
 
 impl<S: Scheme> Outcome<S> {

@@ -13,15 +13,21 @@ pub(super) struct Control {
     /// Updates by when they arrive; all take equally long, so they are in order.
     on_their_way: VecDeque<(Time, WeightUpdate)>,
     fresh: Vec<WeightUpdate>,
+    /// Updates that have reached a flow in progress.
+    heard: u64,
 }
 
 impl Control {
     pub(super) fn new(controller: Box<dyn Controller>) -> Self {
-        Control { controller, on_their_way: VecDeque::new(), fresh: Vec::new() }
+        Control { controller, on_their_way: VecDeque::new(), fresh: Vec::new(), heard: 0 }
     }
 
     pub(super) fn controller(&mut self) -> &mut dyn Controller {
         &mut *self.controller
+    }
+
+    pub(super) fn heard(&self) -> u64 {
+        self.heard
     }
 
     fn next_wake(&self) -> Time {
@@ -50,7 +56,7 @@ impl<S: Scheme> World<S> {
             && at <= now
         {
             control.on_their_way.pop_front();
-            self.give_weight(update);
+            control.heard += u64::from(self.give_weight(update));
         }
         if control.controller.next_wake() <= now {
             let (flows, senders) = (&self.flows, &self.senders);
@@ -64,11 +70,12 @@ impl<S: Scheme> World<S> {
         self.arm_control();
     }
 
-    fn give_weight(&mut self, update: WeightUpdate) {
-        if let Some(slot) = self.flows.slot(update.flow) {
-            let directive = Directive { weight: update.weight, ..*self.senders[slot].directive() };
-            self.senders[slot].direct(&directive);
-            self.pump(self.flows.record(update.flow).src, slot);
-        }
+    /// Whether the flow was still in progress.
+    fn give_weight(&mut self, update: WeightUpdate) -> bool {
+        let Some(slot) = self.flows.slot(update.flow) else { return false };
+        let directive = Directive { weight: update.weight, ..*self.senders[slot].directive() };
+        self.senders[slot].direct(&directive);
+        self.pump(self.flows.record(update.flow).src, slot);
+        true
     }
 }
