@@ -66,6 +66,18 @@ impl PortParams {
         self.marking_threshold.check()
     }
 
+    /// The same for a scheme whose hosts tag nothing.
+    pub fn check_untagged(&self) -> Result<(), ParamError> {
+        if self.queues > 1 {
+            let message = format!(
+                "is {}, but must be 1: hosts tag no packet here, so all would be in the first queue",
+                self.queues
+            );
+            return Err(ParamError::new("queues", message));
+        }
+        self.check()
+    }
+
     /// One queue, and the defaults otherwise.
     pub fn one_queue() -> Self {
         PortParams { queues: 1, ..PortParams::default() }

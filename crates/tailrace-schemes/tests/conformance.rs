@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use tailrace_core::random::Stream;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Bytes, CongestionLaw, Ecn, Facts, FlowInfo, FlowView, Header, HostPolicy, Loss, Packet,
-    PacketKind, PortFacts, PortPlace, PortPolicy, Rate, Scheme, Segment, SeriesRow, SizeDistribution, Time,
-    Traffic,
+    AckSample, Bytes, CongestionLaw, Ecn, Facts, FlowInfo, FlowView, Header, HostPolicy, Loss, Objective,
+    Packet, PacketKind, PortFacts, PortPlace, PortPolicy, Rate, Scheme, Segment, SeriesRow, SizeDistribution,
+    Slice, Time, Traffic,
 };
 use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
 
@@ -24,7 +24,7 @@ fn facts() -> Facts {
         traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         published_sizes: |_| None,
         horizon: None,
-        slices: Vec::new(),
+        slices: vec![Slice { weight: 1.0, objective: Objective::Completion }],
         racks: Vec::new(),
     }
 }

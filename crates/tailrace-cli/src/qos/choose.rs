@@ -45,7 +45,7 @@ fn distinct(labels: &[&str]) -> String {
 }
 
 /// The experiment of a scheme with no file: what matters of it are its parameters, the link rate, and flow sizes
-/// and a load if they are given.
+/// and a load if they are given. Switches know of no slices, but some schemes need one.
 fn unfiled(options: &args::Qos) -> Result<String, Error> {
     let Some(name) = &options.scheme else {
         return Err(wrong("--scheme", "missing: give an experiment file or a scheme's name"));
@@ -66,7 +66,7 @@ fn unfiled(options: &args::Qos) -> Result<String, Error> {
     let schemes = toml::Table::from_iter([("scheme".into(), vec![scheme].into())]);
     Ok(format!(
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_rate = \"{rate}\"\ndelay = \"1us\"\nbuffer = \"1MB\"\n\
-         [workload]\nflows = 1\n{}\n{schemes}",
+         [workload]\nflows = 1\nslice = 1\n{}\n[[slice]]\nweight = 1\n{schemes}",
         workload(&options.traffic, name, knows)?
     ))
 }

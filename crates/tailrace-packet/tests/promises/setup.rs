@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SeriesRow, SizeDistribution, Time, Traffic,
+    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Objective, Rate, Scheme, SeriesRow, SizeDistribution,
+    Slice, Time, Traffic,
 };
 use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
 use tailrace_scenario::FlowSpec;
@@ -18,6 +19,8 @@ use tailrace_schemes::{SchemeVisitor, with_scheme};
 pub const MSS: u64 = 1460;
 /// Memory that never runs out.
 pub const ENDLESS: Buffer = Buffer::PerPort(Bytes::MAX);
+/// A slice.
+const ONE: Slice = Slice { weight: 1.0, objective: Objective::Completion };
 /// All load-balancing rules.
 pub const BALANCINGS: [LoadBalancing; 5] = [
     LoadBalancing::Ecmp,
@@ -89,7 +92,8 @@ impl Setup {
         with_scheme(scheme, named).unwrap_or_else(|unknown| panic!("{scheme}: {unknown:?}"))
     }
 
-    /// What schemes are told. Those that fit thresholds to the traffic get some to fit them to.
+    /// What schemes are told. Those that fit thresholds to the traffic get some to fit them to, and those that share
+    /// by slices a slice.
     pub fn facts(&self) -> Facts {
         let sizes = SizeDistribution::new(vec![(1e3, 0.0), (1e4, 0.6), (1e5, 0.9), (1e6, 1.0)]);
         let sizes = sizes.unwrap_or_else(|error| panic!("{error}"));
@@ -101,7 +105,7 @@ impl Setup {
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,
             horizon: None,
-            slices: self.watch.slices.clone(),
+            slices: if self.watch.slices.is_empty() { vec![ONE] } else { self.watch.slices.clone() },
             racks: self.fabric.edge_of.clone(),
         }
     }

@@ -4,6 +4,8 @@
 //! stretches time: runs at different loads, or with different schemes, see the same flows (common random
 //! numbers).
 
+use std::collections::BTreeSet;
+
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
 
@@ -40,11 +42,7 @@ impl FlowSource {
         for (index, flow) in flows.iter().enumerate() {
             check(flow, setting).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
         }
-        if setting.slices > 0 && flows.iter().all(|flow| flow.slice == 0) {
-            let message = "no flow is of a slice, but slices are described: give the list a column slice with their \
-                           numbers, counted from 1, or leave [[slice]] out";
-            return Err(ScenarioError::new("", message));
-        }
+        check_all_slices(&flows, setting.slices)?;
         flows.sort_by_key(|flow| flow.start);
         Ok(flows.into())
     }
@@ -64,6 +62,18 @@ impl From<Vec<FlowSpec>> for FlowSource {
     fn from(flows: Vec<FlowSpec>) -> Self {
         FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX }
     }
+}
+
+/// No slice is without flows.
+fn check_all_slices(flows: &[FlowSpec], slices: usize) -> Result<(), ScenarioError> {
+    let named: BTreeSet<usize> = flows.iter().map(|flow| usize::from(flow.slice)).collect();
+    let Some(idle) = (1..=slices).find(|slice| !named.contains(slice)) else { return Ok(()) };
+    let message = format!(
+        "no flow is of slice {idle}: give the list a column slice with the numbers of slices, counted from 1, or \
+         leave slice[{}] out",
+        idle - 1
+    );
+    Err(ScenarioError::new("", message))
 }
 
 impl Plan {

@@ -35,7 +35,7 @@ impl Scheme for Acdc {
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.shim.check().map_err(|e| e.within("shim"))?;
-        params.port.check().map_err(|e| e.within("port"))?;
+        params.port.check_untagged().map_err(|e| e.within("port"))?;
         if let Some(at) = facts.slices.iter().position(|slice| slice.weight > 1.0) {
             let message = format!(
                 "cannot be used: slice[{at}].weight is {}, but is a priority here, above 0 and at most 1",

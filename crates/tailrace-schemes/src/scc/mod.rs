@@ -21,7 +21,7 @@ use tailrace_core::{
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
-use crate::uranus::{ControlParams, Guests, SliceController, SliceGuests};
+use crate::uranus::{ControlParams, Guests, SliceController, SliceGuests, check_slices};
 use crate::wvcc::{Guest, SliceWeights};
 
 /// Parameters of `scc`.
@@ -69,9 +69,10 @@ impl Scheme for Scc {
     type Port = MultiQueue;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        check_slices(facts)?;
         params.tunnel.check().map_err(|e| e.within("tunnel"))?;
         params.control.check(facts.horizon).map_err(|e| e.within("control"))?;
-        params.port.check().map_err(|e| e.within("port"))?;
+        params.port.check_untagged().map_err(|e| e.within("port"))?;
         let guests = SliceGuests::new(params.guests, facts)?;
         Ok(Scc { facts: facts.clone(), params, guests, tunnels: Rc::default() })
     }

@@ -94,14 +94,18 @@ impl Default for ShareParams {
     }
 }
 
+/// Slots are no shorter: all flows are looked at in each.
+const SHORTEST: Time = Time::from_us(10);
 /// Slots and delays are no longer.
 const LONGEST: Time = Time::from_ms(100_000);
 
 impl ControlParams {
     /// Checks the ranges.
     pub fn check(&self, horizon: Option<Time>) -> Result<(), ParamError> {
-        if self.slot == Time::ZERO {
-            return Err(ParamError::new("slot", "is 0, but must be a positive time, such as \"10ms\""));
+        if self.slot < SHORTEST {
+            let message =
+                format!("is {}, but must be at least {SHORTEST}: all flows are looked at in each", self.slot);
+            return Err(ParamError::new("slot", message));
         }
         match [("slot", self.slot), ("delay", self.delay)].into_iter().find(|(_, time)| *time > LONGEST) {
             Some((field, time)) => Err(ParamError::new(
@@ -128,6 +132,16 @@ impl ControlParams {
     }
 }
 
+/// A controller of slices needs some.
+pub fn check_slices(facts: &Facts) -> Result<(), ParamError> {
+    if facts.slices.is_empty() {
+        let message = "cannot be used without slices: give each tenant a [[slice]] with a weight, and the rules of \
+                       its flows slice = 1, 2 and so on";
+        return Err(ParamError::new("", message));
+    }
+    Ok(())
+}
+
 /// The scheme.
 pub struct Uranus {
     facts: Facts,
@@ -147,6 +161,7 @@ impl Scheme for Uranus {
     type Port = MultiQueue;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        check_slices(facts)?;
         params.shim.check().map_err(|e| e.within("shim"))?;
         params.control.check(facts.horizon).map_err(|e| e.within("control"))?;
         params.port.check().map_err(|e| e.within("port"))?;

@@ -55,10 +55,10 @@ fn no_flow_has_less_than_a_64th_of_the_mean_of_its_pair() {
 #[test]
 fn times_are_checked() {
     let field = |params: ControlParams| params.check(None).unwrap_err().field;
-    assert_eq!(field(ControlParams { slot: Time::ZERO, ..ControlParams::default() }), "slot");
+    assert_eq!(field(ControlParams { slot: Time::from_ns(9_999), ..ControlParams::default() }), "slot");
     assert_eq!(field(ControlParams { slot: Time::MAX, ..ControlParams::default() }), "slot");
     assert_eq!(field(ControlParams { delay: Time::MAX, ..ControlParams::default() }), "delay");
-    assert_eq!(ControlParams::default().check(None), Ok(()));
+    assert_eq!(ControlParams { slot: SHORTEST, ..ControlParams::default() }.check(None), Ok(()));
 }
 
 #[test]

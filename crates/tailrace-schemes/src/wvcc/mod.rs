@@ -64,7 +64,7 @@ impl Scheme for Wvcc {
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.shim.check().map_err(|e| e.within("shim"))?;
-        params.port.check().map_err(|e| e.within("port"))?;
+        params.port.check_untagged().map_err(|e| e.within("port"))?;
         let guest = GuestScheme::new(params.guest, facts)?;
         Ok(Wvcc {
             transport: facts.transport,
