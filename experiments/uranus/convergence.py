@@ -3,19 +3,23 @@
     python experiments/uranus/convergence.py out/convergence
 
 Flows are at their shares from the first millisecond on that begins ten milliseconds in which the mean of each
-is within 10 % of its share. The busy share is of the payload that the link could carry.
+is within 10 % of its share; under DCTCP all have the same. The busy share is of the payload that the link
+could carry. The link is full again from the first millisecond on that begins ten in which it is 97 % busy.
 """
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-WEIGHTS = np.array([1.0, 2.0, 3.0])
+WEIGHTS = {"WVCC": np.array([1.0, 2.0, 3.0]), "DCTCP": np.ones(3)}
 PAYLOAD = 1460 / 1500
 MEAN_OVER_MS = 10
 WITHIN = 0.1
+BUSY = 0.97
+WIDTHS = [21, 8, 8, 19, 8, 19]
 
 
 def rates(run: Path) -> np.ndarray:
@@ -32,13 +36,25 @@ def events(run: Path) -> tuple[int, int, int]:
     return int(flows["start_ns"][2] / 1e6), int(ends[0]), int(ends[2])
 
 
+def means(values: np.ndarray) -> np.ndarray:
+    """Of each column, the means of the ten milliseconds that each row begins."""
+    kernel = np.ones(MEAN_OVER_MS) / MEAN_OVER_MS
+    return np.stack([np.convolve(column, kernel, mode="valid") for column in values.T], axis=1)
+
+
+def first(holds: np.ndarray) -> int:
+    """The first millisecond in which it holds; all that there are if it never does."""
+    return int(np.argmax(holds)) if holds.any() else len(holds)
+
+
 def settled(shares: np.ndarray, weights: np.ndarray) -> int:
     """Milliseconds until all flows are at their shares."""
-    kernel = np.ones(MEAN_OVER_MS) / MEAN_OVER_MS
-    means = np.stack([np.convolve(flow, kernel, mode="valid") for flow in shares.T], axis=1)
-    target = weights / weights.sum()
-    near = (np.abs(means / target - 1) <= WITHIN).all(axis=1)
-    return int(np.argmax(near)) if near.any() else len(shares)
+    return first((np.abs(means(shares) / (weights / weights.sum()) - 1) <= WITHIN).all(axis=1))
+
+
+def span(values: Iterable[int]) -> str:
+    """From the least to the most."""
+    return f"{min(values)}-{max(values)}"
 
 
 def main() -> None:
@@ -48,26 +64,25 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="result folder of convergence.toml")
     folder = parser.parse_args().folder
     runs = pl.read_parquet(folder / "summary.parquet").filter(pl.col("class") == "all")
-    print(
-        "milliseconds until all flows are at their shares, and how busy the link is in the 10, 50 and 200 ms"
-    )
-    print("after flow 1 (a sixth) and flow 3 (three fifths) have left: the least of all starts")
-    print(f"{'network':>16} {'3 joins':>9} {'1 leaves':>9} {'busy when 1 leaves':>27} {'when 3 leaves':>27}")
-    for (network,), group in runs.group_by("network", maintain_order=True):
-        joins, leaves, busy = [], [], []
+    print("milliseconds until flows have their shares after flow 3 has joined, and until the link is full")
+    print("after flow 1 and flow 3 have left; how busy it is in the first 10, 50 and 200 at least")
+    columns = ["", "3 joins", "1 leaves", "busy, %", "3 leaves", "busy, %"]
+    print(*(name.rjust(width) for name, width in zip(columns, WIDTHS, strict=True)))
+    for (scheme, network), group in runs.group_by("scheme", "network", maintain_order=True):
+        joins, full, busy = [], [], []
         for key in group["run"]:
             run = folder / "runs" / key
             carried = rates(run)
             carried = carried / (PAYLOAD * float(network.split()[0]) * 1e9)
-            join, first, second = events(run)
-            joins.append(settled(carried[join:first], WEIGHTS))
-            leaves.append(settled(carried[first + 1 : second, 1:], WEIGHTS[1:]))
+            join, *leaves = events(run)
+            joins.append(settled(carried[join : leaves[0]], WEIGHTS[scheme]))
             total = carried.sum(axis=1)
-            busy.append([total[at : at + ms].mean() for at in (first, second) for ms in (10, 50, 200)])
-        least = [f"{100 * value:.1f}" for value in np.min(busy, axis=0)]
-        spans = [f"{min(values)}-{max(values)}" for values in (joins, leaves)]
-        spread = [", ".join(least[:3]) + " %", ", ".join(least[3:]) + " %"]
-        print(f"{network:>16} {spans[0]:>9} {spans[1]:>9} {spread[0]:>27} {spread[1]:>27}")
+            full.append([first(means(total[at:, None])[:, 0] >= BUSY) for at in leaves])
+            busy.append([[total[at : at + ms].mean() for ms in (10, 50, 200)] for at in leaves])
+        cells = [f"{scheme}, {network}", span(joins)]
+        for times, shares in zip(np.transpose(full), 100 * np.min(busy, axis=0), strict=True):
+            cells += [span(times), ", ".join(f"{share:.1f}" for share in shares)]
+        print(*(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True)))
 
 
 if __name__ == "__main__":

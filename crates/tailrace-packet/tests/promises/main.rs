@@ -8,6 +8,7 @@ mod control;
 mod demotion;
 mod flowcells;
 mod karuna;
+mod leaving;
 mod lone_flow;
 mod md1;
 mod pfabric;
