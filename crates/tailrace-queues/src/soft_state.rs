@@ -59,12 +59,14 @@ impl<T: Tally> SoftState<T> {
         SoftState { span, ends: span, epoch: Epoch(1), recent: T::default(), previous: T::default() }
     }
 
-    /// Forgets who has been silent for too long.
+    /// Forgets who has been silent for too long; tells whether an epoch has ended.
     #[inline]
-    pub fn advance(&mut self, now: Time) {
-        if now >= self.ends {
+    pub fn advance(&mut self, now: Time) -> bool {
+        let ends = now >= self.ends;
+        if ends {
             self.turn(now);
         }
+        ends
     }
 
     fn turn(&mut self, now: Time) {

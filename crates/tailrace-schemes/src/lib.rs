@@ -2,6 +2,7 @@
 
 pub mod acdc;
 pub mod awafs;
+pub mod baraat;
 pub mod cubic;
 pub mod d2tcp;
 pub mod d3;

@@ -64,6 +64,7 @@ schemes! {
     crate::rcp::Rcp,
     crate::d3::D3,
     crate::pdq::Pdq,
+    crate::baraat::Baraat,
     crate::wvcc::Wvcc,
     crate::acdc::Acdc,
     crate::uranus::Uranus,

@@ -17,3 +17,4 @@ mod setup;
 mod sharing;
 mod slices;
 mod tasks;
+mod baraat;

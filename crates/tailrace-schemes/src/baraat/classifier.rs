@@ -1,0 +1,223 @@
+//! Which class a flow's task is in, and what the classes hold: counters by task, none by flow (Baraat §4.3.1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{Bytes, FlowId, TaskId, Time};
+use tailrace_queues::{Epoch, SoftState, Tally};
+
+use super::scale::{Grains, bps_of};
+
+/// Which flows go first: how flows are mapped to priority classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Tasks in order of their numbers, one by one; one that turns out heavy shares its class with the next.
+    #[default]
+    FifoLm,
+    /// Tasks one by one, however heavy.
+    Fifo,
+    /// All flows in one class.
+    Fair,
+    /// Flows one by one, in order of start.
+    Flow,
+}
+
+impl Order {
+    /// The number of what a flow is counted with; lower ones go first.
+    #[inline]
+    fn key(self, task: TaskId, flow: FlowId) -> u32 {
+        match self {
+            Order::FifoLm | Order::Fifo => task,
+            Order::Fair => 0,
+            Order::Flow => flow,
+        }
+    }
+}
+
+/// What a port has counted of a flow, or of the flows of a task or of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Flows.
+    pub flows: u32,
+    /// Of these, flows that are allocated all that they demand.
+    pub content: u32,
+    /// What they demand.
+    pub demand: Grains,
+    /// What those demand that are allocated it.
+    pub content_demand: Grains,
+    /// What they are allocated: AR.
+    pub allocated: Grains,
+}
+
+impl Held {
+    /// What one flow holds.
+    #[inline]
+    pub fn flow(demand: Grains, allocated: Grains) -> Self {
+        let content = allocated == demand;
+        let content_demand = if content { demand } else { 0 };
+        Held { flows: 1, content: content.into(), demand, content_demand, allocated }
+    }
+}
+
+impl Tally for Held {
+    #[inline]
+    fn add(&mut self, other: Held) {
+        self.flows += other.flows;
+        self.content += other.content;
+        self.demand += other.demand;
+        self.content_demand += other.content_demand;
+        self.allocated += other.allocated;
+    }
+    #[inline]
+    fn take(&mut self, other: Held) {
+        self.flows = self.flows.saturating_sub(other.flows);
+        self.content = self.content.saturating_sub(other.content);
+        self.demand = self.demand.saturating_sub(other.demand);
+        self.content_demand = self.content_demand.saturating_sub(other.content_demand);
+        self.allocated = self.allocated.saturating_sub(other.allocated);
+    }
+}
+
+/// The counters of a task.
+#[derive(Clone, Debug)]
+struct Task {
+    key: u32,
+    heavy: bool,
+    held: SoftState<Held>,
+    /// Bytes: the integral of what its flows were allocated, up to a time.
+    reserved: f64,
+    until: Time,
+}
+
+impl Task {
+    fn reserve(&mut self, now: Time, threshold: Bytes) {
+        let rate = bps_of(self.held.total().allocated) as f64 / 8.0;
+        self.reserved += rate * now.saturating_sub(self.until).as_secs_f64();
+        self.until = now;
+        // Once heavy, always heavy: what has finished in its wake has not made it smaller.
+        self.heavy |= self.reserved > threshold.as_f64();
+    }
+}
+
+/// What a flow finds at a port, without itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Demand of higher classes.
+    pub above: Grains,
+    /// The flow's class.
+    pub class: Held,
+    /// Allocated to all flows of the port.
+    pub allocated: Grains,
+}
+
+/// The place of a task among the tasks of its port; good until another task is counted or ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(usize);
+
+/// The classifier of one port.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    order: Order,
+    /// A task that has reserved more is heavy.
+    threshold: Bytes,
+    span: Time,
+    /// In order of their keys; those whose flows have fallen silent are cleared away once an epoch.
+    tasks: Vec<Task>,
+    all: SoftState<Held>,
+}
+
+impl Classifier {
+    /// Has counted nothing; `span` is the epoch of its soft state.
+    pub fn new(order: Order, threshold: Bytes, span: Time) -> Self {
+        Classifier { order, threshold, span, tasks: Vec::new(), all: SoftState::new(span) }
+    }
+
+    /// What all flows hold at `now`.
+    pub fn total(&mut self, now: Time) -> Held {
+        self.advance(now);
+        self.all.total()
+    }
+
+    /// Tasks of which flows are counted, in order of their keys, as they stand at `now`.
+    pub fn tasks(&mut self, now: Time) -> impl Iterator<Item = (u32, Held, bool)> {
+        self.advance(now);
+        self.tasks.iter().map(|task| (task.key, task.held.total(), task.heavy))
+    }
+
+    fn advance(&mut self, now: Time) {
+        if self.all.advance(now) {
+            self.tasks.iter_mut().for_each(|task| {
+                task.held.advance(now);
+            });
+            self.tasks.retain(|task| task.held.total().flows > 0);
+        }
+    }
+
+    fn find(&self, key: u32) -> Result<usize, usize> {
+        self.tasks.binary_search_by_key(&key, |task| task.key)
+    }
+
+    fn open(&mut self, now: Time, key: u32) -> usize {
+        self.find(key).unwrap_or_else(|place| {
+            let mut held = SoftState::new(self.span);
+            held.advance(now);
+            self.tasks.insert(place, Task { key, heavy: false, held, reserved: 0.0, until: now });
+            place
+        })
+    }
+
+    /// Takes back what a flow held when it was counted last (algorithm 1, line 1), and tells where its task is.
+    pub fn release(
+        &mut self,
+        now: Time,
+        (task, flow): (TaskId, FlowId),
+        counted: Epoch,
+        held: Held,
+    ) -> Place {
+        self.advance(now);
+        let place = self.open(now, self.order.key(task, flow));
+        self.tasks[place].reserve(now, self.threshold);
+        self.tasks[place].held.release(counted, held);
+        self.all.release(counted, held);
+        Place(place)
+    }
+
+    /// Counts what a flow of the task holds from now on.
+    pub fn count(&mut self, Place(place): Place, holds: Held) -> Epoch {
+        self.tasks[place].held.count(holds);
+        self.all.count(holds)
+    }
+
+    /// A flow has ended. A task without flows is none.
+    pub fn end(&mut self, now: Time, flow: (TaskId, FlowId), counted: Epoch, held: Held) {
+        let Place(place) = self.release(now, flow, counted, held);
+        if self.tasks[place].held.total().flows == 0 {
+            self.tasks.remove(place);
+        }
+    }
+
+    /// What a flow of the task finds (algorithm 1, lines 2 to 4). A heavy task and the next one are of one
+    /// class, so a chain of heavy tasks is as well, with the first one that is not (§4.3.1).
+    ///
+    /// Only classes that the `capacity` reaches are looked at: what higher ones demand may be told too low once
+    /// it exceeds that.
+    pub fn standing(&self, Place(place): Place, capacity: Grains) -> Standing {
+        let allocated = self.all.total().allocated;
+        let (mut above, mut class, mut is_open) = (0, Held::default(), false);
+        for (at, task) in self.tasks.iter().enumerate() {
+            if !is_open {
+                if at > place {
+                    break;
+                }
+                above += class.demand;
+                class = Held::default();
+                if above >= capacity {
+                    break;
+                }
+            }
+            class.add(task.held.total());
+            is_open = task.heavy && self.order == Order::FifoLm;
+        }
+        Standing { above, class, allocated }
+    }
+}

@@ -1,0 +1,142 @@
+//! Baraat's sender: demands what it can use, sends at what it is granted (Baraat §4.3.3).
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{
+    AckSample, Allowance, Bytes, CongestionLaw, FlowInfo, FlowView, HEADER_BYTES, Header, Loss, Rate,
+    Segment, Time,
+};
+use tailrace_transport::{Ask, Message, Requests};
+
+use super::header::BaraatHeader;
+use super::scale::{Grains, bps_of, grains_in};
+
+/// The range of task numbers for background services, whose tasks come after all others (§4.1): those of flows
+/// without a task, each of which is its own.
+pub const BACKGROUND: u32 = 1 << 31;
+
+/// δ is this part of the nominal rate (a sixteenth): flows that share a link demand no more than that beyond what
+/// they can use, and one whose bottleneck has more to give by less than that finds it without demanding all.
+const DELTA: Grains = 16;
+
+/// One flow.
+#[derive(Clone, Copy, Debug)]
+pub struct BaraatLaw {
+    requests: Requests,
+    size: Option<Bytes>,
+    transport: TransportParams,
+    nic: Rate,
+    /// What ports have counted of this flow: the last answer. Its task is the flow's at any time.
+    answer: BaraatHeader,
+    /// Nothing while the flow waits for its turn.
+    pacing: Rate,
+    /// Below this offset, what is not delivered may have to be sent again.
+    repair_until: Bytes,
+}
+
+impl BaraatLaw {
+    /// The law of a flow whose host's link has rate `nic`.
+    pub fn new(flow: &FlowInfo, nic: Rate, base_rtt: Time, transport: &TransportParams) -> Self {
+        let task = if flow.task > 0 { flow.task } else { BACKGROUND | flow.id };
+        BaraatLaw {
+            requests: Requests::new(base_rtt),
+            size: flow.size,
+            transport: *transport,
+            nic,
+            answer: BaraatHeader { task, ..BaraatHeader::NONE },
+            pacing: Rate::from_bps(0),
+            repair_until: Bytes::ZERO,
+        }
+    }
+
+    /// Bits on the wire that are to be sent, if the size is known.
+    fn unsent_bits(&self, flow: &FlowView) -> Option<f64> {
+        let sent = if flow.acked < self.repair_until { flow.delivered } else { flow.sent };
+        let mss = f64::from(self.transport.mss);
+        Some(self.size?.saturating_sub(sent).as_f64() * 8.0 * (mss + f64::from(HEADER_BYTES)) / mss)
+    }
+
+    /// Algorithm 2, line 2: what the network card carries, or what is left when the answer is here, in a round
+    /// trip.
+    fn most(&self, flow: &FlowView) -> Grains {
+        let nic = self.nic.as_bps();
+        let rate = self.unsent_bits(flow).map_or(nic, |bits| {
+            let left = bits / self.requests.rtt().as_secs_f64() - self.pacing.as_bps() as f64;
+            nic.min(left.max(0.0) as u64)
+        });
+        grains_in(rate)
+    }
+
+    /// Algorithm 2: no more than the bottleneck gives, and a little, δ, so as to notice when that is more. δ is a
+    /// unit at least of what the bottleneck was told in: what rounding has cost comes back with the next request.
+    fn demand(&self, flow: &FlowView) -> Grains {
+        let (told, most) = (self.answer.nominal(), self.most(flow));
+        if told >= self.answer.demanded() {
+            return most;
+        }
+        most.min(told + (told / DELTA).max(self.answer.scale.grains(1)))
+    }
+
+    fn ask(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
+        let task = self.answer.task;
+        if self.requests.ask(now) == Ask::Again {
+            // What ports have counted for this flow is not known.
+            self.answer = BaraatHeader { task, ..BaraatHeader::NONE };
+            self.pacing = Rate::from_bps(0);
+        }
+        self.answer.next_request(self.demand(flow))
+    }
+
+    /// Takes over what is granted. A flow that has demanded nothing more, as its data would be gone by now, sends
+    /// what is left of it nevertheless as before: its reckoning is off by a packet or two.
+    fn obey(&mut self, answer: &BaraatHeader) {
+        self.answer = *answer;
+        if answer.demand > 0 {
+            self.pacing = Rate::from_bps(bps_of(answer.actual()));
+        }
+    }
+
+    /// Whether data leaves soon enough to carry the next request.
+    fn carries_requests(&self) -> bool {
+        let packet = f64::from(self.transport.mss + HEADER_BYTES) * 8.0;
+        self.pacing.as_bps() as f64 * self.requests.rtt().as_secs_f64() > 4.0 * packet
+    }
+}
+
+impl CongestionLaw<BaraatHeader> for BaraatLaw {
+    #[inline]
+    fn stamp(&mut self, now: Time, _: &Segment, flow: &FlowView) -> BaraatHeader {
+        if self.requests.wanted(now) { self.ask(now, flow) } else { BaraatHeader::NONE }
+    }
+    #[inline]
+    fn on_feedback(&mut self, now: Time, rtt: Time, echo: &BaraatHeader, _: &FlowView) {
+        self.requests.sample(rtt);
+        if echo.message == Message::Answer {
+            self.obey(echo);
+            let pause = if self.carries_requests() { self.requests.rtt() } else { Time::ZERO };
+            self.requests.answered(now, pause);
+        }
+    }
+    fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}
+    fn on_loss(&mut self, _: Time, _: Loss, flow: &FlowView) {
+        self.repair_until = flow.sent;
+    }
+    #[inline]
+    fn allowance(&self) -> Allowance {
+        if self.pacing.as_bps() == 0 {
+            return Allowance { window: Bytes::ZERO, pacing: None };
+        }
+        let window = u64::from(self.transport.max_window) * u64::from(self.transport.mss);
+        Allowance { window: Bytes::new(window), pacing: Some(self.pacing) }
+    }
+    #[inline]
+    fn probe_at(&self) -> Time {
+        self.requests.due()
+    }
+    fn probe(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
+        self.ask(now, flow)
+    }
+    /// What a request under way has moved, its flow's end must not take again: it is forgotten in time.
+    fn farewell(&mut self, _: Time) -> Option<BaraatHeader> {
+        (!self.requests.is_waiting()).then(|| self.answer.farewell())
+    }
+}

@@ -1,0 +1,93 @@
+//! Baraat: tasks are served in order of arrival, all flows of a task together; a heavy task shares its links with
+//! the next one. Ports tell flows their rates (Smart Priority Class).
+
+mod classifier;
+mod feedback;
+mod header;
+mod law;
+mod port;
+pub mod scale;
+
+pub use classifier::{Classifier, Held, Order, Place, Standing};
+pub use feedback::Feedback;
+pub use header::{BaraatHeader, HOPS, Hop};
+pub use law::{BACKGROUND, BaraatLaw};
+pub use port::BaraatRouter;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailrace_core::{Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, Time, Untagged};
+use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
+use tailrace_transport::Requests;
+
+/// Parameters of `baraat`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How flows are mapped to priority classes.
+    pub order: Order,
+    /// With `order = "fifo-lm"`, a task is heavy at a port that has granted it more than this. Best is where the
+    /// sizes of tasks have their second mode, or their 80th to 90th percentile, as far as one link carries them.
+    pub heavy: Bytes,
+    /// How the capacity that ports grant follows the use of their links.
+    pub capacity: CapacityParams,
+    /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
+    /// forgotten by ports; after twice that it is.
+    pub refresh: Time,
+    /// How ports queue.
+    pub port: PortParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            order: Order::FifoLm,
+            heavy: Bytes::new(10_000_000),
+            capacity: CapacityParams::default(),
+            refresh: Time::from_ms(1),
+            port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
+        }
+    }
+}
+
+/// The scheme.
+pub struct Baraat {
+    facts: Facts,
+    params: Params,
+}
+
+impl Scheme for Baraat {
+    const NAME: &'static str = "baraat";
+    const SUMMARY: &'static str = "tasks one by one in order of arrival; heavy ones share with the next";
+    const SOURCE: &'static str = "Dogar, Karagiannis, Ballani and Rowstron, SIGCOMM 2014";
+    const KNOWS: Knowledge = Knowledge { sizes: true, deadlines: false };
+    const ONE_PATH: bool = true;
+    type Params = Params;
+    type Header = BaraatHeader;
+    type Law = BaraatLaw;
+    type Host = Untagged;
+    type Port = RoutedPort<BaraatRouter, BaraatHeader>;
+
+    fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        params.capacity.check().map_err(|e| e.within("capacity"))?;
+        params.port.check().map_err(|e| e.within("port"))?;
+        Ok(Baraat { facts: facts.clone(), params })
+    }
+    fn ecn(&self) -> bool {
+        false
+    }
+    fn law(&self, flow: &FlowInfo) -> BaraatLaw {
+        BaraatLaw::new(flow, self.facts.host_rate, self.facts.base_rtt, &self.facts.transport)
+    }
+    fn host(&self) -> Untagged {
+        Untagged
+    }
+    fn port(&self, port: &PortFacts) -> Self::Port {
+        let base_rtt = self.facts.base_rtt;
+        let refresh = self.params.refresh.max(base_rtt * Requests::MEMORY);
+        let capacity = VirtualCapacity::new(&self.params.capacity, port.rate, base_rtt);
+        let classifier = Classifier::new(self.params.order, self.params.heavy, refresh);
+        let queues = MultiQueue::new(&self.params.port, port.rate);
+        RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)
+    }
+}
