@@ -18,6 +18,9 @@ pub const BACKGROUND: u32 = 1 << 31;
 /// they can use, and one whose bottleneck has more to give by less than that finds it without demanding all.
 const DELTA: Grains = 16;
 
+/// Round trips by which a flow gives notice of its end.
+const NOTICE: f64 = 2.0;
+
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct BaraatLaw {
@@ -48,6 +51,11 @@ impl BaraatLaw {
         }
     }
 
+    /// What ports have counted of the flow.
+    pub fn answer(&self) -> &BaraatHeader {
+        &self.answer
+    }
+
     /// Bits on the wire that are to be sent, if the size is known.
     fn unsent_bits(&self, flow: &FlowView) -> Option<f64> {
         let sent = if flow.acked < self.repair_until { flow.delivered } else { flow.sent };
@@ -55,13 +63,14 @@ impl BaraatLaw {
         Some(self.size?.saturating_sub(sent).as_f64() * 8.0 * (mss + f64::from(HEADER_BYTES)) / mss)
     }
 
-    /// Algorithm 2, line 2: what the network card carries, or what is left when the answer is here, in a round
-    /// trip.
+    /// Algorithm 2, line 2: what the network card carries, or what is left of the data, in a round trip. The answer
+    /// is a round trip away, and whoever waits for this flow's end takes another one from noticing that there is
+    /// something to have to having it: what leaves meanwhile is not demanded any more. (PDQ's early start.)
     fn most(&self, flow: &FlowView) -> Grains {
         let nic = self.nic.as_bps();
         let rate = self.unsent_bits(flow).map_or(nic, |bits| {
-            let left = bits / self.requests.rtt().as_secs_f64() - self.pacing.as_bps() as f64;
-            nic.min(left.max(0.0) as u64)
+            let ahead = NOTICE * self.pacing.as_bps() as f64;
+            nic.min((bits / self.requests.rtt().as_secs_f64() - ahead).max(0.0) as u64)
         });
         grains_in(rate)
     }
@@ -86,13 +95,13 @@ impl BaraatLaw {
         self.answer.next_request(self.demand(flow))
     }
 
-    /// Takes over what is granted. A flow that has demanded nothing more, as its data would be gone by now, sends
-    /// what is left of it nevertheless as before: its reckoning is off by a packet or two.
+    /// Takes over what is granted. Who is granted all of a demand need not slow down: if that was less than before,
+    /// so is what is left to send.
     fn obey(&mut self, answer: &BaraatHeader) {
         self.answer = *answer;
-        if answer.demand > 0 {
-            self.pacing = Rate::from_bps(bps_of(answer.actual()));
-        }
+        let (demanded, granted) = (answer.demanded(), answer.actual());
+        let at_least = if granted < demanded { 0 } else { self.pacing.as_bps() };
+        self.pacing = Rate::from_bps(bps_of(granted).max(at_least));
     }
 
     /// Whether data leaves soon enough to carry the next request.

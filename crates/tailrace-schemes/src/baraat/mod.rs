@@ -5,8 +5,14 @@ mod classifier;
 mod feedback;
 mod header;
 mod law;
+#[cfg(test)]
+mod lossy;
+#[cfg(test)]
+mod naive;
 mod port;
 pub mod scale;
+#[cfg(test)]
+mod tests;
 
 pub use classifier::{Classifier, Held, Order, Place, Standing};
 pub use feedback::Feedback;
@@ -43,7 +49,7 @@ impl Default for Params {
         Params {
             order: Order::FifoLm,
             heavy: Bytes::new(10_000_000),
-            capacity: CapacityParams::default(),
+            capacity: CapacityParams { gain: 0.4, drain: 0.1 },
             refresh: Time::from_ms(1),
             port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
         }

@@ -1,0 +1,285 @@
+//! The router, the law and the header without a network.
+
+use proptest::prelude::*;
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Time};
+use tailrace_queues::{CapacityParams, Router, VirtualCapacity};
+use tailrace_transport::Message;
+
+use super::scale::{Grains, bps_of, grains_in};
+use super::*;
+
+pub(super) const RTT: Time = Time::from_ms(1);
+pub(super) const REFRESH: Time = Time::from_ms(10);
+/// 128 units of the paper.
+pub(super) const LINK: u64 = 1_000_000_000;
+/// A unit of the paper in grains.
+const UNIT: Grains = 128;
+pub(super) const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+
+pub(super) fn router(order: Order, heavy: u64) -> BaraatRouter {
+    let capacity = VirtualCapacity::new(&CapacityParams::default(), Rate::from_bps(LINK), RTT);
+    BaraatRouter::new(capacity, Classifier::new(order, Bytes::new(heavy), REFRESH))
+}
+
+pub(super) fn pass(router: &mut BaraatRouter, now: Time, flow: u32, header: BaraatHeader) -> BaraatHeader {
+    let mut packet = Packet { bytes: 66, flow, header, ..Packet::EMPTY };
+    router.on_arrival(now, &mut packet, Bytes::ZERO);
+    packet.header
+}
+
+fn of_task(task: u32) -> BaraatHeader {
+    BaraatHeader { task, ..BaraatHeader::NONE }
+}
+
+/// Flows (task, demand in units) that ask in order, once a round trip.
+struct Flows {
+    router: BaraatRouter,
+    demands: Vec<Grains>,
+    answers: Vec<BaraatHeader>,
+    now: Time,
+}
+
+impl Flows {
+    fn new(order: Order, heavy: u64, flows: &[(u32, u64)]) -> Self {
+        let demands = flows.iter().map(|(_, units)| units * UNIT).collect();
+        let answers = flows.iter().map(|(task, _)| of_task(*task)).collect();
+        Flows { router: router(order, heavy), demands, answers, now: Time::ZERO }
+    }
+
+    /// What each is allocated after so many rounds more, in units.
+    fn rounds(&mut self, rounds: usize) -> Vec<f64> {
+        for _ in 0..rounds {
+            for (flow, (answer, demand)) in self.answers.iter_mut().zip(&self.demands).enumerate() {
+                *answer = pass(&mut self.router, self.now, flow as u32, answer.next_request(*demand));
+            }
+            self.now += RTT;
+        }
+        self.answers.iter().map(|answer| answer.actual() as f64 / UNIT as f64).collect()
+    }
+
+    /// A flow ends.
+    fn end(&mut self, flow: usize) {
+        pass(&mut self.router, self.now, flow as u32, self.answers[flow].farewell());
+        self.answers[flow] = of_task(self.answers[flow].task);
+        self.demands.remove(flow);
+        self.answers.remove(flow);
+    }
+}
+
+/// Check values: 100 units of the first class leave 14 for each of two flows, and 64 once they have gone.
+#[test]
+fn a_class_of_100_units_leaves_14_for_each_of_two_flows_and_64_a_round_trip_after_it_has_ended() {
+    let mut flows = Flows::new(Order::Fifo, 0, &[(1, 100), (2, 128), (2, 128)]);
+    assert_eq!(flows.rounds(2), [100.0, 14.0, 14.0]);
+    flows.end(0);
+    assert_eq!(flows.rounds(1), [64.0, 64.0]);
+}
+
+#[test]
+fn orders_differ_in_what_is_a_class_only() {
+    // Task 2 started first.
+    let flows = [(2, 128), (1, 48), (1, 48)];
+    let shares = |order| Flows::new(order, 1 << 40, &flows).rounds(3);
+    assert_eq!(shares(Order::FifoLm), [32.0, 48.0, 48.0]);
+    assert_eq!(shares(Order::Fifo), [32.0, 48.0, 48.0]);
+    assert_eq!(shares(Order::Flow), [128.0, 0.0, 0.0]);
+    let fair = shares(Order::Fair);
+    assert!(fair.iter().all(|share| (share - 128.0 / 3.0).abs() < 1.0), "{fair:?}");
+}
+
+/// Of 128 units, 16 MB/s each a grant of 128: the first task has reserved 250 KB after two round trips.
+#[test]
+fn a_heavy_task_shares_with_the_next_one_and_only_with_that() {
+    let flows = [(1, 128), (2, 128), (3, 128)];
+    let mut shared = Flows::new(Order::FifoLm, 200_000, &flows);
+    assert_eq!(shared.rounds(1), [128.0, 0.0, 0.0]);
+    assert_eq!(shared.rounds(4), [64.0, 64.0, 0.0]);
+    // The light one has gone: the third one is next.
+    shared.end(1);
+    assert_eq!(shared.rounds(2), [64.0, 64.0]);
+    // As FIFO does it, nobody shares.
+    assert_eq!(Flows::new(Order::Fifo, 200_000, &flows).rounds(9), [128.0, 0.0, 0.0]);
+}
+
+/// What the first flow is limited to elsewhere, 20 units, is not kept for it: max-min fairness.
+#[test]
+fn what_a_content_flow_leaves_is_shared_by_the_others_of_its_class() {
+    let mut flows = Flows::new(Order::Fifo, 0, &[(1, 20), (1, 128), (1, 128)]);
+    assert_eq!(flows.rounds(3), [20.0, 54.0, 54.0]);
+    flows.demands[1] = 30 * UNIT;
+    assert_eq!(flows.rounds(3), [20.0, 30.0, 78.0]);
+}
+
+/// 128 units for 40 flows are 3.2 units each.
+#[test]
+fn rounding_costs_a_share_of_a_fortieth_less_than_a_hundredth() {
+    let mut router = router(Order::Fifo, 0);
+    let mut flows: Vec<_> = (0..40).map(|flow| (flow, law(1 << 30, 1))).collect();
+    for round in 0..8 {
+        let now = RTT * round;
+        for (flow, law) in &mut flows {
+            let answer = pass(&mut router, now, *flow, law.probe(now, &VIEW)).returned();
+            law.on_feedback(now, RTT, &answer, &VIEW);
+        }
+    }
+    for (_, law) in &flows {
+        let share = law.allowance().pacing.map_or(0, Rate::as_bps) as f64 / (LINK as f64 / 40.0);
+        assert!((0.99..=1.0).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn a_seventh_port_gives_no_more_than_it_has_left() {
+    let mut routers: Vec<_> = (0..8).map(|_| router(Order::Fifo, 0)).collect();
+    pass(&mut routers[7], Time::ZERO, 0, of_task(9).next_request(100 * UNIT));
+    let all = routers.iter_mut().fold(of_task(1).next_request(128 * UNIT), |h, r| pass(r, RTT, 1, h));
+    assert_eq!((all.index, all.actual()), (6, 28 * UNIT));
+    assert_eq!(routers[6].classifier().total(RTT), Held::default());
+}
+
+#[test]
+fn a_task_that_has_ended_leaves_nothing() {
+    let mut flows = Flows::new(Order::FifoLm, 0, &[(1, 77), (1, 128), (2, 128)]);
+    flows.rounds(5);
+    for _ in 0..3 {
+        flows.end(0);
+    }
+    assert_eq!(flows.router.classifier().total(flows.now), Held::default());
+    assert_eq!(flows.router.classifier().tasks(flows.now).count(), 0);
+}
+
+pub(super) fn law(size: u64, task: u32) -> BaraatLaw {
+    let info = FlowInfo {
+        id: 3,
+        src: 0,
+        dst: 1,
+        size: Some(Bytes::new(size)),
+        start: Time::ZERO,
+        deadline: None,
+        slice: 0,
+        task,
+    };
+    BaraatLaw::new(&info, Rate::from_bps(LINK), RTT, &TransportParams::default())
+}
+
+#[test]
+fn the_first_demand_is_the_whole_card_or_all_data_in_a_round_trip() {
+    assert_eq!(law(1_000_000, 1).probe(Time::ZERO, &VIEW).demanded(), 128 * UNIT);
+    // 14600 bytes are 15000 on the wire: 120 Mbit/s.
+    let short = law(14_600, 1).probe(Time::ZERO, &VIEW).demanded();
+    assert!((grains_in(120_000_000)..grains_in(121_000_000)).contains(&short), "{short}");
+}
+
+#[test]
+fn a_flow_without_a_task_is_one_of_its_own_behind_all_others() {
+    assert_eq!(law(1, 7).probe(Time::ZERO, &VIEW).task, 7);
+    assert_eq!(law(1, 0).probe(Time::ZERO, &VIEW).task, (1 << 31) + 3);
+}
+
+/// An answer of one port to what the law asks now.
+fn answered(law: &mut BaraatLaw, now: Time, view: &FlowView, nominal: Grains, actual: Grains) {
+    let request = law.probe(now, view);
+    let (nominal, actual) = (request.scale.at_most(nominal), request.scale.at_most(actual));
+    let mut answer = BaraatHeader { index: 1, ..request }.returned();
+    answer.hops[0] = Hop { nominal, actual, ..answer.hops[0] };
+    law.on_feedback(now, RTT, &answer, view);
+}
+
+#[test]
+fn the_demand_follows_the_bottleneck_and_jumps_when_that_gives_all_of_it() {
+    let mut law = law(1 << 30, 1);
+    answered(&mut law, Time::ZERO, &VIEW, 64 * UNIT, 16 * UNIT);
+    assert_eq!(law.allowance().pacing, Some(Rate::from_bps(LINK / 8)));
+    // δ is a sixteenth.
+    answered(&mut law, RTT, &VIEW, 68 * UNIT, 68 * UNIT);
+    assert_eq!(law.answer().demanded(), 68 * UNIT);
+    answered(&mut law, RTT * 2, &VIEW, 0, 0);
+    assert_eq!(law.answer().demanded(), 128 * UNIT);
+    // Nothing is sent, and hardly anything demanded: a unit of what was told.
+    assert_eq!(law.allowance().window, Bytes::ZERO);
+    answered(&mut law, RTT * 3, &VIEW, UNIT, UNIT);
+    assert_eq!(law.answer().demanded(), UNIT);
+    // It asks again at once.
+    assert_eq!(law.probe_at(), RTT * 3);
+}
+
+/// 1 MB at 1 Gbit/s: 8.2 round trips.
+#[test]
+fn a_flow_gives_notice_of_its_end_and_keeps_its_rate_until_then() {
+    let mut law = law(1_000_000, 1);
+    answered(&mut law, Time::ZERO, &VIEW, 128 * UNIT, 128 * UNIT);
+    let view = |sent| FlowView { sent: Bytes::new(sent), ..VIEW };
+    answered(&mut law, RTT, &view(600_000), 128 * UNIT, 128 * UNIT);
+    assert_eq!(law.answer().demanded(), 128 * UNIT);
+    // 280 KB are 2.3 round trips, of which two are as good as gone.
+    answered(&mut law, RTT * 2, &view(720_000), 128 * UNIT, 128 * UNIT);
+    assert!((30 * UNIT..45 * UNIT).contains(&law.answer().demanded()), "{:?}", law.answer());
+    assert_eq!(law.allowance().pacing, Some(Rate::from_bps(LINK)));
+    answered(&mut law, RTT * 3, &view(850_000), 0, 0);
+    assert_eq!((law.answer().demanded(), law.allowance().pacing), (0, Some(Rate::from_bps(LINK))));
+}
+
+#[test]
+fn what_is_lost_is_demanded_again() {
+    let mut law = law(1_000_000, 1);
+    answered(&mut law, Time::ZERO, &VIEW, 128 * UNIT, 128 * UNIT);
+    let all = FlowView { sent: Bytes::new(1_000_000), ..VIEW };
+    law.on_loss(RTT, Loss::Timeout, &all);
+    assert_eq!(law.probe(RTT, &all).demanded(), 128 * UNIT);
+}
+
+#[test]
+fn a_request_that_is_lost_stops_its_flow_until_it_is_counted_anew() {
+    let mut law = law(1_000_000, 1);
+    answered(&mut law, Time::ZERO, &VIEW, 128 * UNIT, 128 * UNIT);
+    let lost = law.probe(RTT, &VIEW);
+    assert_eq!((lost.demand_before, lost.hops[0].actual), (128, 128));
+    assert!(law.farewell(RTT).is_none());
+    let again = law.probe(law.probe_at(), &VIEW);
+    assert_eq!((again.task, again.demand_before, again.hops), (1, 0, BaraatHeader::NONE.hops));
+    assert_eq!(law.allowance().window, Bytes::ZERO);
+}
+
+proptest! {
+    /// Whatever flows demand, of whatever tasks, in whatever order.
+    #[test]
+    fn grants_fit_the_link_once_all_have_asked_and_fill_it_if_they_ask_for_more(
+        flows in prop::collection::vec((1u32..6, 1u64..=128), 1..40),
+        order in prop::sample::select(vec![Order::FifoLm, Order::Fifo, Order::Fair, Order::Flow]),
+        heavy in prop::sample::select(vec![0, 1 << 40]),
+    ) {
+        let mut flows = Flows::new(order, heavy, &flows);
+        for round in 1..9 {
+            let sum: f64 = flows.rounds(1).iter().sum();
+            prop_assert!(sum <= 128.0, "{sum} after {round} rounds");
+        }
+        let counted = flows.router.classifier().total(flows.now).allocated;
+        prop_assert_eq!(counted, flows.answers.iter().map(BaraatHeader::actual).sum::<Grains>());
+        let demanded: Grains = flows.demands.iter().sum();
+        // Each may lose a 128th of what it demands to rounding, and a unit where shares are a fraction.
+        let rounding = flows.demands.len() as Grains * UNIT;
+        prop_assert!(counted + rounding >= demanded.min(128 * UNIT), "{} of {demanded}", counted);
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded(raw: [u8; 26], message in 1u8..4, index in 0u8..=6) {
+        let mut whole = raw;
+        whole[23] = message << 4 | index;
+        let header = BaraatHeader::decode(&whole).unwrap();
+        let mut again = [0xAA; 26];
+        header.encode(&mut again);
+        prop_assert_eq!(again, whole);
+        prop_assert_eq!(BaraatHeader::decode(&whole[..25]), None);
+    }
+}
+
+#[test]
+fn what_is_no_header_is_not_read() {
+    assert_eq!(BaraatHeader::decode(&[0; 26]), None);
+    assert_eq!(BaraatHeader::decode(&[0x77; 26]), None);
+    assert_eq!(BaraatHeader::decode(&[0x17; 26]), None);
+    assert_eq!(size_of::<BaraatHeader>(), 28);
+    assert_eq!(BaraatHeader::NONE.message, Message::None);
+    assert_eq!(bps_of(128 * UNIT), LINK);
+}
