@@ -1,9 +1,10 @@
-//! The headers of RCP, D3 and PDQ: whatever decodes encodes to the same bytes.
+//! The headers of RCP, D3, PDQ and Baraat: whatever decodes encodes to the same bytes.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tailrace_core::Header;
+use tailrace_schemes::baraat::BaraatHeader;
 use tailrace_schemes::d3::D3Header;
 use tailrace_schemes::pdq::PdqHeader;
 use tailrace_schemes::rcp::RcpHeader;
@@ -24,4 +25,5 @@ fuzz_target!(|raw: &[u8]| {
     check::<RcpHeader>(raw);
     check::<D3Header>(raw);
     check::<PdqHeader>(raw);
+    check::<BaraatHeader>(raw);
 });

@@ -62,6 +62,8 @@ fn parameters_of_schemes_say_what_they_take() {
         ("pfabric", "rank = \"remainig\"", ["params.rank", "did you mean \"remaining\"?"]),
         ("rcp", "router = \"magic\"", ["params.router", "known are estimated, exact"]),
         ("rcp", "router = \"exct\"", ["params.router", "did you mean \"exact\"?"]),
+        ("baraat", "order = \"lifo\"", ["params.order", "known are fifo-lm, fifo, fair, flow"]),
+        ("baraat", "capacity = { gain = 0 }", ["params.capacity.gain", "must be above 0 and at most 1"]),
     ] {
         refused(&params(name, fields), &words);
     }
@@ -75,7 +77,7 @@ fn parameters_of_schemes_say_what_they_take() {
 
 #[test]
 fn schemes_that_need_one_path_say_what_to_write() {
-    for name in ["d3", "pdq", "rcp"] {
+    for name in ["d3", "pdq", "rcp", "baraat"] {
         let experiment = SPRAYING.to_owned() + &rule("") + &scheme(name, "");
         let line = "with = { \"fabric.load_balancing\" = \"ecmp\" }";
         refused(

@@ -10,10 +10,10 @@ use crate::setup::{Run, Setup, fabric, flow};
 /// The exact router of RCP.
 const EXACT: &str = "router = \"exact\"";
 /// The schemes with parameters.
-const ALL: [(&str, &str); 4] = [("rcp", ""), ("rcp", EXACT), ("d3", ""), ("pdq", "")];
+const ALL: [(&str, &str); 5] = [("rcp", ""), ("rcp", EXACT), ("d3", ""), ("pdq", ""), ("baraat", "")];
 
 /// 10 Gbps everywhere and a base round trip of 85 µs over four links.
-fn dumbbell(senders: u16) -> Fabric {
+pub fn dumbbell(senders: u16) -> Fabric {
     fabric(&format!(
         r#"kind = "dumbbell"
         left = {senders}
@@ -26,7 +26,7 @@ fn dumbbell(senders: u16) -> Fabric {
 }
 
 /// The flow with a deadline, as a time of the run, that it reveals.
-fn with_deadline(flow: FlowSpec, deadline: Time) -> FlowSpec {
+pub fn with_deadline(flow: FlowSpec, deadline: Time) -> FlowSpec {
     FlowSpec { deadline: Some(deadline), reveals: Reveals::Deadline, ..flow }
 }
 
