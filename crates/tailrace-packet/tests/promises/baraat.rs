@@ -184,7 +184,6 @@ fn baraat_has_all_properties_of_table_2() {
 /// What table 2 says of others, measured as above; `--nocapture` prints it. Nobody shares a link between a heavy
 /// task and the next one only: either all three have a part, or the first has all.
 #[test]
-#[expect(clippy::print_stdout, reason = "a table to copy")]
 fn other_schemes_lack_properties_of_table_2() {
     for (choice, is_strict, is_fair) in [
         (("dctcp", ""), false, true),

@@ -2,6 +2,7 @@
 //! conservation laws against whole runs.
 
 mod balancing;
+mod baraat;
 mod buffers;
 mod conservation;
 mod control;
@@ -17,4 +18,3 @@ mod setup;
 mod sharing;
 mod slices;
 mod tasks;
-mod baraat;
