@@ -58,6 +58,9 @@ pub struct Run {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
+    /// What is simulated of flows; as the file says by default
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
     /// Run this scheme only, by its label; may be given several times
     #[arg(long, value_name = "LABEL")]
     pub only: Vec<String>,
@@ -98,6 +101,15 @@ pub struct Check {
     /// Keep the results in this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// What is simulated of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// Every packet
+    Packet,
+    /// Rates, shared as if feedback were instant and exact
+    Flow,
 }
 
 #[derive(ClapArgs)]

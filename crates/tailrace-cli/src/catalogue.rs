@@ -2,12 +2,14 @@
 
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
-use tailrace_core::Scheme;
+use tailrace_core::{FlowScheme, Knowledge, Scheme};
 use tailrace_experiment::Error;
 use tailrace_scenario::fabric::{ListedFabric, list as fabric_list};
 use tailrace_scenario::workload::published;
 use tailrace_scenario::{ScenarioError, unknown};
-use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
+use tailrace_schemes::{
+    FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
+};
 
 use crate::args::Catalogue;
 
@@ -39,32 +41,56 @@ impl SchemeVisitor for Describe {
             name: S::NAME,
             summary: S::SUMMARY,
             source: S::SOURCE,
-            knows: match (S::KNOWS.sizes, S::KNOWS.deadlines) {
-                (false, false) => "nothing of a flow's size or deadline",
-                (true, false) => "flow sizes",
-                (false, true) => "deadlines",
-                (true, true) => "flow sizes and deadlines",
-            },
+            knows: in_words(S::KNOWS),
             schema: schema_for!(S::Params),
             defaults: json!(S::Params::default()),
         }
     }
 }
 
+impl FlowSchemeVisitor for Describe {
+    type Output = Entry;
+    fn visit<S: FlowScheme>(self) -> Entry {
+        Entry {
+            name: S::NAME,
+            summary: S::SUMMARY,
+            source: S::SOURCE,
+            knows: in_words(S::KNOWS),
+            schema: schema_for!(S::Params),
+            defaults: json!(S::Params::default()),
+        }
+    }
+}
+
+fn in_words(knows: Knowledge) -> &'static str {
+    match (knows.sizes, knows.deadlines) {
+        (false, false) => "nothing of a flow's size or deadline",
+        (true, false) => "flow sizes",
+        (false, true) => "deadlines",
+        (true, true) => "flow sizes and deadlines",
+    }
+}
+
 pub fn schemes(options: &Catalogue) -> Result<i32, Error> {
     let describe = |name: &str| {
-        with_scheme(name, Describe).map_err(|_| not_there("scheme", name, NAMES.iter().copied()))
+        let names = || NAMES.iter().chain(FLOW_NAMES).copied();
+        let found = with_scheme(name, Describe).or_else(|Unknown| with_flow_scheme(name, Describe));
+        found.map_err(|Unknown| not_there("scheme", name, names()))
     };
     let entries: Vec<Entry> = match &options.name {
         Some(name) => vec![describe(name)?],
-        None => NAMES.iter().map(|name| describe(name)).collect::<Result<_, _>>()?,
+        None => NAMES.iter().chain(FLOW_NAMES).map(|name| describe(name)).collect::<Result<_, _>>()?,
     };
     if options.json {
         println!("{:#}", Value::Array(entries.iter().map(Entry::json).collect()));
     } else if options.name.is_some() {
         entries.iter().for_each(print_scheme);
     } else {
-        print_list(entries.iter().map(|e| (e.name, e.summary.to_owned(), e.source.to_owned())));
+        let (both, flows) = entries.split_at(NAMES.len());
+        let listed = |e: &Entry| (e.name, e.summary.to_owned(), e.source.to_owned());
+        print_list(both.iter().map(listed));
+        println!("\nAt flow level only:");
+        print_list(flows.iter().map(listed));
         println!("\n`tailrace schemes NAME` shows a scheme's parameters.");
     }
     Ok(0)

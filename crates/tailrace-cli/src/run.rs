@@ -9,7 +9,8 @@ use crate::progress::Display;
 use crate::{Host, args, output};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
-    let overrides = overrides(&options.set)?;
+    let mut overrides = overrides(&options.set)?;
+    overrides.extend(options.level.map(at_level));
     let experiment = Experiment::read(&options.file, &overrides, options.scale)?.only(&options.only)?;
     eprint!("{}", output::cost_note(&experiment));
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
@@ -48,6 +49,15 @@ pub fn draw(dir: &Path, host: &dyn Host) -> Vec<PathBuf> {
             Vec::new()
         }
     }
+}
+
+/// What `--level` is short for.
+fn at_level(level: args::Level) -> Override {
+    let value = match level {
+        args::Level::Packet => "packet",
+        args::Level::Flow => "flow",
+    };
+    Override { field: "level".to_owned(), value: value.to_owned() }
 }
 
 /// Reads `FIELD=VALUE`.

@@ -1,6 +1,6 @@
 //! What a run will cost, before it starts.
 
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Level, Scenario};
 
 /// Flows whose ways are looked at.
 const LOOKED_AT: usize = 1000;
@@ -9,7 +9,10 @@ const LOOKED_AT: usize = 1000;
 /// for each, over the mean length of the ways that its first flows take. `None` for flow lists, traces and where
 /// nothing says when flows stop to start.
 pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
-    if scenario.workload.flow_list.is_some() || scenario.workload.coflow_trace.is_some() {
+    if scenario.level == Level::Flow
+        || scenario.workload.flow_list.is_some()
+        || scenario.workload.coflow_trace.is_some()
+    {
         return None;
     }
     let bytes = scenario.plan().ok()?.expected_bytes()?.min(carried(scenario));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_scenario::{Scenario, ScenarioError, read_table, unknown};
+use tailrace_scenario::{Level, Scenario, ScenarioError, read_table, unknown};
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -289,8 +289,18 @@ fn check_scheme(scenario: &Scenario) -> Result<(), ScenarioError> {
             crate::run::scheme::<S>(self.0, &self.0.fabric.build()).map(drop)
         }
     }
+    if scenario.level == Level::Flow {
+        return crate::flow_level::check(scenario);
+    }
     let name = &scenario.scheme.name;
     tailrace_schemes::with_scheme(name, Check(scenario)).unwrap_or_else(|_| {
+        if tailrace_schemes::FLOW_NAMES.contains(&name.as_str()) {
+            let message = format!(
+                "is {name}, which exists at flow level only: write level = \"flow\" (or --level flow), or with = \
+                 {{ level = \"flow\" }} into its [[scheme]]"
+            );
+            return Err(ScenarioError::new("scheme.name", message));
+        }
         Err(ScenarioError::new(
             "scheme.name",
             unknown("scheme", name, tailrace_schemes::NAMES.iter().copied()),

@@ -8,7 +8,7 @@ use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, 
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
 use tailrace_scenario::fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::workload::GammaControl;
-use tailrace_scenario::{Scenario, ScenarioError, read_table};
+use tailrace_scenario::{Level, Scenario, ScenarioError, read_table};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 use toml::{Table, Value};
 
@@ -105,6 +105,14 @@ pub fn run(
     control: &dyn Control,
     capture: Option<&Capture>,
 ) -> Result<RunResult, Error> {
+    if scenario.level == Level::Flow {
+        if let Some(capture) = capture {
+            let message =
+                format!("{} carries no packets at flow level, so there is nothing to capture", capture.port);
+            return Err(ScenarioError::new("--pcap", message).into());
+        }
+        return crate::flow_level::run(scenario, control);
+    }
     let (_, result) = visit(scenario, Runner { scenario, control, tables: true, capture })?;
     match result {
         Some(result) => Ok(result),
@@ -112,7 +120,7 @@ pub fn run(
     }
 }
 
-/// Builds scheme `S` for a scenario.
+/// Builds scheme `S` for a scenario of packets.
 pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     if S::ONE_PATH && fabric.load_balancing != LoadBalancing::Ecmp {
         let message = format!(
@@ -122,6 +130,11 @@ pub(crate) fn scheme<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<
         );
         return Err(ScenarioError::new("fabric.load_balancing", message));
     }
+    with_params(scenario, fabric)
+}
+
+/// Builds scheme `S` with the scenario's parameters.
+pub(crate) fn with_params<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     let defaults = match Table::try_from(S::Params::default()) {
         Ok(table) => table,
         Err(error) => panic!("{}'s default parameters cannot be written: {error}", S::NAME),
@@ -181,7 +194,11 @@ pub fn packet_hops(scenario: &Scenario) -> Result<u64, Error> {
 fn visit(scenario: &Scenario, runner: Runner<'_>) -> Result<(u64, Option<RunResult>), Error> {
     let name = &scenario.scheme.name;
     with_scheme(name, runner).unwrap_or_else(|_| {
-        Err(ScenarioError::new("scheme.name", format!("there is no scheme {name}")).into())
+        let message = match tailrace_schemes::FLOW_NAMES.contains(&name.as_str()) {
+            true => format!("{name} exists at flow level only: it needs level = \"flow\""),
+            false => format!("there is no scheme {name}"),
+        };
+        Err(ScenarioError::new("scheme.name", message).into())
     })
 }
 
@@ -284,7 +301,7 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
 }
 
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class.
-fn summarise<'a>(
+pub(crate) fn summarise<'a>(
     scenario: &Scenario,
     records: impl Iterator<Item = &'a FlowRecord>,
     tasks: &[TaskRecord],

@@ -94,10 +94,10 @@ fn axes(table: &Table) -> Result<Vec<Axis>, ScenarioError> {
             for group in values.as_array().into_iter().flatten() {
                 axes.push(together(group)?);
             }
-        } else if name.contains('.') || name == "seed" {
+        } else if name.contains('.') || ["seed", "level"].contains(&name.as_str()) {
             axes.push(Axis { name: name.clone(), fields: vec![(name.clone(), list(name, values)?)] });
         } else {
-            let message = "is no field; sweep a dotted one such as workload.load, or seed";
+            let message = "is no field; sweep a dotted one such as workload.load, or seed or level";
             return Err(ScenarioError::new(format!("sweep.{name}"), message));
         }
     }

@@ -196,6 +196,7 @@ impl<'a> World<'a> {
             port_bytes: self.routes.bytes_of_ports(self.link_bytes),
             tasks: self.feed.task_records(now).to_vec(),
             digest: self.digest.value(),
+            updates: self.control.as_ref().map(Control::heard),
             records: self.records,
         }
     }
@@ -217,6 +218,8 @@ pub struct Outcome {
     pub port_bytes: Vec<u64>,
     /// Digest of the event stream.
     pub digest: u64,
+    /// Weights that have reached a flow in progress; `None` without a controller.
+    pub updates: Option<u64>,
 }
 
 /// Who of those that are added as a run goes on is woken.

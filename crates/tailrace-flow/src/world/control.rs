@@ -14,6 +14,14 @@ pub(super) struct Control {
     on_their_way: VecDeque<(Time, WeightUpdate)>,
     /// The bundle of each flow, which has one of its own.
     bundles: BTreeMap<FlowId, BundleId>,
+    /// Updates that have reached a flow in progress.
+    heard: u64,
+}
+
+impl Control {
+    pub(super) fn heard(&self) -> u64 {
+        self.heard
+    }
 }
 
 impl World<'_> {
@@ -23,6 +31,7 @@ impl World<'_> {
             controller,
             on_their_way: VecDeque::new(),
             bundles: BTreeMap::new(),
+            heard: 0,
         });
         self
     }
@@ -63,6 +72,7 @@ impl World<'_> {
         {
             control.on_their_way.pop_front();
             if let Some(&bundle) = control.bundles.get(&update.flow) {
+                control.heard += 1;
                 self.give_weight(bundle, update.weight.get());
             }
         }

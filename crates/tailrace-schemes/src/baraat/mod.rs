@@ -10,6 +10,7 @@ mod lossy;
 #[cfg(test)]
 mod naive;
 mod port;
+mod rate;
 pub mod scale;
 #[cfg(test)]
 mod tests;
@@ -19,10 +20,13 @@ pub use feedback::Feedback;
 pub use header::{BaraatHeader, HOPS, Hop};
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;
+use rate::Ordered;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, Time, Untagged};
+use tailrace_core::{
+    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, RateRule, Scheme, Time, Untagged,
+};
 use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
 use tailrace_transport::Requests;
 
@@ -95,5 +99,8 @@ impl Scheme for Baraat {
         let classifier = Classifier::new(self.params.order, self.params.heavy, refresh);
         let queues = MultiQueue::new(&self.params.port, port.rate);
         RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        Some(Box::new(Ordered { order: self.params.order, heavy: self.params.heavy }))
     }
 }
