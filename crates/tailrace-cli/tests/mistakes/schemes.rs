@@ -62,7 +62,8 @@ fn parameters_of_schemes_say_what_they_take() {
         ("pfabric", "rank = \"remainig\"", ["params.rank", "did you mean \"remaining\"?"]),
         ("rcp", "router = \"magic\"", ["params.router", "known are estimated, exact"]),
         ("rcp", "router = \"exct\"", ["params.router", "did you mean \"exact\"?"]),
-        ("baraat", "order = \"lifo\"", ["params.order", "known are fifo-lm, fifo, fair, flow"]),
+        ("baraat", "order = \"lifo\"", ["params.order", "did you mean \"fifo\"?"]),
+        ("baraat", "order = \"smallest\"", ["params.order", "known are fifo-lm, fifo, fair, flow"]),
         ("baraat", "capacity = { gain = 0 }", ["params.capacity.gain", "must be above 0 and at most 1"]),
     ] {
         refused(&params(name, fields), &words);
