@@ -22,7 +22,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// Arms a timer; `armed` remembers for when, [`Time::MAX`] for not at all. A later time than the armed
-    /// one changes nothing. Returns whether the host must be woken earlier than before.
+    /// one changes nothing. Returns whether it is now the host's first, for which the host must be woken.
     #[inline]
     pub(crate) fn arm(&mut self, timer: Timer, at: Time, armed: &mut Time) -> bool {
         if at >= *armed {
@@ -30,17 +30,26 @@ impl Timers {
         }
         *armed = at;
         self.heap.push(Reverse((at, timer)));
-        true
+        self.heap.peek().is_some_and(|Reverse((first, _))| *first == at)
     }
 
-    /// The earliest armed time.
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+    /// The earliest armed time. `armed` tells for when a timer is armed: one that was armed anew for an earlier
+    /// time, as those of paced flows are, is still here for the later one, and must wake nobody.
+    #[inline]
+    pub(crate) fn next(&mut self, armed: impl Fn(Timer) -> Time) -> Option<Time> {
+        while let Some(&Reverse((at, timer))) = self.heap.peek() {
+            if armed(timer) == at {
+                return Some(at);
+            }
+            self.heap.pop();
+        }
+        None
     }
 
-    /// Takes off the next timer that was armed for `now` or earlier, with the time it was armed for.
-    pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Time, Timer)> {
-        let due = self.heap.peek().is_some_and(|Reverse((at, _))| *at <= now);
-        due.then(|| self.heap.pop()).flatten().map(|Reverse(entry)| entry)
+    /// Takes off the next timer that is armed for `now` or earlier.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, now: Time, armed: impl Fn(Timer) -> Time) -> Option<Timer> {
+        self.next(armed).filter(|at| *at <= now)?;
+        self.heap.pop().map(|Reverse((_, timer))| timer)
     }
 }

@@ -68,6 +68,15 @@ struct Armed {
 
 const UNARMED: Armed = Armed { sender: Time::MAX, receiver: Time::MAX };
 
+/// When a timer is armed for.
+#[inline]
+fn armed_for(slots: &[Armed], timer: Timer) -> Time {
+    match timer {
+        Timer::Sender(slot) => slots[slot as usize].sender,
+        Timer::Receiver(slot) => slots[slot as usize].receiver,
+    }
+}
+
 /// A run of scheme `S`.
 pub struct World<S: Scheme> {
     scheme: S,
@@ -241,9 +250,8 @@ impl<S: Scheme> World<S> {
             self.tell_end(slot);
         }
         let due = self.receivers[slot].next_wake();
-        if due < self.armed[slot].receiver {
-            let timers = &mut self.hosts[usize::from(host)].timers;
-            timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
+        let timers = &mut self.hosts[usize::from(host)].timers;
+        if timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver) {
             self.network.wake(Entity::from(host), due);
         }
     }
@@ -257,9 +265,8 @@ impl<S: Scheme> World<S> {
             self.network.inject(host, packet);
         }
         let due = sender.next_wake();
-        if due < self.armed[slot].sender {
-            let timers = &mut self.hosts[usize::from(host)].timers;
-            timers.arm(Timer::Sender(slot as u32), due, &mut self.armed[slot].sender);
+        let timers = &mut self.hosts[usize::from(host)].timers;
+        if timers.arm(Timer::Sender(slot as u32), due, &mut self.armed[slot].sender) {
             self.network.wake(Entity::from(host), due);
         }
     }
@@ -281,10 +288,12 @@ impl<S: Scheme> World<S> {
 
     fn wake_host(&mut self, host: HostId) {
         let now = self.network.now();
-        while let Some((at, timer)) = self.hosts[usize::from(host)].timers.pop_due(now) {
+        while let Some(timer) =
+            self.hosts[usize::from(host)].timers.pop_due(now, |timer| armed_for(&self.armed, timer))
+        {
             match timer {
-                Timer::Sender(slot) => self.wake_sender(host, slot as usize, at),
-                Timer::Receiver(slot) => self.wake_receiver(host, slot as usize, at),
+                Timer::Sender(slot) => self.wake_sender(host, slot as usize),
+                Timer::Receiver(slot) => self.wake_receiver(host, slot as usize),
             }
         }
         if self.hosts[usize::from(host)].policy.next_wake().is_some_and(|at| at <= now) {
@@ -297,11 +306,7 @@ impl<S: Scheme> World<S> {
         self.arm_host(host);
     }
 
-    /// A timer armed for `at` is due; it is stale if it was armed anew since.
-    fn wake_sender(&mut self, host: HostId, slot: usize, at: Time) {
-        if self.armed[slot].sender != at {
-            return;
-        }
+    fn wake_sender(&mut self, host: HostId, slot: usize) {
         self.armed[slot].sender = Time::MAX;
         let now = self.network.now();
         if self.senders[slot].next_wake() <= now && self.senders[slot].on_wake(now) {
@@ -310,10 +315,7 @@ impl<S: Scheme> World<S> {
         self.go_on(host, slot);
     }
 
-    fn wake_receiver(&mut self, host: HostId, slot: usize, at: Time) {
-        if self.armed[slot].receiver != at {
-            return;
-        }
+    fn wake_receiver(&mut self, host: HostId, slot: usize) {
         self.armed[slot].receiver = Time::MAX;
         let network = &mut self.network;
         self.receivers[slot].on_wake(network.now(), |ack| network.inject(host, ack));
@@ -335,8 +337,9 @@ impl<S: Scheme> World<S> {
     }
 
     fn arm_host(&mut self, host: HostId) {
-        let this = &self.hosts[usize::from(host)];
-        if let Some(at) = [this.timers.next(), this.policy.next_wake()].into_iter().flatten().min() {
+        let this = &mut self.hosts[usize::from(host)];
+        let timer = this.timers.next(|timer| armed_for(&self.armed, timer));
+        if let Some(at) = [timer, this.policy.next_wake()].into_iter().flatten().min() {
             self.network.wake(Entity::from(host), at);
         }
     }
