@@ -65,6 +65,8 @@ pub(super) struct Class {
     pub(super) level: f64,
     /// Whether it waits to be settled.
     pub(super) queued: bool,
+    /// How often it was settled by the latest [`Solver::solve`] that did, and the number of that.
+    pub(super) rounds: (u32, u64),
 }
 
 impl Class {
@@ -193,6 +195,7 @@ impl Solver {
 
     /// Takes up what the classes of a link leave to each other, now that it may be full.
     pub(super) fn tighten(&mut self, link: LinkId) {
+        self.tightened.push(link);
         let this = &mut self.links[link as usize];
         this.tight = true;
         let (mut left, mut rate) = (this.capacity, 0.0);

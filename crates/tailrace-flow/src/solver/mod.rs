@@ -64,6 +64,10 @@ pub struct Solver {
     /// Classes to be settled, by rank and level.
     queue: BinaryHeap<Reverse<(Rank, u64, ClassId)>>,
     changed: Vec<BundleId>,
+    /// Links that may be full since this was last asked.
+    tightened: Vec<LinkId>,
+    /// How often rates were worked out.
+    solved: u64,
 }
 
 impl Solver {
@@ -77,6 +81,8 @@ impl Solver {
             free_bundles: Vec::new(),
             queue: BinaryHeap::new(),
             changed: Vec::new(),
+            tightened: Vec::new(),
+            solved: 0,
         }
     }
 
@@ -192,6 +198,7 @@ impl Solver {
 
     /// Works out all rates; `changed` is told of bundles that have another level than before.
     pub fn solve(&mut self, mut changed: impl FnMut(BundleId, f64)) {
+        self.solved += 1;
         while let Some(Reverse((_, _, class))) = self.queue.pop() {
             self.settle(class);
         }
@@ -201,6 +208,16 @@ impl Solver {
                 changed(id, bundle.level);
             }
         }
+    }
+
+    /// Whether a link may be full.
+    pub fn is_tight(&self, link: LinkId) -> bool {
+        self.links[link as usize].tight
+    }
+
+    /// Links that have come to be possibly full since this was last asked.
+    pub fn tightened(&mut self) -> Vec<LinkId> {
+        std::mem::take(&mut self.tightened)
     }
 
     /// The hop where a new bundle will probably get least.

@@ -91,7 +91,51 @@ fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) 
     Ok(())
 }
 
+/// No link carries more than it can.
+fn check_feasible(
+    solver: &Solver,
+    capacities: &[f64],
+    there: &[(BundleId, Wanted)],
+) -> Result<(), TestCaseError> {
+    let mut used = vec![0.0; capacities.len()];
+    for (bundle, wanted) in there {
+        prop_assert!(solver.level(*bundle) >= 0.0);
+        wanted.path.iter().for_each(|&link| used[link as usize] += wanted.weight * solver.level(*bundle));
+    }
+    for (used, capacity) in used.iter().zip(capacities) {
+        prop_assert!(*used <= capacity * (1.0 + 1e-9), "{used} of {capacity}");
+    }
+    Ok(())
+}
+
 proptest! {
+    #[test]
+    fn links_may_join_ranks_as_each_likes(
+        (capacities, batches) in network(6),
+        joint in prop::collection::vec(1..6_u64, 12),
+    ) {
+        let mut solver = Solver::new(capacities.iter().copied());
+        let mut there: Vec<(BundleId, Wanted)> = Vec::new();
+        for change in batches.into_iter().flatten() {
+            match change {
+                Change::Add(wanted) => {
+                    // On each link so many ranks make a class.
+                    let class = |link: LinkId| Rank(wanted.rank.0 / joint[link as usize] * joint[link as usize], 0);
+                    let bundle = solver.add(&wanted.path, class);
+                    solver.set_weight(bundle, wanted.weight);
+                    there.push((bundle, wanted));
+                }
+                Change::Remove(at) if !there.is_empty() => {
+                    let (bundle, _) = there.swap_remove(at % there.len());
+                    solver.set_weight(bundle, 0.0);
+                }
+                _ => {}
+            }
+            solver.solve(|_, _| {});
+            check_feasible(&solver, &capacities, &there)?;
+        }
+    }
+
     #[test]
     fn one_class_is_max_min((capacities, batches) in network(1), at_once: bool) {
         play(&capacities, batches, at_once)?;

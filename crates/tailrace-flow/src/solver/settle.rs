@@ -7,6 +7,8 @@ use super::{BundleId, Hop, Solver, TOLERANCE};
 
 /// Levels that differ by less are the same; the first stays. Less than what saturation is judged by.
 const SAME_LEVEL: f64 = 1e-13;
+/// A class that is settled more often in one solution goes round.
+const MOST_ROUNDS: u32 = 100;
 
 impl Solver {
     /// Has a class settled before rates are used.
@@ -50,10 +52,26 @@ impl Solver {
         // What it changes itself need not call it again.
         self.classes[id as usize].queued = true;
         self.capture(id);
-        let level = self.release(id);
+        let level = if self.goes_round(id) { self.kept_level(id) } else { self.release(id) };
         self.announce(id, level);
         self.pass_on(id);
         self.classes[id as usize].queued = false;
+    }
+
+    /// Counts a round of a class; tells whether there were too many. Where bundles have the same order on all links,
+    /// each settles after few. Where the classes of links differ (two share on one link, and one goes before the other
+    /// on the next) what one gains may come back to it by way of the other, without end.
+    fn goes_round(&mut self, id: ClassId) -> bool {
+        let class = &mut self.classes[id as usize];
+        let (rounds, solve) = class.rounds;
+        class.rounds = (if solve == self.solved { rounds + 1 } else { 1 }, self.solved);
+        class.rounds.0 > MOST_ROUNDS
+    }
+
+    /// The level of a class that goes round: from now on it may only fall, which has an end.
+    fn kept_level(&self, id: ClassId) -> f64 {
+        let class = &self.classes[id as usize];
+        class.filling_level().min(if class.own.is_empty() { f64::INFINITY } else { class.level })
     }
 
     /// Makes own members of those that would go faster than the class lets them.

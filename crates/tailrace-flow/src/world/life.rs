@@ -178,6 +178,7 @@ impl World<'_> {
             self.bundles[bundle as usize].set_level(self.now, level);
             self.arm(bundle);
         }
+        self.watch_tight_links();
     }
 
     /// Flows of a bundle may be done.

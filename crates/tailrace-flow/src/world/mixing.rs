@@ -1,4 +1,6 @@
 //! Limited multiplexing: on each link, a rank that has become heavy and the one after it share (Baraat §3.3, §4.3.1).
+//!
+//! Who is heavy is looked for only where it matters: on links that may be full, and when one of them may have become so.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +10,25 @@ use super::{Occupant, World};
 use crate::bundle::Kind;
 use crate::solver::{BundleId, LinkId};
 
+/// What is missing to be heavy counts for nothing below this, in bytes.
+const HARDLY_ANY: f64 = 1.0;
+
 /// Who is on each link, and who is heavy there.
 pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
-    links: BTreeMap<LinkId, BTreeMap<Rank, Lane>>,
+    links: BTreeMap<LinkId, Lanes>,
+}
+
+/// The ranks on a link.
+#[derive(Default)]
+struct Lanes {
+    by_rank: BTreeMap<Rank, Lane>,
+    /// How many are heavy.
+    heavy: usize,
 }
 
 /// The flows of one rank on a link.
-#[derive(Default)]
 struct Lane {
     bundles: Vec<BundleId>,
     /// Bytes of bundles that are gone.
@@ -26,24 +38,57 @@ struct Lane {
     class: Rank,
 }
 
+/// A bundle that is to be of another class on a link.
+struct Move {
+    bundle: BundleId,
+    link: LinkId,
+    class: Rank,
+}
+
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
         Mixing { heavy, links: BTreeMap::new() }
     }
+}
 
-    /// Works out who shares with whom on a link; tells which bundles change their class.
-    fn regroup(&mut self, link: LinkId) -> Vec<(BundleId, Rank)> {
-        let mut moves = Vec::new();
+impl Lanes {
+    /// Works out who shares with whom; bundles whose class changes are to be moved.
+    fn regroup(&mut self, link: LinkId, moves: &mut Vec<Move>) {
         let (mut head, mut shares) = (Rank::SAME, false);
-        for (&rank, lane) in self.links.get_mut(&link).into_iter().flatten() {
+        for (&rank, lane) in &mut self.by_rank {
             head = if shares { head } else { rank };
             if lane.class != head {
                 lane.class = head;
-                moves.extend(lane.bundles.iter().map(|&bundle| (bundle, head)));
+                moves.extend(lane.bundles.iter().map(|&bundle| Move { bundle, link, class: head }));
             }
             shares = lane.heavy;
         }
-        moves
+    }
+
+    /// The rank's lane, made if there is none.
+    fn enter(&mut self, link: LinkId, rank: Rank, moves: &mut Vec<Move>) -> &mut Lane {
+        let ranks = self.by_rank.len();
+        let fresh = || Lane { bundles: Vec::new(), before: 0.0, heavy: false, class: rank };
+        self.by_rank.entry(rank).or_insert_with(fresh);
+        if self.by_rank.len() > ranks && self.heavy > 0 {
+            self.regroup(link, moves);
+        }
+        self.by_rank.entry(rank).or_insert_with(fresh)
+    }
+
+    /// A bundle that has sent so much is gone.
+    fn leave(&mut self, link: LinkId, rank: Rank, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
+        let Some(lane) = self.by_rank.get_mut(&rank) else { return };
+        lane.before += sent;
+        lane.bundles.retain(|&other| other != bundle);
+        if lane.bundles.is_empty() {
+            let there_were = self.heavy > 0;
+            self.heavy -= usize::from(lane.heavy);
+            self.by_rank.remove(&rank);
+            if there_were {
+                self.regroup(link, moves);
+            }
+        }
     }
 }
 
@@ -54,33 +99,22 @@ impl World<'_> {
         let Some(mixing) = &mut self.mixing else {
             return self.solver.add(links, |_| kind.rank);
         };
-        let mut crowded = Vec::new();
+        let mut moves = Vec::new();
+        let mut classes = Vec::with_capacity(links.len());
         for &link in links {
             let lanes = mixing.links.entry(link).or_default();
-            if !lanes.contains_key(&kind.rank) {
-                lanes.insert(kind.rank, Lane { class: kind.rank, ..Lane::default() });
-                if lanes.len() > 1 {
-                    crowded.push(link);
-                }
-            }
+            classes.push((link, lanes.enter(link, kind.rank, &mut moves).class));
         }
-        let moves: Vec<_> = crowded
-            .iter()
-            .flat_map(|&link| mixing.regroup(link).into_iter().map(move |m| (link, m)))
-            .collect();
-        let mixing = &self.mixing;
-        let class =
-            |link: LinkId| mixing.as_ref().map_or(kind.rank, |mixing| mixing.links[&link][&kind.rank].class);
-        let id = self.solver.add(links, class);
-        for link in links {
-            if let Some(lanes) = self.mixing.as_mut().and_then(|mixing| mixing.links.get_mut(link))
-                && let Some(lane) = lanes.get_mut(&kind.rank)
-            {
-                lane.bundles.push(id);
-            }
+        let class_on = |link| classes.iter().find(|(other, _)| *other == link).map_or(kind.rank, |(_, c)| *c);
+        let id = self.solver.add(links, class_on);
+        for &link in links {
+            let lanes = mixing.links.entry(link).or_default();
+            lanes.enter(link, kind.rank, &mut moves).bundles.push(id);
         }
-        self.move_classes(moves);
-        crowded.into_iter().for_each(|link| self.wake(&Occupant::Link(link), self.now));
+        self.make_moves(moves);
+        for &link in links.iter().filter(|&&link| self.solver.is_tight(link)) {
+            self.schedule.wake(Occupant::Link(link).entity(), self.now);
+        }
         id
     }
 
@@ -90,55 +124,59 @@ impl World<'_> {
         let sent = self.bundles[bundle as usize].sent(self.now);
         let mut moves = Vec::new();
         for &link in kind.path.links() {
-            let Some(lanes) = mixing.links.get_mut(&link) else { continue };
-            let Some(lane) = lanes.get_mut(&kind.rank) else { continue };
-            lane.before += sent;
-            lane.bundles.retain(|&other| other != bundle);
-            if lane.bundles.is_empty() {
-                lanes.remove(&kind.rank);
-                if lanes.is_empty() {
+            if let Some(lanes) = mixing.links.get_mut(&link) {
+                lanes.leave(link, kind.rank, bundle, sent, &mut moves);
+                if lanes.by_rank.is_empty() {
                     mixing.links.remove(&link);
-                } else {
-                    moves.extend(mixing.regroup(link).into_iter().map(|m| (link, m)));
                 }
             }
         }
-        self.move_classes(moves);
+        self.make_moves(moves);
     }
 
-    fn move_classes(&mut self, moves: Vec<(LinkId, (BundleId, Rank))>) {
-        for (link, (bundle, class)) in moves {
+    fn make_moves(&mut self, moves: Vec<Move>) {
+        for Move { bundle, link, class } in moves {
             self.solver.move_to(bundle, link, class);
             self.stale = true;
+        }
+    }
+
+    /// Has links looked at that may be full from now on.
+    pub(super) fn watch_tight_links(&mut self) {
+        for link in self.solver.tightened() {
+            if self.mixing.is_some() {
+                self.schedule.wake(Occupant::Link(link).entity(), self.now);
+            }
         }
     }
 
     /// Looks for ranks on a link that have become heavy while others wait there.
     pub(super) fn mix(&mut self, link: LinkId) {
         let Some(mixing) = &mut self.mixing else { return };
-        let Some(lanes) = mixing.links.get_mut(&link) else { return };
-        let capacity = self.routes.capacities()[link as usize];
-        let last = lanes.len() - 1;
-        let (mut found, mut least) = (false, f64::INFINITY);
-        for lane in lanes.values_mut().take(last).filter(|lane| !lane.heavy) {
+        let Some(lanes) = mixing.links.get_mut(&link).filter(|_| self.solver.is_tight(link)) else { return };
+        let others = lanes.by_rank.len() - 1;
+        let (mut found, mut least) = (0, f64::INFINITY);
+        for lane in lanes.by_rank.values_mut().take(others).filter(|lane| !lane.heavy) {
             let bundles = &mut self.bundles;
             let sent: f64 = lane.bundles.iter().map(|&b| bundles[b as usize].sent(self.now)).sum();
             let missing = mixing.heavy - (lane.before + sent);
-            lane.heavy = missing < HARDLY_ANY;
-            found |= lane.heavy;
-            least = least.min(if lane.heavy { f64::INFINITY } else { missing });
+            if missing < HARDLY_ANY {
+                lane.heavy = true;
+                found += 1;
+            } else {
+                least = least.min(missing);
+            }
         }
-        if found {
-            let moves = mixing.regroup(link).into_iter().map(|m| (link, m)).collect();
-            self.move_classes(moves);
+        lanes.heavy += found;
+        let mut moves = Vec::new();
+        if found > 0 {
+            lanes.regroup(link, &mut moves);
         }
-        // No rank gets more than all of the link.
-        let wait = Time::from_secs_f64((least / capacity).min(1e6)).max(Time::from_ns(1));
+        self.make_moves(moves);
         if least.is_finite() {
-            self.wake(&Occupant::Link(link), self.now + wait);
+            // No rank gets more than all of the link.
+            let wait = Time::from_secs_f64(least / self.routes.capacities()[link as usize]);
+            self.wake(&Occupant::Link(link), self.now.saturating_add(wait.max(Time::from_ns(1))));
         }
     }
 }
-
-/// Bytes.
-const HARDLY_ANY: f64 = 1.0;
