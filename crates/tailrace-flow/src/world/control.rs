@@ -78,10 +78,12 @@ impl World<'_> {
         }
         if control.controller.next_wake() <= now {
             let mut fresh = Vec::new();
-            let (bundles, of) = (&self.bundles, &control.bundles);
+            let (world, of) = (&*self, &control.bundles);
             let delivered = |flow: FlowId| {
-                let bundle = of.get(&flow).map(|&bundle| &bundles[bundle as usize]);
-                Bytes::new(bundle.map_or(0.0, |bundle| bundle.served_by(now)) as u64)
+                let Some(&bundle) = of.get(&flow) else { return Bytes::ZERO };
+                let size = world.records[flow as usize].size;
+                let part = world.bundles[bundle as usize].served_by(now) / world.wire_bytes(size) as f64;
+                Bytes::new((size.as_f64() * part) as u64)
             };
             control.controller.on_wake(now, &delivered, &mut fresh);
             let arrival = now + control.controller.delay();

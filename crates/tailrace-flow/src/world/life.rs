@@ -57,7 +57,7 @@ impl World<'_> {
     }
 
     /// A flow's bytes on the wire: its payload in full segments, each with its header.
-    fn wire_bytes(&self, size: Bytes) -> u64 {
+    pub(super) fn wire_bytes(&self, size: Bytes) -> u64 {
         let packets = size.get().div_ceil(u64::from(self.transport.mss)).max(1);
         size.get() + packets * u64::from(HEADER_BYTES)
     }
@@ -129,7 +129,9 @@ impl World<'_> {
             let this = &mut self.bundles[bundle as usize];
             let kind = this.kind;
             let Some((flow, left)) = this.left(self.now).next() else { continue };
-            let left = Bytes::new(left.ceil() as u64);
+            let size = self.records[flow.flow as usize].size;
+            let payload = left * size.as_f64() / self.wire_bytes(size) as f64;
+            let left = Bytes::new(payload.round() as u64);
             let rank = self.rank(flow.flow, left, left);
             if rank != kind.rank {
                 let kind_now = Kind { rank, ..kind };

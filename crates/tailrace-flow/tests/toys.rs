@@ -1,0 +1,167 @@
+//! Whole runs that can be worked out by hand: the toys of Baraat's figures 4 and 5, and what queues are known to do.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
+use tailrace_flow::{Ending, Outcome, Setup, World};
+use tailrace_scenario::Scenario;
+use tailrace_scenario::fabric::{Fabric, FabricParams};
+use tailrace_scenario::workload::{Feed, FlowSpec};
+
+const ALL: Knowledge = Knowledge { sizes: true, deadlines: true };
+
+/// All flows share.
+struct Fair;
+impl RateRule for Fair {
+    fn rank(&self, _: &Prospect<'_>) -> Rank {
+        Rank::SAME
+    }
+}
+
+/// Tasks in order; heavy ones share with the next.
+struct Fifo(Option<Bytes>);
+impl RateRule for Fifo {
+    fn rank(&self, prospect: &Prospect<'_>) -> Rank {
+        Rank::of_task(prospect.flow)
+    }
+    fn heavy(&self) -> Option<Bytes> {
+        self.0
+    }
+}
+
+/// What remains least goes first.
+struct Srpt;
+impl RateRule for Srpt {
+    fn rank(&self, prospect: &Prospect<'_>) -> Rank {
+        Rank(prospect.left.map_or(u64::MAX, |left| left.get()), prospect.flow.id.into())
+    }
+    fn follows_progress(&self) -> bool {
+        true
+    }
+}
+
+fn star() -> Fabric {
+    let text = "kind = \"star\"\nhosts = 6\nhost_rate = \"1Gbps\"";
+    FabricParams::from_table(&text.parse().unwrap()).unwrap().build()
+}
+
+/// A thousand full packets: 12 ms of a link.
+const UNIT: u64 = 1_460_000;
+const UNIT_MS: f64 = 12.0;
+
+/// A flow of so many units to host 0, in units of time.
+fn flow(src: u16, task: TaskId, units: u64, start: u64) -> FlowSpec {
+    let start = Time::from_ms(start * 12);
+    FlowSpec { src, dst: 0, size: Bytes::new(units * UNIT), start, task, ..FlowSpec::default() }
+}
+
+fn run(rule: impl RateRule + 'static, fabric: &Fabric, feed: Feed) -> Outcome {
+    let setup = Setup::Fixed(Time::ZERO);
+    let mut world = World::new(Box::new(rule), ALL, fabric, TransportParams::default(), feed, setup, None);
+    assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);
+    world.into_outcome()
+}
+
+/// When flows end, in units of time, by number.
+fn ends(rule: impl RateRule + 'static, flows: Vec<FlowSpec>) -> Vec<f64> {
+    let outcome = run(rule, &star(), flows.into());
+    outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect()
+}
+
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    let close = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+    assert!(close, "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn figure_4a_in_turn_the_first_of_two_equal_tasks_takes_half() {
+    let two = || vec![flow(1, 1, 4, 0), flow(2, 2, 4, 0)];
+    assert_close(&ends(Fair, two()), &[8.0, 8.0]);
+    assert_close(&ends(Fifo(None), two()), &[4.0, 8.0]);
+}
+
+#[test]
+fn figure_5_a_later_task_does_not_delay_earlier_ones() {
+    let three = || vec![flow(1, 1, 4, 0), flow(2, 2, 4, 0), flow(3, 3, 4, 4)];
+    // Until 4 two share, then three: each of the first has 2 left, which takes 6.
+    assert_close(&ends(Fair, three()), &[10.0, 10.0, 12.0]);
+    assert_close(&ends(Fifo(None), three()), &[4.0, 8.0, 12.0]);
+}
+
+#[test]
+fn a_heavy_task_shares_with_the_next_alone() {
+    let flows = vec![flow(1, 1, 10, 0), flow(2, 2, 2, 0), flow(3, 3, 2, 0)];
+    // The first is heavy after 4 units, headers included. Then the second has half until it is done at 8, then the third.
+    let heavy = Some(Bytes::new(4 * 1_500_000));
+    assert_close(&ends(Fifo(heavy), flows), &[14.0, 8.0, 12.0]);
+}
+
+#[test]
+fn what_remains_least_goes_first() {
+    // The second comes when the first has 3 left, the third when the second has 1.
+    let flows = vec![flow(1, 0, 4, 0), flow(2, 0, 2, 1), flow(3, 0, 3, 2)];
+    assert_close(&ends(Srpt, flows), &[6.0, 3.0, 9.0]);
+}
+
+#[test]
+fn a_lone_flow_takes_as_long_as_its_packets_would() {
+    let text = "preset = \"spine144\"";
+    let fabric = FabricParams::from_table(&text.parse().unwrap()).unwrap().build();
+    let transport = TransportParams::default();
+    for (src, dst, size) in [(0, 1, 1), (0, 143, 1460), (3, 100, 1_000_000)] {
+        let spec = FlowSpec { src, dst, size: Bytes::new(size), ..FlowSpec::default() };
+        let feed = vec![spec].into();
+        let mut world = World::new(Box::new(Fair), ALL, &fabric, transport, feed, Setup::Packets, None);
+        let _ = world.run(&mut |_| ControlFlow::Continue(()));
+        let fct = world.into_outcome().records[0].fct().unwrap();
+        let ideal = fabric.ideal_fct(src, dst, Bytes::new(size), &transport, 40);
+        assert!(fct.as_ps().abs_diff(ideal.as_ps()) <= 2, "{fct} is not {ideal}");
+    }
+}
+
+/// Flows of any size that come at random to one link, of which they have an equal part each, take size/(C(1 - ρ)) on
+/// average (Kleinrock 1976, §4.4): the size's distribution does not matter.
+#[test]
+fn one_link_is_a_processor_that_is_shared() {
+    for sizes in ["{ fixed = \"100KB\" }", "{ pareto = { shape = 1.5, min = \"20KB\", max = \"2MB\" } }"] {
+        let text = format!(
+            "[fabric]\nkind = \"star\"\nhosts = 30\nhost_rate = \"1Gbps\"\n[scheme]\nname = \"rcp\"\n[workload]\n\
+             sizes = {sizes}\nload = 0.7\nflows = 60000\npattern = \"pairs\"\nto = [0]\nfrom = [{}]",
+            (1..30).map(|host| host.to_string()).collect::<Vec<_>>().join(", ")
+        );
+        let scenario = Scenario::parse(&text).unwrap();
+        let outcome = run(Fair, &scenario.fabric.build(), scenario.flows().unwrap());
+        let stretch = |f: &tailrace_core::FlowRecord| {
+            let alone = (f.size.get() + f.size.get().div_ceil(1460) * 40) as f64 / 1.25e8;
+            (f.fct().unwrap().as_secs_f64(), alone)
+        };
+        let (taken, alone) =
+            outcome.records.iter().map(stretch).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let ratio = taken / alone;
+        assert!((ratio * 0.3 - 1.0).abs() < 0.05, "{sizes}: {ratio} is not 1/(1 - 0.7)");
+    }
+}
+
+#[test]
+fn every_byte_passes_every_link_of_its_way() {
+    let text = "[fabric]\npreset = \"spine144\"\n[scheme]\nname = \"rcp\"\n[workload]\nsizes = \"web-search\"\n\
+                load = 0.6\nflows = 2000";
+    let scenario = Scenario::parse(text).unwrap();
+    let fabric = scenario.fabric.build();
+    for rule in
+        [Box::new(Fair) as Box<dyn RateRule>, Box::new(Srpt), Box::new(Fifo(Some(Bytes::new(1_000_000))))]
+    {
+        let feed = scenario.flows().unwrap();
+        let transport = TransportParams::default();
+        let mut world = World::new(rule, ALL, &fabric, transport, feed, Setup::Packets, None);
+        assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);
+        let outcome = world.into_outcome();
+        let wire = |f: &tailrace_core::FlowRecord| f.size.get() + f.size.get().div_ceil(1460) * 40;
+        let sent: u64 = outcome.records.iter().map(wire).sum();
+        let of_hosts: u64 = outcome.port_bytes[..fabric.hosts].iter().sum();
+        let to_hosts: u64 = fabric.port_to.iter().map(|&port| outcome.port_bytes[port as usize]).sum();
+        assert_eq!((of_hosts, to_hosts), (sent, sent));
+    }
+}
