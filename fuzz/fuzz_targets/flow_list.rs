@@ -15,6 +15,7 @@ const HOSTS: u16 = 16;
 const SETTING: Setting = Setting {
     hosts: HOSTS,
     racks: Racks { first: 4, each: 4 },
+    racks_per_pod: 4,
     slices: 100,
     host_rate: Rate::from_gbps(10),
     mss: 1460,

@@ -23,7 +23,13 @@ class Result:
     """The tables of one run. Names of columns end with their unit."""
 
     def __init__(
-        self, scenario: str, info: dict[str, Any], flows: Table, ports: Table, series: Table
+        self,
+        scenario: str,
+        info: dict[str, Any],
+        flows: Table,
+        ports: Table,
+        series: Table,
+        tasks: Table | None = None,
     ) -> None:
         self.scenario = scenario
         """The scenario as TOML, with all defaults written out."""
@@ -35,6 +41,8 @@ class Result:
         """One row a port: what it sent, dropped and marked."""
         self.series = series
         """What was sampled and reported over time: ``time_ns, place, metric, index, value``."""
+        self.tasks = tasks
+        """One row a task, those of the warm-up included; ``None`` if the workload has no tasks."""
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -43,7 +51,9 @@ class Result:
         scenario = load(directory / "scenario.toml", "run", text)
         info = load(directory / "summary.json", "run", _info)
         tables = {name: Table(load(directory / f"{name}.parquet", "run", frame)) for name in _TABLES}
-        return cls(scenario, info, **tables)
+        file = directory / "tasks.parquet"
+        tasks = Table(load(file, "run", frame)) if file.exists() else None
+        return cls(scenario, info, **tables, tasks=tasks)
 
     def save(self, directory: str | Path) -> None:
         """Write the run into a folder: Parquet, JSON and the scenario."""
@@ -52,7 +62,7 @@ class Result:
             directory.mkdir(parents=True, exist_ok=True)
             (directory / "scenario.toml").write_text(self.scenario, "utf-8")
             (directory / "summary.json").write_text(json.dumps(self.info, indent=2) + "\n", "utf-8")
-            for name in _TABLES:
+            for name in (*_TABLES, *(["tasks"] if self.tasks is not None else [])):
                 getattr(self, name).to_polars().write_parquet(directory / f"{name}.parquet")
         except (OSError, ValueError) as error:
             message = f"{directory} must be a folder that can be made and written: {reason(error)}"

@@ -102,7 +102,8 @@ class Scenario:
         if progress is True:
             print(f"\r{'':<78}\r", end="", file=sys.stderr)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
-        return Result(done.scenario, json.loads(done.summary), **tables)
+        tasks = Table(done.tasks) if done.tasks is not None else None
+        return Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks)
 
     def __repr__(self) -> str:
         return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"

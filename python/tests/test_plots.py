@@ -190,6 +190,8 @@ def test_series_are_chosen_by_place_and_index(folder: ResultFolder) -> None:
         ("slowdown_mean", "Mean slowdown"),
         ("retransmitted_bytes", "Retransmitted (bytes)"),
         ("miss_rate", "Missed deadlines (share)"),
+        ("tct_p95_us", "95th percentile of TCT (µs)"),
+        ("tct_max_us", "Longest TCT (µs)"),
         ("met_goodput_gbps", "Goodput of met deadlines (Gbit/s)"),
         ("mcp_expected_bps", "MCP expected rate (bit/s)"),
         ("workload.load", "Load"),

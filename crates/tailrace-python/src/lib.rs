@@ -27,6 +27,8 @@ struct RunResult {
     summary: String,
     /// One row a flow.
     flows: Py<Table>,
+    /// One row a task, if there are tasks.
+    tasks: Option<Py<Table>>,
     /// One row a port.
     ports: Py<Table>,
     /// Sampled and reported series in long format.
@@ -72,6 +74,7 @@ mod _tailrace {
             scenario: result.scenario,
             summary: serde_json::json!(result.summary).to_string(),
             flows: Py::new(py, Table(result.flows))?,
+            tasks: result.tasks.map(|tasks| Py::new(py, Table(tasks))).transpose()?,
             ports: Py::new(py, Table(result.ports))?,
             series: Py::new(py, Table(result.series))?,
         })

@@ -47,8 +47,14 @@ _STYLE = {
     "svg.hashsalt": "tailrace",
 }
 
-_STATISTIC = re.compile(r"(fct|slowdown)_(mean|p50|p95|p99)(_us)?")
-_STATISTICS = {"mean": "Mean", "p50": "Median", "p95": "95th percentile of", "p99": "99th percentile of"}
+_STATISTIC = re.compile(r"(fct|tct|slowdown)_(mean|p50|p95|p99|max)(_us)?")
+_STATISTICS = {
+    "mean": "Mean",
+    "p50": "Median",
+    "p95": "95th percentile of",
+    "p99": "99th percentile of",
+    "max": "Longest",
+}
 _LABELS = {
     "fct_ns": "Flow completion time (µs)",
     "slowdown": "Slowdown (completion time / ideal)",
@@ -59,6 +65,7 @@ _LABELS = {
     "flow_share": "Share of flows",
     "byte_share": "Share of bytes",
     "unfinished": "Unfinished flows",
+    "unfinished_tasks": "Unfinished tasks",
     "stopped": "Flows given up",
     "deadlines": "Flows with deadlines",
     "missed": "Missed deadlines",
@@ -127,7 +134,7 @@ def label(column: str) -> str:
         return _LABELS[column]
     if match := _STATISTIC.fullmatch(column):
         what, statistic, unit = match.groups()
-        return f"{_STATISTICS[statistic]} {'FCT' if what == 'fct' else what}{' (µs)' if unit else ''}"
+        return f"{_STATISTICS[statistic]} {what.upper() if what in ('fct', 'tct') else what}{' (µs)' if unit else ''}"
     if column.startswith("series:"):
         return label(column.removeprefix("series:"))
     words = column.rpartition(".")[2].split("_")

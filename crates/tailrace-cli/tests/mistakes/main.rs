@@ -7,3 +7,4 @@ mod options;
 mod place;
 mod schemes;
 mod slices;
+mod tasks;

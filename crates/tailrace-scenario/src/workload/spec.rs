@@ -143,10 +143,9 @@ impl Workload {
         }
         match counters {
             Some(0) => Err(ScenarioError::new("task_counters", "is 0, but must be at least 1")),
-            Some(_) if self.tasks.is_empty() => Err(ScenarioError::new(
-                "task_counters",
-                "needs [[workload.task]]: no other flows are of tasks",
-            )),
+            Some(_) if !self.has_tasks() => {
+                Err(ScenarioError::new("task_counters", "needs [[workload.task]] or a coflow_trace"))
+            }
             counters => {
                 self.task_counters = counters.unwrap_or(1);
                 Ok(())
@@ -219,7 +218,7 @@ impl Workload {
         let read = |file: &InputFile| {
             CoflowTrace::read(&base.join(&file.path), &setting, self.next_class(), self.duration)
         };
-        let trace = self.coflow_trace.as_ref().map(read).transpose()?;
+        let trace = self.coflow_trace.as_ref().map(read).transpose().map_err(|e| e.within("coflow_trace"))?;
         Ok(self.plan(setting, seed)?.feed(trace))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tailrace_core::{Bytes, Reveals, TaskId, TaskRecord, Time};
 
-use super::shape::Shape;
+use super::shape::{Shape, total};
 use crate::workload::FlowSpec;
 
 /// A task about to arrive.
@@ -95,7 +95,7 @@ impl Tasks {
 
     /// Takes in a task; its flows come in order of start, and no task arrives before one that was taken in.
     pub(super) fn arrive(&mut self, task: Task) {
-        let bytes = Bytes::new(task.sizes.iter().sum());
+        let bytes = Bytes::new(total(task.sizes.iter().copied()));
         let record = self.records.len() as u32;
         let Task { id, start, class, slice, .. } = task;
         let flows = task.sizes.len() as u32;

@@ -118,7 +118,7 @@ impl PlannedTasks {
 
     /// Mean bytes of a task.
     pub(in crate::workload) fn mean_bytes(&self) -> f64 {
-        self.mean.iter().sum::<u64>() as f64
+        self.mean.iter().map(|&bytes| bytes as f64).sum()
     }
 
     /// Adds the load of so many tasks a second; each segment counts as full.
@@ -128,12 +128,12 @@ impl PlannedTasks {
         setting: &Setting,
         loads: &mut [HostLoad],
     ) {
-        let mut roles: Vec<(u64, u64)> = Vec::new();
+        let mut roles: Vec<(f64, f64)> = Vec::new();
         for (hop, &bytes) in self.shape.flows.iter().zip(&self.mean) {
             let last = usize::from(hop.src.max(hop.dst));
-            roles.resize(roles.len().max(last + 1), (0, 0));
-            roles[usize::from(hop.src)].0 += bytes;
-            roles[usize::from(hop.dst)].1 += bytes;
+            roles.resize(roles.len().max(last + 1), (0.0, 0.0));
+            roles[usize::from(hop.src)].0 += bytes as f64;
+            roles[usize::from(hop.dst)].1 += bytes as f64;
         }
         let mss = f64::from(setting.mss);
         let per_byte =
@@ -141,11 +141,11 @@ impl PlannedTasks {
         for chances in self.placement.chances() {
             let span = usize::from(chances.roles.start)..usize::from(chances.roles.end);
             let (sent, received) =
-                roles[span].iter().fold((0, 0), |sum, role| (sum.0 + role.0, sum.1 + role.1));
+                roles[span].iter().fold((0.0, 0.0), |sum, role| (sum.0 + role.0, sum.1 + role.1));
             for (host, chance) in chances.hosts {
                 let load = &mut loads[usize::from(host)];
-                load.sends += per_byte * chance * sent as f64;
-                load.receives += per_byte * chance * received as f64;
+                load.sends += per_byte * chance * sent;
+                load.receives += per_byte * chance * received;
             }
         }
     }

@@ -90,7 +90,7 @@ impl Shape {
         let mut yields = Vec::with_capacity(self.sources.len());
         for stage in &self.stages {
             for source in &self.sources[places(&stage.sources)] {
-                let inputs: u64 = source.inputs.iter().map(|&flow| sizes[flow as usize]).sum();
+                let inputs = total(source.inputs.iter().map(|&flow| sizes[flow as usize]));
                 yields.push((inputs as f64 * source.selectivity).round() as u64);
             }
             for hop in &self.flows[places(&stage.flows)] {
@@ -147,6 +147,11 @@ pub(super) fn spread(src: Role, source: u32, to: &[Role]) -> impl Iterator<Item 
     (0..).zip(to).map(move |(k, &dst)| (src, dst, Origin::From(source, Part { k, n })))
 }
 
+/// Bytes of flows together.
+pub(super) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
+}
+
 fn places(range: &Range<u32>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
@@ -171,4 +176,69 @@ pub(super) fn uneven(bytes: u64, parts: usize, stream: &mut Stream) -> Vec<u64> 
 pub(super) fn largest_share(parts: usize) -> f64 {
     let [low, high] = WEIGHTS;
     high / (high + low * (parts.max(1) - 1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_add_up(bytes in 100u64..u64::MAX, n in 1u32..100) {
+            let parts = (0..n).map(|k| Part { k, n }.of(bytes));
+            prop_assert_eq!(total(parts.clone()), bytes);
+            prop_assert!(parts.clone().max().zip(parts.min()).is_some_and(|(most, least)| most - least <= 1));
+        }
+
+        #[test]
+        fn uneven_shares_add_up_and_none_is_larger_than_it_may_be(
+            bytes in 100_000u64..1 << 43,
+            parts in 1usize..1000,
+            seed in any::<u64>(),
+        ) {
+            let shares = uneven(bytes, parts, &mut Stream::new(seed, "test", 0));
+            prop_assert_eq!((shares.len(), total(shares.iter().copied())), (parts, bytes));
+            let most = bytes as f64 * largest_share(parts) + 1.0;
+            prop_assert!(shares.iter().all(|&share| share > 0 && share as f64 <= most));
+        }
+
+        /// What every host sends on is `selectivity` times what it has received.
+        #[test]
+        fn bytes_are_conserved_through_selectivity(
+            sent in prop::collection::vec((0u16..5, 0u16..5, 100u64..1 << 40), 1..20),
+            selectivity in 0.01f64..20.0,
+            receivers in 1u16..8,
+        ) {
+            let mut shape = Shape::default();
+            let first = shape.stage(&[], sent.iter().map(|&(src, dst, _)| (src, dst, Origin::Share)));
+            let received = shape.received(&[first], selectivity);
+            let to: Vec<Role> = (10..10 + receivers).collect();
+            let flows: Vec<_> = received.iter().flat_map(|(&host, &source)| spread(host, source, &to)).collect();
+            shape.stage(&[first], flows);
+            let sizes = shape.sizes(0, sent.iter().map(|flow| flow.2));
+            let sum = |stage: usize, of: &dyn Fn(&Hop) -> bool| {
+                let flows = places(&shape.stages[stage].flows);
+                total(flows.filter(|&flow| of(&shape.flows[flow])).map(|flow| sizes[flow]))
+            };
+            for &host in received.keys() {
+                let (came, went) = (sum(0, &|hop| hop.dst == host), sum(1, &|hop| hop.src == host));
+                let expected = (came as f64 * selectivity).round() as u64;
+                // No flow is empty.
+                let rounded_up = if expected < u64::from(receivers) { u64::from(receivers) } else { 0 };
+                prop_assert!(went == expected || went <= rounded_up, "{came} {went}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_beyond_all_bounds_stay_at_the_bound() {
+        let mut shape = Shape::default();
+        let mut last = shape.stage(&[], [(0, 1, Origin::Share), (2, 1, Origin::Share)]);
+        for (src, dst) in [(1, 0), (0, 1), (1, 0)] {
+            let source = shape.received(&[last], 1e6)[&src];
+            last = shape.stage(&[last], spread(src, source, &[dst, dst]).collect::<Vec<_>>());
+        }
+        assert!(shape.sizes(0, std::iter::repeat(1 << 60)).iter().all(|&size| size > 0));
+    }
 }
