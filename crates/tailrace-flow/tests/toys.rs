@@ -43,7 +43,12 @@ impl RateRule for Srpt {
 
 fn star() -> Fabric {
     let text = "kind = \"star\"\nhosts = 6\nhost_rate = \"1Gbps\"";
-    FabricParams::from_table(&text.parse().unwrap()).unwrap().build()
+    fabric_of(text)
+}
+
+fn fabric_of(text: &str) -> Fabric {
+    let table = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build()
 }
 
 /// A thousand full packets: 12 ms of a link.
@@ -107,8 +112,7 @@ fn what_remains_least_goes_first() {
 
 #[test]
 fn a_lone_flow_takes_as_long_as_its_packets_would() {
-    let text = "preset = \"spine144\"";
-    let fabric = FabricParams::from_table(&text.parse().unwrap()).unwrap().build();
+    let fabric = fabric_of("preset = \"spine144\"");
     let transport = TransportParams::default();
     for (src, dst, size) in [(0, 1, 1), (0, 143, 1460), (3, 100, 1_000_000)] {
         let spec = FlowSpec { src, dst, size: Bytes::new(size), ..FlowSpec::default() };
