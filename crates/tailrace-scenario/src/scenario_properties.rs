@@ -5,8 +5,68 @@ use proptest::prelude::*;
 use crate::Scenario;
 use crate::scenario_tests::{SCENARIO, SLICED};
 
+/// One of every kind of workflow.
+const TASKS: &str = r#"
+[fabric]
+preset = "fattree64"
+[workload]
+task_counters = 3
+[[workload.task]]
+workflow = { parallel = { clients = { racks = [1] }, servers = 3, from = [0, 1, 2, 9] } }
+sizes = { bing-like = { base = "1MB", heavy = [3, 8] } }
+load = 0.2
+count = 7
+compute = { exp = "1ms" }
+[[workload.task]]
+workflow = { partition-aggregate = { stages = 2, mids = 1, workers = 5, selectivity = 0.1 } }
+flow_sizes = { uniform = ["2KB", "50KB"] }
+every = "1ms"
+stop = "9ms"
+[[workload.task]]
+workflow = { shuffle = { mappers = 3, reducers = 2, stages = 2 } }
+sizes = "mapreduce"
+arrivals = "once"
+count = 2
+[[workload.task]]
+workflow = { ring-all-reduce = { hosts = 4 } }
+sizes = { fixed = "1MB" }
+arrivals = "periodic"
+every = "1ms"
+count = 3
+background = true
+[[workload.task]]
+workflow = { pipeline = { hosts = [3, 1, 2], microbatches = 3 } }
+sizes = { fixed = "1MB" }
+load = 0.1
+count = 3
+class = 9
+[[workload.task]]
+sizes = { fixed = "1MB" }
+load = 0.1
+count = 3
+[[workload.task.workflow.graph]]
+name = "map"
+from = [0]
+to = [3, 1]
+[[workload.task.workflow.graph]]
+name = "join"
+from = [3]
+to = { racks = [2] }
+after = ["map"]
+selectivity = 0.5
+[scheme]
+name = "pias"
+"#;
+
+#[test]
+fn every_workflow_is_read_and_written() {
+    let scenario = Scenario::parse(TASKS).unwrap();
+    assert_eq!(scenario.workload.tasks.len(), 6);
+    exercise(TASKS);
+}
+
 fn any_scenario() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![SCENARIO, SLICED])
+    prop::sample::select(vec![SCENARIO, SLICED, TASKS])
 }
 
 /// A valid scenario with some bytes replaced, moved or added, or its end cut off.
