@@ -279,6 +279,21 @@ pub struct Bench {
     /// (null where not measured), allocator
     #[arg(long)]
     pub json: bool,
+    /// With "flow": measure runs at flow level instead, and against SimGrid
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// At flow level: tasks at the end of the table of growth, which begins at 100 and goes on in tens
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub tasks: u32,
+    /// At flow level: tasks of two stages
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub two_stage_tasks: u32,
+    /// Program of the SimGrid comparison, as built by `make -C benches/simgrid`
+    #[arg(long, value_name = "PROGRAM", default_value = "benches/simgrid/build/tree")]
+    pub simgrid: PathBuf,
+    /// Tasks that SimGrid is given
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub simgrid_tasks: u32,
     /// Measure each scheme against DCTCP instead
     #[arg(long)]
     pub schemes: bool,

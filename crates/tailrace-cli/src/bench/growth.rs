@@ -1,13 +1,11 @@
 //! `tailrace bench --growth`: time and memory as hosts and flows grow, each point in a process of its own.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 use tailrace_experiment::Error;
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::Scenario;
 
 use super::parts::{Cost, full, peak_memory};
-use super::{Report, own_command};
+use super::{Report, in_own_process};
 
 /// A point of the growth tables: `growth:LEAVES:HOSTS_PER_LEAF:SIZES:FLOWS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +87,7 @@ pub fn measure() -> Result<Report, Error> {
             "growth with {title}\n\n| hosts | flows | packet-hops | CPU s | M packet-hops/s | memory |\n|---|---|---|---|---|---|\n"
         );
         for size in sizes {
-            let row = in_own_process(size)?;
+            let row = in_own_process(&size.name())?;
             text += &line(&row);
             rows.push(row);
         }
@@ -109,17 +107,4 @@ fn line(row: &Value) -> String {
         number("packet_hops_per_cpu_second") / 1e6,
         number("memory_bytes") / 1e6,
     )
-}
-
-fn in_own_process(size: &Size) -> Result<Value, Error> {
-    let failed = |what: String| Error::from(ScenarioError::new("bench --growth", what));
-    let command = own_command().ok_or_else(|| failed("cannot tell its own command".into()))?;
-    let output = Command::new(&command[0])
-        .args(&command[1..])
-        .args(["bench", "--part", &size.name()])
-        .output()
-        .map_err(|e| failed(format!("cannot start itself: {e}")))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(&text)
-        .map_err(|e| failed(format!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr))))
 }

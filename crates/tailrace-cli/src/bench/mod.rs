@@ -1,20 +1,25 @@
-//! `tailrace bench`: how fast the simulator is, in packet-hops per CPU-second, and against what.
+//! `tailrace bench`: how fast the simulator is, in packet-hops per CPU-second, and against what; at flow level in
+//! events.
 //!
 //! Machines are noisy, so the parts that are compared run in turn, several rounds, and the ratio of a
 //! round is taken within the round; the median of the rounds is reported.
 
 mod allocator;
+mod flow_level;
 mod growth;
 mod instructions;
 mod ns3;
 mod parts;
 mod schemes;
+mod simgrid;
+
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tailrace_experiment::Error;
 use tailrace_scenario::ScenarioError;
 
-use crate::args;
+use crate::args::{self, Level};
 use parts::Part;
 
 pub fn bench(options: &args::Bench) -> Result<i32, Error> {
@@ -28,6 +33,10 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
             println!("{}", size.run()?);
             return Ok(0);
         }
+        if let Some(case) = flow_level::Case::parse(name) {
+            println!("{}", case.run()?);
+            return Ok(0);
+        }
         let part = Part::parse(name)?;
         println!("{}", part.run(options.flows)?.json());
         return Ok(0);
@@ -39,6 +48,7 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         (true, _, _) => schemes::compare(options)?,
         (_, true, _) => growth::measure()?,
         (_, _, true) => allocator::measure(),
+        _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
         _ => compare(options)?,
     };
     println!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
@@ -109,6 +119,20 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// Runs a part in a process of its own, and reads what it prints.
+fn in_own_process(part: &str) -> Result<Value, Error> {
+    let failed = |what: String| Error::from(ScenarioError::new("bench", what));
+    let command = own_command().ok_or_else(|| failed("cannot tell its own command".into()))?;
+    let output = Command::new(&command[0])
+        .args(&command[1..])
+        .args(["bench", "--part", part])
+        .output()
+        .map_err(|e| failed(format!("cannot start itself: {e}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .map_err(|e| failed(format!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr))))
 }
 
 /// The command that this process was started with, up to `bench`: to measure parts in processes of their own.
