@@ -134,7 +134,8 @@ def label(column: str) -> str:
         return _LABELS[column]
     if match := _STATISTIC.fullmatch(column):
         what, statistic, unit = match.groups()
-        return f"{_STATISTICS[statistic]} {what.upper() if what in ('fct', 'tct') else what}{' (µs)' if unit else ''}"
+        what = what if what == "slowdown" else what.upper()
+        return f"{_STATISTICS[statistic]} {what}{' (µs)' if unit else ''}"
     if column.startswith("series:"):
         return label(column.removeprefix("series:"))
     words = column.rpartition(".")[2].split("_")

@@ -3,6 +3,7 @@
 
 mod classes;
 mod files;
+mod levels;
 mod options;
 mod place;
 mod schemes;
