@@ -35,6 +35,9 @@ void ConfigureModel() {
     Engine::set_config("network/weight-S:0.0");
     Engine::set_config("network/TCP-gamma:0.0");
     Engine::set_config("network/crosstraffic:0");
+    // As many actors as flows: small stacks, without a guard page that would be a mapping of its own.
+    Engine::set_config("contexts/stack-size:32");
+    Engine::set_config("contexts/guard-size:0");
     // Flows last 20 us and more.
     Engine::set_config("surf/precision:1e-9");
 }
