@@ -44,3 +44,25 @@ fn a_task_ends_with_its_last_flow() {
         assert_eq!(own.iter().map(|flow| flow.end).max(), Some(task.end));
     }
 }
+
+#[test]
+fn a_stage_starts_when_its_last_input_has_arrived() {
+    let (flows, tasks) = run("[[workload.task]]
+         workflow = { partition-aggregate = { stages = 2, selectivity = 0.5 } }
+         sizes = { fixed = \"120KB\" }
+         every = \"20ms\"
+         count = 5");
+    // The top is host 19: three workers in each of four other racks, and their aggregators.
+    assert_eq!((flows.len(), tasks.len()), (5 * 16, 5));
+    for flow in flows.iter().filter(|flow| flow.dst == 19) {
+        let inputs = flows.iter().filter(|input| input.task == flow.task && input.dst == flow.src);
+        let (bytes, last) = inputs
+            .fold((0, None), |(bytes, last), input| (bytes + input.size.get(), last.max(Some(input.end))));
+        assert_eq!(Some(flow.start), last);
+        assert_eq!(flow.size.get(), (bytes as f64 * 0.5).round() as u64);
+    }
+    for task in &tasks {
+        let own = flows.iter().filter(|flow| flow.task == task.id);
+        assert_eq!(own.map(|flow| flow.end).max(), Some(task.end));
+    }
+}

@@ -8,6 +8,8 @@ mod ids;
 mod live;
 #[cfg(test)]
 mod live_tests;
+#[cfg(test)]
+mod mistake_tests;
 mod placement;
 mod plan;
 mod rule;
