@@ -97,10 +97,10 @@ fn what_one_scheme_has_otherwise_is_checked_there() {
             "{ \"workload.load\" = 0.5 }",
             ["x.toml:14: scheme[0].with: \"workload.load\"", "only fabric, transport"],
         ),
-        ("{ seed = 3 }", ["scheme[0].with: \"seed\"", "only fabric, transport and measure"]),
+        ("{ seed = 3 }", ["scheme[0].with: \"seed\"", "only fabric, transport, measure, level and flow"]),
         (
             "{ \"fabirc.hosts\" = 3 }",
-            ["scheme[0].with: \"fabirc.hosts\"", "only fabric, transport and measure"],
+            ["scheme[0].with: \"fabirc.hosts\"", "only fabric, transport, measure, level and flow"],
         ),
         ("{ \"\" = 3 }", ["scheme[0].with: \"\" is not a dotted field", ""]),
         ("{ fabric = 3 }", ["x.toml:14: scheme[0].with.fabric: must be a table", "the integer 3"]),
