@@ -6,5 +6,4 @@ mod schedule;
 mod solver;
 mod world;
 
-pub use solver::{BundleId, LinkId, MAX_HOPS, Solver};
 pub use world::{Ending, Outcome, Progress, Setup, World};

@@ -79,6 +79,8 @@ pub struct World<'a> {
     schedule: Schedule,
     /// Whether flows have come or gone since rates were worked out.
     stale: bool,
+    /// Bundles whose level has changed, while rates are worked out; kept for its memory.
+    changed: Vec<(BundleId, f64)>,
     digest: Digest,
     events: u64,
     now: Time,
@@ -120,6 +122,7 @@ impl<'a> World<'a> {
             control: None,
             schedule: Schedule::default(),
             stale: false,
+            changed: Vec::new(),
             digest: Digest::default(),
             events: 0,
             now: Time::ZERO,

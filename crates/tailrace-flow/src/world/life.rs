@@ -1,6 +1,6 @@
 //! The life of a flow: start, first byte, changes of rate, end.
 
-use tailrace_core::{Bytes, FlowId, FlowInfo, FlowRecord, HEADER_BYTES, Prospect, Rank, Time};
+use tailrace_core::{Bytes, FlowId, FlowInfo, HEADER_BYTES, Prospect, Rank, Time};
 use tailrace_scenario::workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
@@ -21,22 +21,7 @@ impl World<'_> {
 
     fn start(&mut self, spec: FlowSpec) {
         let id = self.records.len() as FlowId;
-        self.records.push(FlowRecord {
-            size: spec.size,
-            start: spec.start,
-            end: Time::MAX,
-            deadline: spec.deadline.unwrap_or(Time::MAX),
-            id,
-            task: spec.task,
-            retransmitted: 0,
-            src: spec.src,
-            dst: spec.dst,
-            timeouts: 0,
-            slice: spec.slice,
-            stopped: false,
-            class: spec.class,
-            reveals: spec.reveals,
-        });
+        self.records.push(spec.record(id));
         self.active += 1;
         let first_byte = self.now.saturating_add(self.setup_time(&spec));
         self.setting_up.insert((first_byte, id), spec);
@@ -174,12 +159,13 @@ impl World<'_> {
 
     /// Rates may have changed.
     pub(super) fn update_rates(&mut self) {
-        let mut changed = Vec::new();
+        let mut changed = std::mem::take(&mut self.changed);
         self.solver.solve(|bundle, level| changed.push((bundle, level)));
-        for (bundle, level) in changed {
+        for (bundle, level) in changed.drain(..) {
             self.bundles[bundle as usize].set_level(self.now, level);
             self.arm(bundle);
         }
+        self.changed = changed;
         self.watch_tight_links();
     }
 

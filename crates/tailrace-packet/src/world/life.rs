@@ -41,22 +41,7 @@ impl<S: Scheme> World<S> {
             task: spec.task,
         };
         let info = S::KNOWS.filter(if self.oracle { known } else { spec.reveals.filter(known) });
-        let slot = self.flows.start(FlowRecord {
-            size: spec.size,
-            start: spec.start,
-            end: Time::MAX,
-            deadline: spec.deadline.unwrap_or(Time::MAX),
-            id,
-            task: spec.task,
-            retransmitted: 0,
-            src: spec.src,
-            dst: spec.dst,
-            timeouts: 0,
-            slice: spec.slice,
-            stopped: false,
-            class: spec.class,
-            reveals: spec.reveals,
-        }) as usize;
+        let slot = self.flows.start(spec.record(id)) as usize;
         let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
         let law = self.scheme.law(&info);
         let ecn = self.scheme.ecn();

@@ -39,7 +39,7 @@ pub use task::{
     Workflow,
 };
 
-use tailrace_core::{Bytes, HEADER_BYTES, Rate, Reveals, TaskId, Time};
+use tailrace_core::{Bytes, FlowId, FlowRecord, HEADER_BYTES, Rate, Reveals, TaskId, Time};
 
 use crate::fabric::Racks;
 
@@ -70,6 +70,28 @@ pub struct FlowSpec {
     pub task_size: Bytes,
     /// By which a [`Feed`] is told of its end; 0 if nothing waits for it.
     pub ticket: u32,
+}
+
+impl FlowSpec {
+    /// What is written down of the flow when it starts as number `id`.
+    pub fn record(&self, id: FlowId) -> FlowRecord {
+        FlowRecord {
+            size: self.size,
+            start: self.start,
+            end: Time::MAX,
+            deadline: self.deadline.unwrap_or(Time::MAX),
+            id,
+            task: self.task,
+            retransmitted: 0,
+            src: self.src,
+            dst: self.dst,
+            timeouts: 0,
+            slice: self.slice,
+            stopped: false,
+            class: self.class,
+            reveals: self.reveals,
+        }
+    }
 }
 
 /// What a workload must know of the rest of the scenario.
