@@ -99,7 +99,7 @@ impl Scheme for Scc {
         MultiQueue::new(&self.params.port, port.rate)
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
-        Some(Box::new(SliceController::new(self.params.control, ByTunnel::default(), &self.facts)))
+        Some(Box::new(SliceController::new(self.params.control, ByTunnel, &self.facts)))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

@@ -1,7 +1,5 @@
 //! Tunnels, limiters and weights by hand, and what always holds of them.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
@@ -11,7 +9,7 @@ use tailrace_core::{
 
 use super::*;
 use crate::dctcp::LawParams;
-use crate::uranus::{Demand, Sharing};
+use crate::uranus::{Aggregate, Demand, Given, Sharing, aggregates};
 
 const MSS: u64 = 1460;
 const RTT: Time = Time::from_us(100);
@@ -235,17 +233,33 @@ fn tunnels_are_by_slice_and_hosts_and_end_with_their_last_flow() {
     }
 }
 
-fn demand(slice: u32, from: u16, to: u16, metric: f64) -> Demand {
-    Demand { slice, from, to, metric, memory: 1.0 }
+fn demand(from: u16, to: u16, metric: f64) -> Demand {
+    Demand { aggregate: Aggregate::new(from, to), metric, memory: 1.0 }
+}
+
+/// What flows of slices of so much weight have, in order.
+fn shared(slices: &[(f64, Vec<Demand>)]) -> Vec<Given> {
+    let (mut parts, mut weights, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (weight, flows) in slices {
+        ByTunnel.divide(*weight, flows, &mut parts);
+        for (members, &part) in aggregates(flows).zip(&parts) {
+            ByTunnel.share(part, members, &mut weights);
+            all.extend(weights.iter().map(|&weight| Given { weight, part }));
+        }
+    }
+    all
+}
+
+/// How many tunnels flows have.
+fn tunnels(flows: &[Demand]) -> usize {
+    aggregates(flows).count()
 }
 
 /// Weights before and after they are fitted.
-fn shared(slices: &[f64], flows: &[Demand]) -> (Vec<f64>, Vec<f64>) {
-    let (mut sharing, mut weights) = (ByTunnel::default(), Vec::new());
-    sharing.share(slices, flows, &mut weights);
-    let mut fitted = weights.clone();
-    sharing.fit(slices, flows, &mut fitted);
-    (weights, fitted)
+fn fitted(slices: &[(f64, Vec<Demand>)]) -> (Vec<f64>, Vec<f64>) {
+    let scale = slices.iter().map(|(weight, flows)| ByTunnel.scale(*weight, tunnels(flows), 0.0));
+    let (given, scale) = (shared(slices), scale.fold(0.0, f64::max));
+    given.iter().map(|given| (given.weight, ByTunnel.fit(*given, scale))).unzip()
 }
 
 fn assert_near(found: &[f64], expected: &[f64]) {
@@ -256,8 +270,8 @@ fn assert_near(found: &[f64], expected: &[f64]) {
 #[test]
 fn a_slices_weight_goes_to_flows_by_what_they_need_wherever_they_are() {
     // Two flows of the first tunnel, one of the second, and the other slice's only one.
-    let flows = [demand(0, 0, 1, 1.0), demand(0, 0, 1, 2.0), demand(0, 0, 2, 5.0), demand(1, 3, 2, 7.0)];
-    let (weights, fitted) = shared(&[2.0, 3.0], &flows);
+    let flows = [vec![demand(0, 1, 1.0), demand(0, 1, 2.0), demand(0, 2, 5.0)], vec![demand(3, 2, 7.0)]];
+    let (weights, fitted) = fitted(&[2.0, 3.0].into_iter().zip(flows).collect::<Vec<_>>());
     assert_near(&weights, &[0.25, 0.5, 1.25, 3.0]);
     // The slices have 1 and 3 for a tunnel on average.
     assert_near(&fitted, &[0.25 / 3.0, 0.5 / 3.0, 1.25 / 3.0, 1.0]);
@@ -265,17 +279,17 @@ fn a_slices_weight_goes_to_flows_by_what_they_need_wherever_they_are() {
 
 #[test]
 fn tunnels_stay_between_a_64th_and_16_and_their_flows_keep_their_proportions() {
-    let mut flows = vec![demand(0, 0, 1, 3e6), demand(0, 0, 1, 1e6)];
-    flows.extend((2..42).map(|to| demand(0, 0, to, 1.0)));
-    let (_, fitted) = shared(&[1.0], &flows);
+    let mut flows = vec![demand(0, 1, 3e6), demand(0, 1, 1e6)];
+    flows.extend((2..42).map(|to| demand(0, to, 1.0)));
+    let (_, fitted) = fitted(&[(1.0, flows)]);
     assert_near(&fitted[..3], &[12.0, 4.0, 1.0 / 64.0]);
 }
 
 /// Figure 3: A has 0.1 and 0.9 of its weight in its two tunnels, B 0.5 and 0.5.
 #[test]
 fn over_two_links_two_slices_of_one_weight_share_as_17_to_25() {
-    let flows = [demand(0, 0, 4, 0.1), demand(0, 1, 5, 0.9), demand(1, 2, 4, 0.5), demand(1, 3, 5, 0.5)];
-    let (weights, fitted) = shared(&[1.0, 1.0], &flows);
+    let slices = [vec![demand(0, 4, 0.1), demand(1, 5, 0.9)], vec![demand(2, 4, 0.5), demand(3, 5, 0.5)]];
+    let (weights, fitted) = fitted(&slices.map(|flows| (1.0, flows)));
     assert_near(&weights, &[0.1, 0.9, 0.5, 0.5]);
     assert_near(&fitted, &[0.2, 1.8, 1.0, 1.0]);
     // Figure 3(a), one link: by weight, A has half.
@@ -289,34 +303,34 @@ fn over_two_links_two_slices_of_one_weight_share_as_17_to_25() {
 }
 
 fn any_flows() -> impl Strategy<Value = Vec<Demand>> {
-    let flow = (0..5u32, 0..8u16, 0..8u16, -20.0..5.0f64);
-    let flow = flow.prop_map(|(slice, from, to, metric)| demand(slice, from, to, metric.exp2()));
-    prop::collection::vec(flow, 0..60)
+    let flow =
+        (0..8u16, 0..8u16, -20.0..5.0f64).prop_map(|(from, to, metric)| demand(from, to, metric.exp2()));
+    prop::collection::vec(flow, 1..60).prop_map(|mut flows| {
+        flows.sort_by_key(|flow| flow.aggregate);
+        flows
+    })
 }
 
 proptest! {
     #[test]
     fn the_tunnels_of_a_slice_add_up_to_its_weight_and_keep_their_proportions(
         flows in any_flows(),
-        slices in prop::collection::vec(0.01..100.0f64, 5),
+        weight in 0.01..100.0f64,
+        // Another slice's.
+        mean in 0.01..100.0f64,
     ) {
-        let (weights, fitted) = shared(&slices, &flows);
-        let (mut sums, mut tunnels) = ([0.0; 5], BTreeMap::<_, (f64, f64)>::new());
-        for ((flow, weight), fitted) in flows.iter().zip(&weights).zip(&fitted) {
-            sums[flow.slice as usize] += weight;
-            let tunnel = tunnels.entry((flow.slice, flow.from, flow.to)).or_default();
-            *tunnel = (tunnel.0 + weight, tunnel.1 + fitted);
-        }
-        for (sum, weight) in sums.iter().zip(&slices) {
-            prop_assert!(*sum == 0.0 || (sum / weight - 1.0f64).abs() < 1e-9, "{sum} of {weight}");
-        }
-        let means: Vec<f64> = (0..5).map(|slice| {
-            let count = tunnels.keys().filter(|(of, ..)| *of == slice).count();
-            if count == 0 { 0.0 } else { slices[slice as usize] / count as f64 }
-        }).collect();
-        let scale = means.iter().copied().fold(0.0, f64::max);
-        for (weight, fitted) in tunnels.values() {
-            let expected = (weight / scale).clamp(1.0 / 64.0, 16.0);
+        let scale = mean.max(ByTunnel.scale(weight, tunnels(&flows), 0.0));
+        prop_assert!(scale == mean || (scale * tunnels(&flows) as f64 / weight - 1.0).abs() < 1e-9);
+        let given = shared(&[(weight, flows.clone())]);
+        let sum: f64 = given.iter().map(|given| given.weight).sum();
+        prop_assert!((sum / weight - 1.0).abs() < 1e-9, "{sum} of {weight}");
+        let mut rest = &given[..];
+        for members in aggregates(&flows) {
+            let own;
+            (own, rest) = rest.split_at(members.len());
+            let part: f64 = own.iter().map(|given| given.weight).sum();
+            let fitted: f64 = own.iter().map(|given| ByTunnel.fit(*given, scale)).sum();
+            let expected = (part / scale).clamp(1.0 / 64.0, 16.0);
             prop_assert!((fitted / expected - 1.0).abs() < 1e-9, "{fitted}, not {expected}");
         }
     }

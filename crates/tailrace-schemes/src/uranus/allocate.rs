@@ -3,20 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A flow between racks that asks for a weight.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Demand {
-    /// Its slice, counted from 0.
-    pub slice: u32,
-    /// The rack that sends.
-    pub from: u16,
-    /// The rack that receives; another one.
-    pub to: u16,
-    /// How much it needs beside the other flows of its slice; above 0.
-    pub metric: f64,
-    /// What it is multiplied by within its rack-flow: the flow's old weight, or 1.
-    pub memory: f64,
-}
+use super::sharing::{Demand, aggregates};
 
 /// Among which flows the weights of a slice's second tier are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,89 +16,71 @@ pub enum Norm {
     Rack,
 }
 
-/// Shares out weights. It keeps its memory from slot to slot.
+/// Divides the weights of slices among rack-flows. It keeps its memory from slice to slice.
 #[derive(Clone, Debug, Default)]
 pub struct Allocator {
-    order: Vec<u32>,
-    /// Of one slice: each rack's sum of metrics, its part of the slice, and the racks that it talks to.
+    /// Zero between two slices.
     racks: Vec<Rack>,
 }
 
+/// What a slice's flows at a rack are together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rack {
+    /// Of all its flows, each of which counts at both its racks (Eq. 4, 5).
     metric: f64,
+    /// Racks that it talks to.
     peers: u32,
-}
-
-/// Orders flows by slice, pair of racks and direction.
-fn place(flow: &Demand) -> (u32, u16, u16, u16) {
-    (flow.slice, flow.from.min(flow.to), flow.from.max(flow.to), flow.from)
+    /// Of the flows that it sends.
+    claim: f64,
 }
 
 impl Allocator {
-    /// Fills `weights` with the weight of each of `flows`. `slices` are the slices' weights. In each slice that has
-    /// flows, the parts of its pairs of racks add up to its weight (Eq. 3); each direction of a pair in which it
-    /// has flows shares out that part (under [`Norm::Rackflow`]).
-    pub fn allocate(&mut self, slices: &[f64], flows: &[Demand], norm: Norm, weights: &mut Vec<f64>) {
-        weights.clear();
-        weights.resize(flows.len(), 0.0);
-        let racks =
-            flows.iter().map(|flow| flow.from.max(flow.to)).max().map_or(0, |most| usize::from(most) + 1);
-        self.racks.resize(racks.max(self.racks.len()), Rack::default());
-        let mut order = std::mem::take(&mut self.order);
-        order.clear();
-        order.extend(0..flows.len() as u32);
-        order.sort_unstable_by_key(|&flow| (place(&flows[flow as usize]), flow));
-        for of_slice in order.chunk_by(|&a, &b| flows[a as usize].slice == flows[b as usize].slice) {
-            let slice = flows[of_slice[0] as usize].slice;
-            self.share_slice(slices[slice as usize], flows, of_slice, norm, weights);
-        }
-        self.order = order;
-    }
-
-    /// Shares out a slice's weight to its flows, which are given in order.
-    fn share_slice(&mut self, weight: f64, flows: &[Demand], own: &[u32], norm: Norm, weights: &mut [f64]) {
-        let flow = |&number: &u32| &flows[number as usize];
-        let mut sum = 0.0;
-        for flow in own.iter().map(flow) {
-            // Each flow counts at both its racks (Eq. 4, 5).
-            self.racks[usize::from(flow.from)].metric += flow.metric;
-            self.racks[usize::from(flow.to)].metric += flow.metric;
-            sum += 2.0 * flow.metric;
-        }
-        let same_pair =
-            |a: &u32, b: &u32| (place(flow(a)).1, place(flow(a)).2) == (place(flow(b)).1, place(flow(b)).2);
-        for pair in own.chunk_by(same_pair) {
-            let Demand { from, to, .. } = *flow(&pair[0]);
-            self.racks[usize::from(from)].peers += 1;
-            self.racks[usize::from(to)].peers += 1;
-        }
+    /// Fills `parts` with what each rack-flow of `flows` has of their slice's `weight`. Under [`Norm::Rackflow`] the
+    /// parts of its pairs of racks add up to that (Eq. 3), and each direction of a pair that has flows has all of
+    /// the pair's.
+    pub fn divide(&mut self, weight: f64, flows: &[Demand], norm: Norm, parts: &mut Vec<f64>) {
+        let sum = self.add_up(flows);
         let part = |rack: &Rack| weight * rack.metric / sum;
-        match norm {
+        let racks = &self.racks;
+        let of = |number: u16| &racks[usize::from(number)];
+        parts.clear();
+        parts.extend(aggregates(flows).map(|members| match norm {
+            // PS-N: a rack's part is the same for all racks that it talks to (Eq. 2).
             Norm::Rackflow => {
-                for pair in own.chunk_by(same_pair) {
-                    let Demand { from, to, .. } = *flow(&pair[0]);
-                    // PS-N: a rack's part is the same for all racks that it talks to (Eq. 2).
-                    let of = |rack: u16| {
-                        part(&self.racks[usize::from(rack)]) / f64::from(self.racks[usize::from(rack)].peers)
-                    };
-                    let pair_weight = of(from) + of(to);
-                    for direction in pair.chunk_by(|a, b| flow(a).from == flow(b).from) {
-                        share(pair_weight, flows, direction, weights);
-                    }
-                }
+                let [a, b] = members[0].aggregate.pair().map(of);
+                part(a) / f64::from(a.peers) + part(b) / f64::from(b.peers)
             }
             Norm::Rack => {
-                let mut by_source: Vec<u32> = own.to_vec();
-                by_source.sort_unstable_by_key(|number| (flow(number).from, *number));
-                for source in by_source.chunk_by(|a, b| flow(a).from == flow(b).from) {
-                    share(part(&self.racks[usize::from(flow(&source[0]).from)]), flows, source, weights);
-                }
+                let source = of(members[0].aggregate.from());
+                part(source) * (members.iter().map(Demand::claim).sum::<f64>() / source.claim)
+            }
+        }));
+        self.clear(flows);
+    }
+
+    /// Adds up what flows are at their racks; returns the metric of all racks.
+    fn add_up(&mut self, flows: &[Demand]) -> f64 {
+        let most = flows.iter().flat_map(|flow| flow.aggregate.pair()).max().unwrap_or(0);
+        self.racks.resize(self.racks.len().max(usize::from(most) + 1), Rack::default());
+        let mut sum = 0.0;
+        for flow in flows {
+            for rack in flow.aggregate.pair() {
+                self.racks[usize::from(rack)].metric += flow.metric;
+            }
+            self.racks[usize::from(flow.aggregate.from())].claim += flow.claim();
+            sum += 2.0 * flow.metric;
+        }
+        for pair in flows.chunk_by(|a, b| a.aggregate.pair() == b.aggregate.pair()) {
+            for rack in pair[0].aggregate.pair() {
+                self.racks[usize::from(rack)].peers += 1;
             }
         }
-        for flow in own.iter().map(flow) {
-            self.racks[usize::from(flow.from)] = Rack::default();
-            self.racks[usize::from(flow.to)] = Rack::default();
+        sum
+    }
+
+    fn clear(&mut self, flows: &[Demand]) {
+        for rack in flows.iter().flat_map(|flow| flow.aggregate.pair()) {
+            self.racks[usize::from(rack)] = Rack::default();
         }
     }
 }
@@ -120,13 +89,13 @@ impl Allocator {
 /// become nothing for good.
 const LEAST: f64 = 1.0 / 64.0;
 
-/// Shares out `weight` in proportion to metric and memory (Algorithms 1 and 2).
-fn share(weight: f64, flows: &[Demand], members: &[u32], weights: &mut [f64]) {
-    let claim = |&number: &u32| flows[number as usize].metric * flows[number as usize].memory;
-    let sum: f64 = members.iter().map(claim).sum();
-    let least = sum / members.len() as f64 * LEAST;
-    let scale = members.iter().map(|number| claim(number).max(least)).sum::<f64>() / weight;
-    for number in members {
-        weights[*number as usize] = claim(number).max(least) / scale;
-    }
+/// Fills `weights` with what each flow of a rack-flow has of its `part`, in proportion to metric and memory
+/// (Algorithms 1 and 2).
+pub fn share(part: f64, flows: &[Demand], weights: &mut Vec<f64>) {
+    let sum: f64 = flows.iter().map(Demand::claim).sum();
+    let least = sum / flows.len() as f64 * LEAST;
+    weights.clear();
+    weights.extend(flows.iter().map(|flow| flow.claim().max(least)));
+    let scale = weights.iter().sum::<f64>() / part;
+    weights.iter_mut().for_each(|weight| *weight /= scale);
 }

@@ -6,13 +6,16 @@ mod guests;
 #[cfg(test)]
 mod properties;
 mod ps_n;
+mod sharing;
+mod slice;
 #[cfg(test)]
 mod tests;
 
-pub use allocate::{Allocator, Demand, Norm};
-pub use controller::{Sharing, SliceController};
+pub use allocate::Norm;
+pub use controller::SliceController;
 pub use guests::{Guests, SliceGuests};
 pub use ps_n::PsN;
+pub use sharing::{Aggregate, Demand, Given, Sharing, aggregates};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +69,8 @@ pub struct ControlParams {
     pub slot: Time,
     /// What an update takes to the hosts, beside the data path.
     pub delay: Time,
-    /// Decide anew, too, when a flow comes or goes.
+    /// When a flow comes or goes, share out anew at once what its rack-flow has (under `scc` its tunnel); what its
+    /// slice has, if it is the first or the last there.
     pub at_once: bool,
 }
 

@@ -1,8 +1,6 @@
 //! What always holds of weights: no part of a slice is lost, and no weight is zero, negative or no number.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
@@ -18,44 +16,51 @@ fn any_scale() -> impl Strategy<Value = f64> {
     (-12.0..12.0f64).prop_map(|exponent| libm::pow(10.0, exponent))
 }
 
+/// Flows of a slice, in order.
 fn any_flows() -> impl Strategy<Value = Vec<Demand>> {
-    let flow = (0..SLICES as u32, 0..RACKS, 1..RACKS, any_scale(), any_scale());
-    let flow = flow.prop_map(|(slice, from, step, metric, memory)| Demand {
-        slice,
-        from,
-        to: (from + step) % RACKS,
+    let flow = (0..RACKS, 1..RACKS, any_scale(), any_scale());
+    let flow = flow.prop_map(|(from, step, metric, memory)| Demand {
+        aggregate: Aggregate::new(from, (from + step) % RACKS),
         metric,
         memory,
     });
-    prop::collection::vec(flow, 0..60)
+    prop::collection::vec(flow, 1..60).prop_map(|mut flows| {
+        flows.sort_by_key(|flow| flow.aggregate);
+        flows
+    })
 }
 
 fn any_slices() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(any_scale(), SLICES)
 }
 
-/// Checks Eq. 3: in each slice that has flows, the parts of its pairs of racks add up to its weight, and in each
-/// direction of a pair flows have all of its part.
-fn check_parts<'a>(
-    slices: &[f64],
-    given: impl Iterator<Item = (&'a Demand, f64)>,
-) -> Result<(), TestCaseError> {
-    let mut directions: BTreeMap<(u32, u16, u16, u16), f64> = BTreeMap::new();
-    for (flow, weight) in given {
-        prop_assert!(weight > 0.0 && weight.is_finite(), "{weight} for {flow:?}");
-        let (low, high) = (flow.from.min(flow.to), flow.from.max(flow.to));
-        *directions.entry((flow.slice, low, high, flow.from)).or_default() += weight;
+/// What each of a slice's flows has.
+fn shared(weight: f64, flows: &[Demand], norm: Norm) -> Vec<(Aggregate, f64)> {
+    let mut sharing = PsN::new(ShareParams { norm, ..ShareParams::default() }, &facts(Vec::new()));
+    let (mut parts, mut weights, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    sharing.divide(weight, flows, &mut parts);
+    for (members, &part) in aggregates(flows).zip(&parts) {
+        sharing.share(part, members, &mut weights);
+        all.extend(weights.iter().map(|weight| (members[0].aggregate, *weight)));
     }
-    let mut pairs: BTreeMap<(u32, u16, u16), f64> = BTreeMap::new();
-    for ((slice, low, high, _), part) in directions {
-        let known = *pairs.entry((slice, low, high)).or_insert(part);
+    all
+}
+
+/// Checks Eq. 3 of a slice's flows: the parts of its pairs of racks add up to its weight, and in each direction of a
+/// pair flows have all of its part.
+fn check_parts(weight: f64, given: &[(Aggregate, f64)]) -> Result<(), TestCaseError> {
+    let mut directions: BTreeMap<Aggregate, f64> = BTreeMap::new();
+    for (aggregate, weight) in given {
+        prop_assert!(*weight > 0.0 && weight.is_finite(), "{weight} in {aggregate:?}");
+        *directions.entry(*aggregate).or_default() += weight;
+    }
+    let mut pairs: BTreeMap<[u16; 2], f64> = BTreeMap::new();
+    for (aggregate, part) in directions {
+        let known = *pairs.entry(aggregate.pair()).or_insert(part);
         prop_assert!((known / part - 1.0).abs() < 1e-9, "{known} one way and {part} the other");
     }
-    for (slice, weight) in slices.iter().enumerate() {
-        let own = pairs.range((slice as u32, 0, 0)..(slice as u32 + 1, 0, 0));
-        let sum = own.map(|(_, part)| part).sum::<f64>();
-        prop_assert!(sum == 0.0 || (sum / weight - 1.0).abs() < 1e-9, "{sum} of {weight}");
-    }
+    let sum = pairs.values().sum::<f64>();
+    prop_assert!(given.is_empty() || (sum / weight - 1.0).abs() < 1e-9, "{sum} of {weight}");
     Ok(())
 }
 
@@ -63,127 +68,76 @@ proptest! {
     #[test]
     fn the_parts_of_a_slice_add_up_to_its_weight(
         flows in any_flows(),
-        slices in any_slices(),
+        weight in any_scale(),
         gone in any::<prop::sample::Index>(),
     ) {
-        let mut allocator = Allocator::default();
         // With all flows, and after one of them has ended: no weight is lost with it, or with its rack.
-        let mut rest = flows.clone();
-        if !rest.is_empty() {
-            rest.remove(gone.index(flows.len()));
-        }
-        for flows in [flows, rest] {
-            let mut weights = Vec::new();
-            allocator.allocate(&slices, &flows, Norm::Rackflow, &mut weights);
-            check_parts(&slices, flows.iter().zip(weights))?;
-        }
+        check_parts(weight, &shared(weight, &flows, Norm::Rackflow))?;
+        let mut rest = flows;
+        rest.remove(gone.index(rest.len()));
+        check_parts(weight, &shared(weight, &rest, Norm::Rackflow))?;
     }
 
     /// Racks that only receive have a part that nobody uses, so no more than the slice's weight is given.
     #[test]
-    fn racks_share_out_what_is_theirs(flows in any_flows(), slices in any_slices()) {
-        let mut weights = Vec::new();
-        Allocator::default().allocate(&slices, &flows, Norm::Rack, &mut weights);
-        for (slice, weight) in slices.iter().enumerate() {
-            let own = || flows.iter().zip(&weights).filter(|(flow, _)| flow.slice as usize == slice);
-            let metrics = |touches: &dyn Fn(&Demand) -> bool| {
-                own().filter(|(flow, _)| touches(flow)).map(|(flow, _)| flow.metric).sum::<f64>()
-            };
-            let all = 2.0 * metrics(&|_| true);
-            for rack in 0..RACKS {
-                let sends: f64 = own().filter(|(flow, _)| flow.from == rack).map(|(_, weight)| weight).sum();
-                let part = weight * metrics(&|flow| flow.from == rack || flow.to == rack) / all;
-                prop_assert!(sends == 0.0 || (sends / part - 1.0).abs() < 1e-9, "{sends} of {part}");
-            }
-            prop_assert!(own().all(|(_, weight)| *weight > 0.0 && weight.is_finite()));
-        }
-    }
-
-    #[test]
-    fn the_order_of_flows_does_not_matter(
-        flows in any_flows(),
-        slices in any_slices(),
-        by in any::<prop::sample::Index>(),
-    ) {
-        prop_assume!(!flows.is_empty());
-        let by = by.index(flows.len());
-        let weights = |flows: &[Demand]| {
-            let mut weights = Vec::new();
-            Allocator::default().allocate(&slices, flows, Norm::Rackflow, &mut weights);
-            weights
+    fn racks_share_out_what_is_theirs(flows in any_flows(), weight in any_scale()) {
+        let given = shared(weight, &flows, Norm::Rack);
+        let metrics = |touches: &dyn Fn(&Aggregate) -> bool| {
+            flows.iter().filter(|flow| touches(&flow.aggregate)).map(|flow| flow.metric).sum::<f64>()
         };
-        let straight = weights(&flows);
-        let mut turned = weights(&[&flows[by..], &flows[..by]].concat());
-        turned.rotate_right(by);
-        for (a, b) in straight.iter().zip(&turned) {
-            prop_assert!((a / b - 1.0).abs() < 1e-9);
+        let all = 2.0 * metrics(&|_| true);
+        for rack in 0..RACKS {
+            let sends: f64 = given.iter().filter(|(at, _)| at.from() == rack).map(|(_, weight)| weight).sum();
+            let part = weight * metrics(&|at| at.pair().contains(&rack)) / all;
+            prop_assert!(sends == 0.0 || (sends / part - 1.0).abs() < 1e-9, "{sends} of {part}");
         }
+        prop_assert!(given.iter().all(|(_, weight)| *weight > 0.0 && weight.is_finite()));
     }
 }
 
 /// Weights are told in parts of one 65,536th, and none as nothing.
 const TOLD: f64 = 1.0 / 65_536.0;
 
-/// Slices of flows that need the same between each two racks, however many flows that is: weights of slices, what
-/// flows need between two racks, and how each slice splits it.
-fn any_like_slices() -> impl Strategy<Value = (Vec<f64>, Vec<Demand>)> {
+/// Slices of flows that need the same between each two racks, however many flows that is.
+fn any_like_slices() -> impl Strategy<Value = Vec<Vec<Demand>>> {
     let part = (0.01..100.0f64, any_scale());
     let splits = prop::collection::vec(prop::collection::vec(part, 1..5), SLICES);
     let between = (0..RACKS, 1..RACKS, 0.01..100.0f64, splits);
-    (any_slices(), prop::collection::vec(between, 1..12), any_slices()).prop_map(|(slices, all, units)| {
-        let mut flows = Vec::new();
-        for (from, step, need, splits) in all {
-            for (slice, (split, unit)) in splits.iter().zip(&units).enumerate() {
+    (prop::collection::vec(between, 1..12), any_slices()).prop_map(|(all, units)| {
+        let of_slice = |(slice, unit): (usize, f64)| {
+            let mut flows = Vec::new();
+            for (from, step, need, splits) in &all {
+                let (split, aggregate) = (&splits[slice], Aggregate::new(*from, (from + step) % RACKS));
                 let sum: f64 = split.iter().map(|(part, _)| part).sum();
+                let metric = |part: f64| unit * need * part / sum;
                 flows.extend(split.iter().map(|&(part, memory)| Demand {
-                    slice: slice as u32,
-                    from,
-                    to: (from + step) % RACKS,
-                    metric: unit * need * part / sum,
+                    aggregate,
+                    metric: metric(part),
                     memory,
                 }));
             }
-        }
-        (slices, flows)
+            flows.sort_by_key(|flow| flow.aggregate);
+            flows
+        };
+        units.into_iter().enumerate().map(of_slice).collect()
     })
 }
 
-/// Weights as PS-N gives them, and as it fits them.
-fn given_and_fitted(slices: &[f64], flows: &[Demand]) -> (Vec<f64>, Vec<f64>) {
-    let mut ps_n = PsN::new(ShareParams::default(), &facts(Vec::new()));
-    let mut given = Vec::new();
-    ps_n.share(slices, flows, &mut given);
-    let mut fitted = given.clone();
-    ps_n.fit(slices, flows, &mut fitted);
-    (given, fitted)
-}
-
 proptest! {
-    /// Whatever slices and flows there are, fitting is one factor for all: parts stay what Eq. 3 says.
-    #[test]
-    fn fitted_weights_times_one_factor_are_the_allocation(flows in any_flows(), slices in any_slices()) {
-        prop_assume!(!flows.is_empty());
-        let (given, fitted) = given_and_fitted(&slices, &flows);
-        let factor = given.iter().copied().fold(0.0, f64::max);
-        for (given, fitted) in given.iter().zip(&fitted) {
-            prop_assert!((fitted * factor / given - 1.0).abs() < 1e-12, "{fitted} for {given}");
-        }
-        let scaled: Vec<f64> = slices.iter().map(|weight| weight / factor).collect();
-        check_parts(&scaled, flows.iter().zip(fitted))?;
-    }
-
     /// No flow is so light, nor are they so many, that its slice has more of a rack or of a pair of racks for it.
     #[test]
-    fn slices_that_need_the_same_share_each_rack_by_weight((slices, flows) in any_like_slices()) {
-        let (_, fitted) = given_and_fitted(&slices, &flows);
-        let mut sums: BTreeMap<(u16, Option<u16>), [f64; SLICES]> = BTreeMap::new();
-        for (flow, weight) in flows.iter().zip(fitted) {
-            for place in [(flow.from, Some(flow.to)), (flow.from, None), (flow.to, None)] {
-                sums.entry(place).or_default()[flow.slice as usize] += weight;
+    fn slices_that_need_the_same_share_each_rack_by_weight(slices in any_like_slices(), weights in any_slices()) {
+        let mut sums: BTreeMap<(u16, Option<Aggregate>), [f64; SLICES]> = BTreeMap::new();
+        for (slice, (flows, weight)) in slices.iter().zip(&weights).enumerate() {
+            for (at, given) in shared(*weight, flows, Norm::Rackflow) {
+                let [a, b] = at.pair();
+                for place in [(at.from(), Some(at)), (a, None), (b, None)] {
+                    sums.entry(place).or_default()[slice] += given;
+                }
             }
         }
         for (place, sums) in sums {
-            let of_weight = |slice: usize| sums[slice] / slices[slice];
+            let of_weight = |slice: usize| sums[slice] / weights[slice];
             for slice in 1..SLICES {
                 let ratio = of_weight(slice) / of_weight(0);
                 prop_assert!((ratio - 1.0).abs() < 1e-9, "slice {slice} at {place:?}: {ratio}");
@@ -217,28 +171,6 @@ fn any_due() -> impl Strategy<Value = Option<u64>> {
     prop::option::of(0u64..200)
 }
 
-/// What flows asked for when a controller last decided, and the weights that they got, before fitting.
-type Decided = Rc<RefCell<Vec<(Demand, f64)>>>;
-
-/// PS-N, written down.
-struct Recorded(PsN, Decided);
-
-impl Sharing for Recorded {
-    fn ends(&self, flow: &FlowInfo) -> Option<[u16; 2]> {
-        self.0.ends(flow)
-    }
-    fn remembers(&self, objective: Objective) -> bool {
-        self.0.remembers(objective)
-    }
-    fn share(&mut self, slices: &[f64], flows: &[Demand], weights: &mut Vec<f64>) {
-        self.0.share(slices, flows, weights);
-        *self.1.borrow_mut() = flows.iter().copied().zip(weights.iter().copied()).collect();
-    }
-    fn fit(&mut self, slices: &[f64], flows: &[Demand], weights: &mut [f64]) {
-        self.0.fit(slices, flows, weights);
-    }
-}
-
 /// Racks of one host each, and these slices.
 pub(super) fn facts(slices: Vec<Slice>) -> Facts {
     Facts {
@@ -255,16 +187,11 @@ pub(super) fn facts(slices: Vec<Slice>) -> Facts {
 }
 
 /// Slices of these weights, every other with deadlines.
-fn controller(
-    params: ControlParams,
-    share: ShareParams,
-    weights: &[f64],
-) -> (SliceController<Recorded>, Decided) {
+fn controller(params: ControlParams, share: ShareParams, weights: &[f64]) -> SliceController<PsN> {
     let objectives = [Objective::Deadline, Objective::Completion].into_iter().cycle();
     let slice = |(&weight, objective)| Slice { weight, objective };
     let facts = facts(weights.iter().zip(objectives).map(slice).collect());
-    let decided = Decided::default();
-    (SliceController::new(params, Recorded(PsN::new(share, &facts), decided.clone()), &facts), decided)
+    SliceController::new(params, PsN::new(share, &facts), &facts)
 }
 
 fn any_share() -> impl Strategy<Value = ShareParams> {
@@ -275,15 +202,19 @@ fn any_share() -> impl Strategy<Value = ShareParams> {
     })
 }
 
-/// A controller, and the flows in progress: what each has delivered, and whether weights are its concern.
+/// A controller, and the flows in progress: and what each has delivered.
 struct Play {
-    controller: SliceController<Recorded>,
-    decided: Decided,
+    controller: SliceController<PsN>,
     now: Time,
-    flows: BTreeMap<FlowId, (u64, bool)>,
+    flows: BTreeMap<FlowId, (FlowInfo, u64)>,
     started: FlowId,
     /// The weight that each flow in progress was told last.
     told: BTreeMap<FlowId, f64>,
+}
+
+/// Whether a flow's weight is the controller's concern.
+fn concerns(flow: &FlowInfo) -> bool {
+    flow.src != flow.dst && (1..=SLICES as u16).contains(&flow.slice)
 }
 
 impl Play {
@@ -303,8 +234,7 @@ impl Play {
                     task: 0,
                 };
                 self.controller.on_flow_start(self.now, &flow);
-                let concerns = from != to && (1..=SLICES as u16).contains(&slice);
-                self.flows.insert(flow.id, (0, concerns));
+                self.flows.insert(flow.id, (flow, 0));
                 self.started += 1;
             }
             Happening::End(which) if !self.flows.is_empty() => {
@@ -317,7 +247,7 @@ impl Play {
             Happening::End(_) => {}
             Happening::Pass { us, bytes } => {
                 self.now += Time::from_us(us);
-                self.flows.values_mut().for_each(|(delivered, _)| *delivered += bytes);
+                self.flows.values_mut().for_each(|(_, delivered)| *delivered += bytes);
             }
         }
     }
@@ -328,22 +258,26 @@ impl Play {
             return Ok(());
         }
         let mut updates: Vec<WeightUpdate> = Vec::new();
-        let delivered = |id| Bytes::new(self.flows.get(&id).map_or(0, |(delivered, _)| *delivered));
+        let delivered = |id| Bytes::new(self.flows.get(&id).map_or(0, |(_, delivered)| *delivered));
         self.controller.on_wake(self.now, &delivered, &mut updates);
-        let concerned = self.flows.values().filter(|(_, concerns)| *concerns).count();
-        let decided = self.decided.borrow();
-        prop_assert_eq!(decided.len(), concerned);
-        check_parts(weights, decided.iter().map(|(flow, weight)| (flow, *weight)))?;
         for WeightUpdate { flow, weight } in updates {
-            prop_assert!(self.flows.get(&flow).is_some_and(|(_, concerns)| *concerns), "{flow} has ended");
+            prop_assert!(self.flows.get(&flow).is_some_and(|(flow, _)| concerns(flow)), "{flow} has ended");
             self.told.insert(flow, weight.get());
         }
-        // What hosts have now, times one factor, is what was decided, to the last place that can be told.
+        let concerned = self.flows.values().filter(|(flow, _)| concerns(flow)).count();
         prop_assert_eq!(self.told.len(), concerned);
-        let most = decided.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
-        for ((_, decided), told) in decided.iter().zip(self.told.values()) {
+        let mut decided = BTreeMap::new();
+        for (weight, slice) in weights.iter().zip(self.controller.slices()) {
+            let given: Vec<_> = slice.given().map(|(aggregate, _, weight)| (aggregate, weight)).collect();
+            check_parts(*weight, &given)?;
+            decided.extend(slice.given().map(|(_, id, weight)| (id, weight)));
+        }
+        prop_assert_eq!(decided.len(), concerned);
+        // What hosts have now, times one factor, is what was decided, to the last place that can be told.
+        let scale = self.controller.scale().unwrap_or_default();
+        for (decided, told) in decided.values().zip(self.told.values()) {
             prop_assert!((TOLD..=1.0).contains(told), "{told}");
-            prop_assert!((told - decided / most).abs() <= TOLD, "{told} for {decided} of {most}");
+            prop_assert!((told - decided / scale).abs() <= TOLD, "{told} for {decided} of {scale}");
         }
         prop_assert!(self.controller.next_wake() > self.now);
         Ok(())
@@ -359,8 +293,8 @@ proptest! {
         happenings in prop::collection::vec(any_happening(), 0..200),
     ) {
         let params = ControlParams { at_once, ..ControlParams::default() };
-        let (controller, decided) = controller(params, share, &weights);
-        let mut play = Play { controller, decided, now: Time::ZERO, flows: BTreeMap::new(), started: 0, told: BTreeMap::new() };
+        let controller = controller(params, share, &weights);
+        let mut play = Play { controller, now: Time::ZERO, flows: BTreeMap::new(), started: 0, told: BTreeMap::new() };
         for what in &happenings {
             play.happen(what);
             play.wake(&weights)?;
@@ -372,7 +306,7 @@ proptest! {
 /// ended, all that is theirs to share is still shared.
 #[test]
 fn a_flow_that_fell_behind_for_long_is_not_forgotten() {
-    let (mut controller, decided) = controller(ControlParams::default(), ShareParams::default(), &[1.0]);
+    let mut controller = controller(ControlParams::default(), ShareParams::default(), &[1.0]);
     let flow = |id, due_ms| FlowInfo {
         id,
         src: 0,
@@ -394,7 +328,7 @@ fn a_flow_that_fell_behind_for_long_is_not_forgotten() {
     controller.on_flow_end(Time::from_ms(5_000), 1);
     updates.clear();
     controller.on_wake(Time::from_ms(5_000), &|_| Bytes::ZERO, &mut updates);
-    let given: Vec<f64> = decided.borrow().iter().map(|(_, weight)| *weight).collect();
+    let given: Vec<f64> = controller.slices()[0].given().map(|(.., weight)| weight).collect();
     assert_eq!(given, [1.0]);
     assert_eq!(updates.len(), 1);
     assert_eq!((updates[0].flow, updates[0].weight.get()), (0, 1.0));

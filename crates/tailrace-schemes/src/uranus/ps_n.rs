@@ -3,8 +3,8 @@
 use tailrace_core::{Facts, FlowInfo, HostId, Objective};
 
 use super::ShareParams;
-use super::allocate::{Allocator, Demand};
-use super::controller::Sharing;
+use super::allocate::{Allocator, share};
+use super::sharing::{Aggregate, Demand, Given, Sharing};
 
 /// Slices share the links between racks.
 pub struct PsN {
@@ -22,10 +22,10 @@ impl PsN {
 
 impl Sharing for PsN {
     /// Flows within a rack are not its concern.
-    fn ends(&self, flow: &FlowInfo) -> Option<[u16; 2]> {
+    fn aggregate(&self, flow: &FlowInfo) -> Option<Aggregate> {
         let rack = |host: HostId| self.racks.get(usize::from(host)).copied().unwrap_or_default();
         let (from, to) = (rack(flow.src), rack(flow.dst));
-        (from != to).then_some([from, to])
+        (from != to).then(|| Aggregate::new(from, to))
     }
 
     fn remembers(&self, objective: Objective) -> bool {
@@ -35,13 +35,20 @@ impl Sharing for PsN {
         }
     }
 
-    fn share(&mut self, slices: &[f64], flows: &[Demand], weights: &mut Vec<f64>) {
-        self.allocator.allocate(slices, flows, self.params.norm, weights);
+    fn divide(&mut self, weight: f64, flows: &[Demand], parts: &mut Vec<f64>) {
+        self.allocator.divide(weight, flows, self.params.norm, parts);
     }
 
-    /// One scale for all weights, so that their proportions stay: the largest is 1.
-    fn fit(&mut self, _: &[f64], _: &[Demand], weights: &mut [f64]) {
-        let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        weights.iter_mut().for_each(|weight| *weight /= most);
+    fn share(&self, part: f64, flows: &[Demand], weights: &mut Vec<f64>) {
+        share(part, flows, weights);
+    }
+
+    /// The largest weight is 1, and the proportions of all stay.
+    fn scale(&self, _: f64, _: usize, most: f64) -> f64 {
+        most
+    }
+
+    fn fit(&self, given: Given, scale: f64) -> f64 {
+        given.weight / scale
     }
 }

@@ -3,14 +3,20 @@
 use super::*;
 use tailrace_core::{HostPolicy, Objective, Slice};
 
-fn flow(slice: u32, from: u16, to: u16, metric: f64) -> Demand {
-    Demand { slice, from, to, metric, memory: 1.0 }
+fn flow(from: u16, to: u16, metric: f64) -> Demand {
+    Demand { aggregate: Aggregate::new(from, to), metric, memory: 1.0 }
 }
 
-fn weights(slices: &[f64], flows: &[Demand]) -> Vec<f64> {
-    let mut weights = Vec::new();
-    Allocator::default().allocate(slices, flows, Norm::Rackflow, &mut weights);
-    weights
+/// What flows of a slice have of its weight; they are in order.
+fn weights(params: ShareParams, weight: f64, flows: &[Demand]) -> Vec<f64> {
+    let mut sharing = PsN::new(params, &properties::facts(Vec::new()));
+    let (mut parts, mut weights, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    sharing.divide(weight, flows, &mut parts);
+    for (members, &part) in aggregates(flows).zip(&parts) {
+        sharing.share(part, members, &mut weights);
+        all.extend_from_slice(&weights);
+    }
+    all
 }
 
 #[test]
@@ -18,13 +24,8 @@ fn figure_3_by_hand() {
     // A asks for 0.1 and 0.9 of its weight over two pairs of racks, B for 0.5 and 0.5; what comes of these demands
     // alone is tested under `scc`. Under PS-N rack 0 has half of A's weight, racks 1 and 2 have 0.05 and 0.45: pairs
     // have 1/4 + 0.05 and 1/4 + 0.45, which is nearer to B's.
-    let of = |a: [f64; 2]| {
-        weights(
-            &[1.0, 1.0],
-            &[flow(0, 0, 1, a[0]), flow(0, 0, 2, a[1]), flow(1, 0, 1, 0.5), flow(1, 0, 2, 0.5)],
-        )
-    };
-    for (weight, expected) in of([0.1, 0.9]).into_iter().zip([0.3, 0.7, 0.5, 0.5]) {
+    let of = |to: [f64; 2]| weights(ShareParams::default(), 1.0, &[flow(0, 1, to[0]), flow(0, 2, to[1])]);
+    for (weight, expected) in of([0.1, 0.9]).into_iter().chain(of([0.5, 0.5])).zip([0.3, 0.7, 0.5, 0.5]) {
         assert!((weight - expected).abs() < 1e-12, "{weight}, not {expected}");
     }
     // With equal demands at both links each slice has half of each.
@@ -35,19 +36,18 @@ fn figure_3_by_hand() {
 
 #[test]
 fn flows_of_a_pair_share_its_part_by_what_they_need() {
-    let flows = [flow(0, 0, 1, 1.0), flow(0, 0, 1, 3.0), flow(0, 1, 0, 5.0)];
+    let flows = [flow(0, 1, 1.0), flow(0, 1, 3.0), flow(1, 0, 5.0)];
     // One pair has all of the weight of 2, in each direction.
-    assert_eq!(weights(&[2.0], &flows), [0.5, 1.5, 2.0]);
+    assert_eq!(weights(ShareParams::default(), 2.0, &flows), [0.5, 1.5, 2.0]);
     let memory = [Demand { memory: 3.0, ..flows[0] }, flows[1], flows[2]];
-    assert_eq!(weights(&[2.0], &memory), [1.0, 1.0, 2.0]);
+    assert_eq!(weights(ShareParams::default(), 2.0, &memory), [1.0, 1.0, 2.0]);
 }
 
 #[test]
 fn no_flow_has_less_than_a_64th_of_the_mean_of_its_pair() {
-    // Of a mean of 1/2: 1/128 beside 1, whatever the other slice has.
-    let flows = [flow(0, 0, 1, 1e-9), flow(0, 0, 1, 1.0), flow(1, 0, 1, 1.0)];
-    for (weight, expected) in weights(&[1.0, 1e6], &flows).into_iter().zip([1.0 / 129.0, 128.0 / 129.0, 1e6])
-    {
+    // Of a mean of 1/2: 1/128 beside 1.
+    let given = weights(ShareParams::default(), 1.0, &[flow(0, 1, 1e-9), flow(0, 1, 1.0)]);
+    for (weight, expected) in given.into_iter().zip([1.0 / 129.0, 128.0 / 129.0]) {
         assert!((weight / expected - 1.0).abs() < 1e-8, "{weight}, not {expected}");
     }
 }
@@ -84,11 +84,78 @@ fn an_update_must_arrive_before_the_run_ends() {
 
 #[test]
 fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
-    let mut given = Vec::new();
-    let flows = [flow(0, 0, 1, 1.0), flow(0, 0, 2, 1.0), flow(0, 1, 2, 2.0)];
-    Allocator::default().allocate(&[1.0], &flows, Norm::Rack, &mut given);
+    let by_rack = ShareParams { norm: Norm::Rack, ..ShareParams::default() };
+    let flows = [flow(0, 1, 1.0), flow(0, 2, 1.0), flow(1, 2, 2.0)];
     // Of the sum of 8, rack 0 has 2 and rack 1 has 3.
-    assert_eq!(given, [0.125, 0.125, 0.375]);
+    assert_eq!(weights(by_rack, 1.0, &flows), [0.125, 0.125, 0.375]);
+}
+
+/// A controller of two slices of weight 1, whose flows all need as much, and what it says when they come and go.
+struct Told {
+    controller: SliceController<PsN>,
+    now: Time,
+}
+
+impl Told {
+    fn new() -> Self {
+        let slice = Slice { weight: 1.0, objective: Objective::Deadline };
+        let facts = properties::facts(vec![slice; 2]);
+        let sharing = PsN::new(ShareParams::default(), &facts);
+        let controller = SliceController::new(ControlParams::default(), sharing, &facts);
+        Told { controller, now: Time::ZERO }
+    }
+
+    fn flow(id: u32, slice: u16, src: u16, dst: u16) -> FlowInfo {
+        FlowInfo { id, src, dst, size: None, start: Time::ZERO, deadline: None, slice, task: 0 }
+    }
+
+    fn starts(&mut self, id: u32, slice: u16, src: u16, dst: u16) -> Vec<(u32, f64)> {
+        self.controller.on_flow_start(self.now, &Told::flow(id, slice, src, dst));
+        self.hear()
+    }
+
+    fn ends(&mut self, id: u32) -> Vec<(u32, f64)> {
+        self.controller.on_flow_end(self.now, id);
+        self.hear()
+    }
+
+    fn hear(&mut self) -> Vec<(u32, f64)> {
+        self.now += Time::from_us(1);
+        let mut updates = Vec::new();
+        self.controller.on_wake(self.now, &|_| Bytes::ZERO, &mut updates);
+        updates.iter().map(|update| (update.flow, update.weight.get())).collect()
+    }
+}
+
+#[test]
+fn a_flow_moves_those_of_its_rack_flow_and_one_of_its_own_those_of_its_slice() {
+    let mut told = Told::new();
+    assert_eq!(told.starts(0, 1, 0, 1), [(0, 1.0)]);
+    assert_eq!(told.starts(1, 2, 0, 1), [(1, 1.0)]);
+    // The other half of what the first has.
+    assert_eq!(told.starts(2, 1, 0, 1), [(0, 0.5), (2, 0.5)]);
+    // The slice now has two pairs of racks, of which one has two thirds of its weight, and each flow a third.
+    assert_eq!(told.starts(3, 1, 2, 3).iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 2, 3]);
+    assert_eq!(told.ends(3), [(0, 0.5), (2, 0.5)]);
+    assert_eq!(told.ends(0), [(2, 1.0)]);
+    assert_eq!(told.ends(1), []);
+}
+
+#[test]
+fn all_weights_have_one_scale_which_between_slots_only_grows() {
+    let mut told = Told::new();
+    for (id, slice) in [(0, 1), (1, 1), (2, 2), (3, 2), (4, 2), (5, 2)] {
+        told.starts(id, slice, 0, 1);
+    }
+    told.now = Time::from_ms(10);
+    told.hear();
+    // Of slice 1 each flow has a half, of slice 2 a fourth. The half that is left has twice the largest so far: it is
+    // told as before, and the others as half.
+    assert_eq!(told.ends(0), [(2, 0.25), (3, 0.25), (4, 0.25), (5, 0.25)]);
+    // The slice without flows sets no scale any more, but that of the others stays until the slot ends.
+    assert_eq!(told.ends(1), []);
+    told.now = Time::from_ms(20);
+    assert_eq!(told.hear(), [(2, 1.0), (3, 1.0), (4, 1.0), (5, 1.0)]);
 }
 
 #[test]
