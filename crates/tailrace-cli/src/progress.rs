@@ -107,11 +107,12 @@ impl<'a> Display<'a> {
         let virtual_ms = running.iter().map(|p| p.now.as_secs_f64() * 1e3).fold(0.0, f64::max);
         let flows: usize = self.latest.iter().flatten().map(|p| p.finished).sum();
         let left = if left.is_finite() { format!("{left:.0} s left") } else { "…".into() };
-        format!(
-            "run {finished}/{} · {virtual_ms:.0} ms virtual · {flows} flows · {:.1} M packet-hops/s · {left}",
-            self.done.len(),
-            hops as f64 / elapsed / 1e6,
-        )
+        let pace = match hops {
+            0 => format!("{:.0} k flows/s", flows as f64 / elapsed / 1e3),
+            hops => format!("{:.1} M packet-hops/s", hops as f64 / elapsed / 1e6),
+        };
+        let runs = self.done.len();
+        format!("run {finished}/{runs} · {virtual_ms:.0} ms virtual · {flows} flows · {pace} · {left}")
     }
 
     #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]

@@ -95,12 +95,6 @@ impl Scenario {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
         let Rest { seed, slice: slices, level } = table::read(table)?;
-        if flow != FlowLevel::default() && level.is_packet() {
-            return Err(ScenarioError::new(
-                "flow",
-                "means nothing where packets are simulated: it needs level = \"flow\"",
-            ));
-        }
         check_slices(&slices, &workload)?;
         check_buffer(&fabric, &transport).map_err(|error| error.within("fabric"))?;
         let (seed, base) = (seed as u64, PathBuf::new());

@@ -38,11 +38,15 @@ fn a_scheme_that_is_only_a_rule_is_refused_at_packet_level() {
 }
 
 #[test]
-fn fields_of_the_flow_level_need_it() {
-    refused(
-        &(at("", "rcp", "") + "[flow]\nsetup = \"2ms\"\n"),
-        &["flow: means nothing where packets are simulated"],
-    );
+fn a_file_may_have_both_levels() {
+    let setup = "[flow]\nsetup = \"2ms\"\n";
+    accepted(&(at("", "rcp", "") + setup));
+    accepted(&(at("", "rcp", "") + setup + "[sweep]\nlevel = [\"packet\", \"flow\"]\n"));
+    accepted(&(at("", "rcp", "") + "with = { level = \"flow\", flow = { setup = \"2ms\" } }\n"));
+}
+
+#[test]
+fn fields_of_the_flow_level_are_checked() {
     refused(&at("level = \"flows\"", "rcp", ""), &["level", "did you mean \"flow\"?"]);
     refused(
         &(at("level = \"flow\"", "rcp", "") + "[flow]\nsetups = \"2ms\"\n"),
