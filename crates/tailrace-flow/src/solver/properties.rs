@@ -88,6 +88,36 @@ fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) 
         let scale = wanted.path.iter().map(|&link| capacities[link as usize]).fold(f64::INFINITY, f64::min);
         prop_assert!((level - expected).abs() <= 1e-9 * scale, "{wanted:?}: {level} is not {expected}");
     }
+    check_bottlenecks(solver, capacities, there)
+}
+
+/// Whoever has a level has it from a link on its path which its class and those before it fill, and where nobody of its
+/// class has more: that is what makes levels max–min fair (Bertsekas and Gallager 1987, §6.5.2).
+fn check_bottlenecks(
+    solver: &Solver,
+    capacities: &[f64],
+    there: &[(BundleId, Wanted)],
+) -> Result<(), TestCaseError> {
+    for (bundle, wanted) in there {
+        let level = solver.level(*bundle);
+        let is_bottleneck = |&&link: &&LinkId| {
+            let here = there.iter().filter(|(_, other)| other.path.contains(&link));
+            let upto = here.filter(|(_, other)| other.rank <= wanted.rank);
+            let (mut used, mut most) = (0.0, 0.0_f64);
+            for (other, Wanted { rank, weight, .. }) in upto {
+                used += weight * solver.level(*other);
+                if *rank == wanted.rank {
+                    most = most.max(solver.level(*other));
+                }
+            }
+            let scale = capacities[link as usize];
+            used >= scale * (1.0 - 1e-9) && level >= most - 1e-9 * scale
+        };
+        prop_assert!(
+            wanted.path.iter().find(is_bottleneck).is_some(),
+            "{wanted:?} may have more than {level}"
+        );
+    }
     Ok(())
 }
 
