@@ -25,7 +25,7 @@ pub use policy::{
     AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Standing,
     Untagged,
 };
-pub use rate::{FlowScheme, NoParams, Prospect, Rank, RateRule};
+pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Facts, FlowInfo, Knowledge, ParamError};
+use crate::{Bytes, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, Time};
 
 /// A flow's place in the order of service. Flows of lower rank go first wherever they meet others, those of equal
 /// rank share. Compared by the first number, then by the second.
@@ -30,6 +30,8 @@ impl Rank {
 pub struct Prospect<'a> {
     /// The flow.
     pub flow: &'a FlowInfo,
+    /// Payload bytes that it has sent.
+    pub sent: Bytes,
     /// Payload bytes of its task over all stages, if flow sizes are known; those of the flow if it is of no task.
     pub task_size: Option<Bytes>,
     /// Payload bytes that are yet to be sent, if flow sizes are known.
@@ -47,9 +49,34 @@ pub trait RateRule {
         false
     }
 
+    /// Payload bytes sent, up to which the flow keeps its rank. Then it is asked for anew.
+    fn stays_until(&self, _: &Prospect<'_>) -> Bytes {
+        Bytes::MAX
+    }
+
+    /// When the flow is to end: as long as that is to come, it gets no more than it needs for it.
+    fn due(&self, _: &Prospect<'_>) -> Option<Time> {
+        None
+    }
+
     /// Bytes of one rank on a link beyond which the next one there joins it (limited multiplexing, Baraat §3.3).
     fn heavy(&self) -> Option<Bytes> {
         None
+    }
+}
+
+/// The rule of a scheme that is all in its hosts' tags: strict priority between the queues that packets are tagged for.
+pub struct Queues<H>(pub H);
+
+impl<H: HostPolicy> RateRule for Queues<H> {
+    fn rank(&self, prospect: &Prospect<'_>) -> Rank {
+        Rank(self.0.directive(prospect.flow).tags.priority(prospect.sent.get()).into(), 0)
+    }
+
+    fn stays_until(&self, prospect: &Prospect<'_>) -> Bytes {
+        let tags = self.0.directive(prospect.flow).tags;
+        let (_, limit) = tags.range(tags.priority(prospect.sent.get()).into());
+        Bytes::new(limit)
     }
 }
 

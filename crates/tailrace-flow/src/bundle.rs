@@ -42,6 +42,8 @@ pub(crate) struct Bundle {
     /// Bytes of flows that are done.
     finished: u64,
     flows: BinaryHeap<Reverse<UnderWay>>,
+    /// Bytes served after which its rank is to be looked at.
+    turn: f64,
 }
 
 impl Bundle {
@@ -55,7 +57,25 @@ impl Bundle {
             sent: 0.0,
             finished: 0,
             flows: BinaryHeap::new(),
+            turn: f64::INFINITY,
         }
+    }
+
+    /// After so many more bytes its rank is to be looked at.
+    pub(crate) fn turn_after(&mut self, now: Time, bytes: f64) {
+        self.advance(now);
+        self.turn = self.served + bytes;
+    }
+
+    /// Whether its rank is to be looked at.
+    pub(crate) fn has_turned(&mut self, now: Time) -> bool {
+        self.advance(now);
+        self.turn <= self.served + self.slack()
+    }
+
+    /// Times are whole picoseconds, and sums are rounded.
+    fn slack(&self) -> f64 {
+        self.rate * 2e-12 + self.served * 1e-14
     }
 
     /// Number of flows.
@@ -118,16 +138,14 @@ impl Bundle {
     pub(crate) fn leave(&mut self, now: Time) -> Option<UnderWay> {
         self.advance(now);
         let Reverse(first) = self.flows.peek()?;
-        // Times are whole picoseconds, and sums are rounded.
-        let slack = self.rate * 2e-12 + self.served * 1e-14;
-        let done = f64::from_bits(first.finish) <= self.served + slack;
+        let done = f64::from_bits(first.finish) <= self.served + self.slack();
         if done { self.flows.pop().map(|Reverse(flow)| flow) } else { None }
     }
 
-    /// When the next flow will be done at this rate; [`Time::MAX`] if that is never.
-    pub(crate) fn next_end(&self) -> Time {
+    /// When the next flow will be done at this rate, or its rank is to be looked at; [`Time::MAX`] if that is never.
+    pub(crate) fn next_event(&self) -> Time {
         let Some(Reverse(first)) = self.flows.peek() else { return Time::MAX };
-        let seconds = (f64::from_bits(first.finish) - self.served) / self.rate;
+        let seconds = (f64::from_bits(first.finish).min(self.turn) - self.served) / self.rate;
         let picoseconds = (seconds.max(0.0) * 1e12).ceil();
         // A rate of zero gives infinity, and infinity the largest integer.
         self.since.saturating_add(Time::from_ps(picoseconds as u64))

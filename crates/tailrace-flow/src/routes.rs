@@ -14,17 +14,24 @@ use crate::solver::{LinkId, MAX_HOPS};
 pub(crate) struct Path {
     links: [LinkId; MAX_HOPS],
     length: u8,
+    /// Whether the first link is the flow's own.
+    own: bool,
 }
 
 impl Path {
     pub(crate) fn links(&self) -> &[LinkId] {
         &self.links[..usize::from(self.length)]
     }
+
+    /// A link that no other flow takes, as narrow as the flow is to be slow.
+    pub(crate) fn own_link(&self) -> Option<LinkId> {
+        self.own.then_some(self.links[0])
+    }
 }
 
 impl FromIterator<LinkId> for Path {
     fn from_iter<I: IntoIterator<Item = LinkId>>(links: I) -> Self {
-        let mut path = Path { links: [0; MAX_HOPS], length: 0 };
+        let mut path = Path { links: [0; MAX_HOPS], length: 0, own: false };
         for link in links {
             path.links[usize::from(path.length)] = link;
             path.length += 1;
@@ -42,13 +49,15 @@ pub(crate) struct Routes<'a> {
     between: BTreeMap<(SwitchId, SwitchId), Vec<LinkId>>,
     /// Bytes a second of each link.
     capacities: Vec<f64>,
+    /// Links of flows that are gone.
+    spare: Vec<LinkId>,
 }
 
 impl<'a> Routes<'a> {
     /// A link for each port.
     pub(crate) fn new(fabric: &'a Fabric) -> Self {
         let capacities = fabric.ports.iter().map(|port| port.rate.bytes_per_sec()).collect();
-        Routes { fabric, joint: BTreeMap::new(), between: BTreeMap::new(), capacities }
+        Routes { fabric, joint: BTreeMap::new(), between: BTreeMap::new(), capacities, spare: Vec::new() }
     }
 
     /// Bytes a second of each link; there may be more after a path was asked for.
@@ -70,6 +79,23 @@ impl<'a> Routes<'a> {
         let ends = [PortId::from(src), fabric.port_to[usize::from(dst)]];
         let inside = self.between[&edges].iter().copied();
         std::iter::once(ends[0]).chain(inside).chain(std::iter::once(ends[1])).collect()
+    }
+
+    /// The path with a link of the flow's own before it, as wide as the first.
+    pub(crate) fn with_own_link(&mut self, path: Path) -> Path {
+        let width = self.capacities[path.links()[0] as usize];
+        let own = self.spare.pop().unwrap_or_else(|| {
+            self.capacities.push(width);
+            self.capacities.len() as LinkId - 1
+        });
+        self.capacities[own as usize] = width;
+        let links = std::iter::once(own).chain(path.links().iter().copied());
+        Path { own: true, ..links.collect() }
+    }
+
+    /// Takes back the flow's own link, if there is one.
+    pub(crate) fn give_back(&mut self, path: Path) {
+        self.spare.extend(path.own_link());
     }
 
     /// From an edge switch to that of `dst`: all ports of a tier that lead there are one link.

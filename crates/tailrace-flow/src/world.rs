@@ -3,6 +3,7 @@
 mod control;
 mod life;
 mod mixing;
+mod ranks;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -158,7 +159,7 @@ impl<'a> World<'a> {
                 HORIZON => return Ending::Horizon,
                 CONTROL => self.wake_control(),
                 other => match Occupant::of(other) {
-                    Occupant::Bundle(bundle) => self.end_flows(bundle),
+                    Occupant::Bundle(bundle) => self.look_at(bundle),
                     Occupant::Link(link) => self.mix(link),
                 },
             }
@@ -174,7 +175,7 @@ impl<'a> World<'a> {
 
     /// The next event. Before time goes on, all that has happened so far has its effect on rates.
     fn next_event(&mut self) -> Option<(Time, Entity)> {
-        if self.stale && self.schedule.peek().is_none_or(|(at, _)| at > self.now) {
+        while self.stale && self.schedule.peek().is_none_or(|(at, _)| at > self.now) {
             self.stale = false;
             self.update_rates();
         }

@@ -3,7 +3,10 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
+use tailrace_core::{
+    Bytes, Directive, FlowInfo, HostPolicy, Knowledge, Prospect, Queues, Rank, RateRule, Reveals, TagTable,
+    TaskId, Time,
+};
 use tailrace_flow::{Ending, Outcome, Setup, World};
 use tailrace_scenario::Scenario;
 use tailrace_scenario::fabric::{Fabric, FabricParams};
@@ -38,6 +41,25 @@ impl RateRule for Srpt {
     }
     fn follows_progress(&self) -> bool {
         true
+    }
+}
+
+/// Flows with deadlines first, as fast as they need to be.
+struct JustInTime;
+impl RateRule for JustInTime {
+    fn rank(&self, prospect: &Prospect<'_>) -> Rank {
+        Rank(u64::from(prospect.flow.deadline.is_none()), 0)
+    }
+    fn due(&self, prospect: &Prospect<'_>) -> Option<Time> {
+        prospect.flow.deadline
+    }
+}
+
+/// Flows sink after two units, and after three.
+struct Sinking;
+impl HostPolicy for Sinking {
+    fn directive(&self, _: &FlowInfo) -> Directive {
+        Directive::tagged(TagTable::with_limits(&[2, 3].map(|units| Bytes::new(units * UNIT))))
     }
 }
 
@@ -111,6 +133,34 @@ fn what_remains_least_goes_first() {
 }
 
 #[test]
+fn flows_sink_through_queues_as_they_send() {
+    // The first sinks at 2, is overtaken at 3 by the second until that sinks as well, and both end in the third queue.
+    let flows = || vec![flow(1, 0, 5, 0), flow(2, 0, 4, 3)];
+    // 0–3 the first (3 sent, third queue); 3–6 the second (3 sent); then both share: 1 left of the second, 2 of the first.
+    assert_close(&ends(Queues(Sinking), flows()), &[9.0, 8.0]);
+    // A third that comes when both are down there goes before them.
+    let third = flow(3, 0, 1, 6);
+    assert_close(&ends(Queues(Sinking), [flows(), vec![third]].concat()), &[10.0, 9.0, 7.0]);
+}
+
+#[test]
+fn a_flow_with_a_deadline_takes_just_what_it_needs() {
+    let due = |flow: FlowSpec, units: u64| {
+        let deadline = Some(Time::from_ms(units * 12));
+        FlowSpec { deadline, reveals: Reveals::Deadline, ..flow }
+    };
+    // Half of the link by 8 leaves half to the second; then there is no reason to be faster.
+    let flows = vec![due(flow(1, 0, 4, 0), 8), flow(2, 0, 2, 0)];
+    assert_close(&ends(JustInTime, flows), &[8.0, 4.0]);
+    // Two that need 0.6 and 0.5 have a half each until the second has ended; then the first needs, and gets, 2/3.
+    let flows = vec![due(flow(1, 0, 3, 0), 5), due(flow(2, 0, 1, 0), 2), flow(3, 0, 2, 0)];
+    assert_close(&ends(JustInTime, flows), &[5.0, 2.0, 6.0]);
+    // Who is late has no reason to hold back, and shares with those who are not.
+    let flows = vec![due(flow(1, 0, 2, 0), 1), due(flow(2, 0, 2, 0), 1)];
+    assert_close(&ends(JustInTime, flows), &[4.0, 4.0]);
+}
+
+#[test]
 fn a_lone_flow_takes_as_long_as_its_packets_would() {
     let fabric = fabric_of("preset = \"spine144\"");
     let transport = TransportParams::default();
@@ -154,9 +204,13 @@ fn every_byte_passes_every_link_of_its_way() {
                 load = 0.6\nflows = 2000";
     let scenario = Scenario::parse(text).unwrap();
     let fabric = scenario.fabric.build();
-    for rule in
-        [Box::new(Fair) as Box<dyn RateRule>, Box::new(Srpt), Box::new(Fifo(Some(Bytes::new(1_000_000))))]
-    {
+    let rules: [Box<dyn RateRule>; 4] = [
+        Box::new(Fair),
+        Box::new(Srpt),
+        Box::new(Queues(Sinking)),
+        Box::new(Fifo(Some(Bytes::new(1_000_000)))),
+    ];
+    for rule in rules {
         let feed = scenario.flows().unwrap();
         let transport = TransportParams::default();
         let mut world = World::new(rule, ALL, &fabric, transport, feed, Setup::Packets, None);

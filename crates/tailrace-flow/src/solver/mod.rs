@@ -25,8 +25,8 @@ pub type LinkId = u32;
 /// A bundle's number.
 pub type BundleId = u32;
 
-/// Links on a path at most: up and down three tiers.
-pub const MAX_HOPS: usize = 6;
+/// Links on a path at most: up and down three tiers, and one of the flow's own.
+pub const MAX_HOPS: usize = 7;
 
 /// What is closer than this is the same: sums of rates carry the rounding of their parts.
 const TOLERANCE: f64 = 1e-11;
@@ -94,6 +94,17 @@ impl Solver {
     /// Adds a link of so many bytes a second.
     pub fn add_link(&mut self, capacity: f64) {
         self.links.push(Link::new(capacity));
+    }
+
+    /// A link's bytes a second.
+    pub fn capacity(&self, link: LinkId) -> f64 {
+        self.links[link as usize].capacity
+    }
+
+    /// Gives a link so many bytes a second.
+    pub fn set_capacity(&mut self, link: LinkId, capacity: f64) {
+        self.links[link as usize].capacity = capacity;
+        self.tighten(link);
     }
 
     /// Adds a bundle that has no weight yet; `path` has 1 to [`MAX_HOPS`] links, none twice, and on each the bundle

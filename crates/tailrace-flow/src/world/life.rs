@@ -1,11 +1,10 @@
 //! The life of a flow: start, first byte, changes of rate, end.
 
-use tailrace_core::{Bytes, FlowId, FlowInfo, HEADER_BYTES, Prospect, Rank, Time};
+use tailrace_core::{Bytes, FlowId, FlowInfo, HEADER_BYTES, Time};
 use tailrace_scenario::workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
 use crate::bundle::{Bundle, Kind};
-use crate::routes::Path;
 use crate::solver::BundleId;
 
 impl World<'_> {
@@ -61,27 +60,32 @@ impl World<'_> {
     }
 
     fn admit(&mut self, id: FlowId, spec: &FlowSpec) {
-        let path = self.routes.path(spec.src, spec.dst, id);
+        let mut path = self.routes.path(spec.src, spec.dst, id);
+        let standing = self.standing(id, spec.task_size, Bytes::ZERO);
+        if standing.due.is_some() {
+            path = self.routes.with_own_link(path);
+        }
         for &capacity in &self.routes.capacities()[self.solver.links()..] {
             self.solver.add_link(capacity);
             self.link_bytes.push(0);
         }
         if self.rule.follows_progress() {
-            self.rank_anew(path);
+            self.rank_path_again(path);
         }
-        let rank = self.rank(id, spec.task_size, spec.size);
-        let alone = self.rule.follows_progress() || self.control.is_some();
+        let alone = standing.is_its_own() || self.rule.follows_progress() || self.control.is_some();
         let only = alone.then_some(id);
-        let bundle = self.bundle(Kind { rank, path, only });
+        let bundle = self.bundle(Kind { rank: standing.rank, path, only });
         let bytes = self.wire_bytes(spec.size) as f64;
         self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
+        self.turn(bundle, id, Bytes::ZERO, standing.until);
+        self.pace(bundle);
         self.report_start(&self.info(id), bundle);
         self.resize(bundle);
         self.arm(bundle);
     }
 
     /// What the scheme may know of a flow.
-    fn info(&self, id: FlowId) -> FlowInfo {
+    pub(super) fn info(&self, id: FlowId) -> FlowInfo {
         let record = &self.records[id as usize];
         let known = FlowInfo {
             id,
@@ -94,39 +98,6 @@ impl World<'_> {
             task: record.task,
         };
         self.knows.filter(if self.oracle { known } else { record.reveals.filter(known) })
-    }
-
-    /// A flow's rank, of which so much is yet to be sent.
-    fn rank(&self, id: FlowId, task_size: Bytes, left: Bytes) -> Rank {
-        let info = self.info(id);
-        let task_size = if info.task == 0 { self.records[id as usize].size } else { task_size };
-        let (left, task_size) = (info.size.map(|_| left), info.size.map(|_| task_size));
-        self.rule.rank(&Prospect { flow: &info, task_size, left })
-    }
-
-    /// Ranks the flows anew that are being served on a path.
-    fn rank_anew(&mut self, path: Path) {
-        let mut served: Vec<BundleId> =
-            path.links().iter().flat_map(|&link| self.solver.served(link)).collect();
-        served.sort_unstable();
-        served.dedup();
-        for bundle in served {
-            let this = &mut self.bundles[bundle as usize];
-            let kind = this.kind;
-            let Some((flow, left)) = this.left(self.now).next() else { continue };
-            let size = self.records[flow.flow as usize].size;
-            let payload = left * size.as_f64() / self.wire_bytes(size) as f64;
-            let left = Bytes::new(payload.round() as u64);
-            let rank = self.rank(flow.flow, left, left);
-            if rank != kind.rank {
-                let kind_now = Kind { rank, ..kind };
-                self.by_kind.remove(&kind);
-                self.by_kind.insert(kind_now, bundle);
-                self.bundles[bundle as usize].kind = kind_now;
-                self.solver.set_rank(bundle, rank);
-                self.stale = true;
-            }
-        }
     }
 
     /// The bundle of this kind, made if there is none.
@@ -151,9 +122,9 @@ impl World<'_> {
         self.stale = true;
     }
 
-    /// Has a bundle looked at when its next flow will be done.
-    fn arm(&mut self, bundle: BundleId) {
-        let end = self.bundles[bundle as usize].next_end();
+    /// Has a bundle looked at when something will happen to it.
+    pub(super) fn arm(&mut self, bundle: BundleId) {
+        let end = self.bundles[bundle as usize].next_event();
         self.wake(&Occupant::Bundle(bundle), end);
     }
 
@@ -164,13 +135,23 @@ impl World<'_> {
         for (bundle, level) in changed.drain(..) {
             self.bundles[bundle as usize].set_level(self.now, level);
             self.arm(bundle);
+            self.pace(bundle);
         }
         self.changed = changed;
         self.watch_tight_links();
     }
 
+    /// Something has happened to a bundle.
+    pub(super) fn look_at(&mut self, bundle: BundleId) {
+        self.end_flows(bundle);
+        if self.bundles[bundle as usize].has_turned(self.now) {
+            self.rank_again(bundle);
+        }
+        self.arm(bundle);
+    }
+
     /// Flows of a bundle may be done.
-    pub(super) fn end_flows(&mut self, bundle: BundleId) {
+    fn end_flows(&mut self, bundle: BundleId) {
         let mut ended = false;
         while let Some(flow) = self.bundles[bundle as usize].leave(self.now) {
             ended = true;
@@ -192,7 +173,6 @@ impl World<'_> {
             }
             self.resize(bundle);
         }
-        self.arm(bundle);
     }
 
     /// A bundle has no flows left.
@@ -200,5 +180,6 @@ impl World<'_> {
         let kind = self.bundles[bundle as usize].kind;
         self.by_kind.remove(&kind);
         self.leave_links(bundle, &kind);
+        self.routes.give_back(kind.path);
     }
 }

@@ -1,6 +1,7 @@
 //! Karuna: flows with deadlines, with known sizes and with neither, over one set of priority queues.
 
 mod host;
+mod ideal;
 mod law;
 pub mod mcp;
 pub mod model;
@@ -17,10 +18,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan};
+use tailrace_core::{
+    Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme, SwitchPlan,
+};
 use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength};
 
 use crate::dctcp::{DctcpLaw, LawParams};
+use ideal::Ideal;
 use mcp::{Mcp, McpParams, Path};
 
 /// Parameters of `karuna`.
@@ -116,5 +120,8 @@ impl Scheme for Karuna {
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        Some(Box::new(Ideal(Queues(self.host()))))
     }
 }

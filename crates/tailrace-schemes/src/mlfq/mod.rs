@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Rate, Scheme,
-    SwitchPlan, TagTable,
+    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule,
+    Scheme, SwitchPlan, TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -116,5 +116,8 @@ impl Scheme for Mlfq {
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        Some(Box::new(Queues(self.host())))
     }
 }

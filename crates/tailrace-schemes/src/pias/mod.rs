@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, TagTable,
+    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme, SwitchPlan,
+    TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -148,5 +149,8 @@ impl Scheme for Pias {
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        Some(Box::new(Queues(self.host())))
     }
 }

@@ -1,0 +1,100 @@
+//! Where flows stand as they progress: their rank, how long they keep it, and how fast they need to be.
+
+use tailrace_core::{Bytes, FlowId, Prospect, Rank, Time};
+
+use super::World;
+use crate::bundle::Kind;
+use crate::routes::Path;
+use crate::solver::BundleId;
+
+/// A flow that is to end at a time is meant to be done this long before: ends are rounded up to picoseconds.
+const MARGIN: Time = Time::from_ns(1);
+
+/// What a scheme's rule says of a flow.
+pub(super) struct Standing {
+    pub(super) rank: Rank,
+    /// Payload bytes sent, up to which it keeps the rank.
+    pub(super) until: Bytes,
+    /// When it is to end.
+    pub(super) due: Option<Time>,
+}
+
+impl Standing {
+    /// Whether it depends on how far the flow itself is.
+    pub(super) fn is_its_own(&self) -> bool {
+        self.until < Bytes::MAX || self.due.is_some()
+    }
+}
+
+impl World<'_> {
+    /// What the rule says of a flow that has sent so much.
+    pub(super) fn standing(&self, id: FlowId, task_size: Bytes, sent: Bytes) -> Standing {
+        let size = self.records[id as usize].size;
+        let info = self.info(id);
+        let task_size = if info.task == 0 { size } else { task_size };
+        let (left, task_size) = (info.size.map(|_| size.saturating_sub(sent)), info.size.map(|_| task_size));
+        let prospect = Prospect { flow: &info, sent, task_size, left };
+        Standing {
+            rank: self.rule.rank(&prospect),
+            until: self.rule.stays_until(&prospect),
+            due: self.rule.due(&prospect),
+        }
+    }
+
+    /// The flow of a bundle that has but one, and the payload that it has sent.
+    fn only_flow(&mut self, bundle: BundleId) -> Option<(FlowId, Bytes)> {
+        let (flow, left) = self.bundles[bundle as usize].left(self.now).next()?;
+        let size = self.records[flow.flow as usize].size;
+        let part_left = left / self.wire_bytes(size) as f64;
+        let left = Bytes::new((part_left * size.as_f64()).round() as u64);
+        Some((flow.flow, size.saturating_sub(left)))
+    }
+
+    /// Ranks the flows anew that are being served on a path.
+    pub(super) fn rank_path_again(&mut self, path: Path) {
+        let mut served: Vec<BundleId> =
+            path.links().iter().flat_map(|&link| self.solver.served(link)).collect();
+        served.sort_unstable();
+        served.dedup();
+        served.into_iter().for_each(|bundle| self.rank_again(bundle));
+    }
+
+    /// Ranks the only flow of a bundle anew.
+    pub(super) fn rank_again(&mut self, bundle: BundleId) {
+        let Some((flow, sent)) = self.only_flow(bundle) else { return };
+        let kind = self.bundles[bundle as usize].kind;
+        let standing = self.standing(flow, Bytes::ZERO, sent);
+        if standing.rank != kind.rank {
+            let kind_now = Kind { rank: standing.rank, ..kind };
+            self.by_kind.remove(&kind);
+            self.by_kind.insert(kind_now, bundle);
+            self.bundles[bundle as usize].kind = kind_now;
+            self.solver.set_rank(bundle, standing.rank);
+            self.stale = true;
+        }
+        self.turn(bundle, flow, sent, standing.until);
+    }
+
+    /// Has a bundle looked at when its only flow has sent more than `until`.
+    pub(super) fn turn(&mut self, bundle: BundleId, flow: FlowId, sent: Bytes, until: Bytes) {
+        let size = self.records[flow as usize].size;
+        let wire = self.wire_bytes(size) as f64 / size.as_f64().max(1.0);
+        let bytes = if until < size { until.saturating_sub(sent).as_f64() * wire } else { f64::INFINITY };
+        self.bundles[bundle as usize].turn_after(self.now, bytes);
+    }
+
+    /// Keeps a flow that is to end at a time from being faster than it needs to be. Once it was slower, it needs more.
+    pub(super) fn pace(&mut self, bundle: BundleId) {
+        let Some(own_link) = self.bundles[bundle as usize].kind.path.own_link() else { return };
+        let Some((flow, left)) = self.bundles[bundle as usize].left(self.now).next() else { return };
+        let fastest = self.routes.capacities()[own_link as usize];
+        let due = self.standing(flow.flow, Bytes::ZERO, Bytes::ZERO).due.unwrap_or(Time::ZERO);
+        let time = due.saturating_sub(MARGIN).saturating_sub(self.now);
+        let needed = (left / time.as_secs_f64()).min(fastest);
+        let now = self.solver.capacity(own_link);
+        if (needed - now).abs() > 1e-9 * now {
+            self.solver.set_capacity(own_link, needed);
+            self.stale = true;
+        }
+    }
+}
