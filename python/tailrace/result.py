@@ -107,6 +107,20 @@ class Result:
             chosen &= _in_group(group)
         return Table(self.flows.to_polars().filter(chosen))
 
+    def measured_tasks(self, task_class: str = "all") -> Table:
+        """The tasks that arrived after the warm-up: "all", or those of a traffic class, "all@1" and so on."""
+        if self.tasks is None:
+            raise ScenarioError("there are no tasks: the workload has none")
+        everything, at, group = task_class.partition("@")
+        if everything != "all" or (at and group not in map(str, range(256))):
+            message = f'must be "all" or, of a traffic class, "all@0" to "all@255", not "{task_class}"'
+            raise ScenarioError(message)
+        warmup_ns, _, _ = _tailrace.measure(self.scenario)
+        chosen = pl.col("start_ns") >= warmup_ns
+        if at:
+            chosen &= _in_group(group)
+        return Table(self.tasks.to_polars().filter(chosen))
+
     def plot(self) -> Chart:
         """Completion times and slowdowns by size class, as distributions."""
         from tailrace.plots.overview import overview

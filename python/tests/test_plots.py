@@ -73,6 +73,13 @@ def test_changes_are_in_percent_of_the_same_seed(numbers: ResultFolder) -> None:
     assert axes.get_ylabel() == "Mean FCT: change from A (%)"
 
 
+def test_times_may_have_another_unit(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="load", y="fct_mean_us", unit="ms")
+    assert line(axes, "A") == [(0.4, pytest.approx(0.042)), (0.8, pytest.approx(0.082))]
+    assert axes.get_ylabel() == "Mean FCT (ms)"
+    assert line(drawn(numbers, x="load", y="timeouts", unit="ms"), "A") == [(0.4, 0), (0.8, 0)]
+
+
 def test_bars_stand_side_by_side(numbers: ResultFolder) -> None:
     axes = drawn(numbers, kind="bars", x="load", y="fct_mean_us")
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.8", "0.4"]
@@ -129,6 +136,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (LOAD | {"group": "x"}, 'group: unknown axis "x"; there are scheme, load, seed'),
     (LOAD | {"relative_to": "C"}, 'relative_to: unknown scheme "C"; there are A, B'),
     (LOAD | {"log": "z"}, 'log: must be a list of "x" and "y", not "z"'),
+    (LOAD | {"y": "fct_mean_us", "unit": "h"}, 'unit: must be "us", "ms" or "s", not "h"'),
+    ({"kind": "cdf", "of": "task"}, 'of: must be "flows" or "tasks", not "task"'),
     ({"kind": "series", "y": "a", "index": "b"}, "index: must be a whole number or a list of it"),
     ({"kind": "workloads", "names": "web-serch"}, 'names: unknown workload "web-serch"; did you mean'),
 ]

@@ -1,4 +1,4 @@
-"""``kind = "cdf"``: how a value is distributed over flows."""
+"""``kind = "cdf"``: how a value is distributed over flows or tasks."""
 
 from __future__ import annotations
 
@@ -9,37 +9,47 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace.folder import ResultFolder
-from tailrace.plots.plot import RunPlot
-from tailrace.plots.style import Pen, label
+from tailrace.plots.plot import TimesPlot
+from tailrace.plots.style import Pen
+from tailrace.result import Result
 
 # More steps than a screen has pixels only make files large.
 _MOST_STEPS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cdf(RunPlot):
-    """A curve for each group, over the measured flows of all its seeds."""
+class Cdf(TimesPlot):
+    """A curve for each group, over the measured flows or tasks of all its seeds."""
 
     kind: ClassVar[str] = "cdf"
-    y: str = "fct_ns"
+    of: str = "flows"
+    y: str = ""
     log: list[str] = field(default_factory=lambda: ["x"])
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
+        if self.of not in ("flows", "tasks"):
+            raise self.wrong("of", f'must be "flows" or "tasks", not "{self.of}"')
         rows = self.rows(folder)
         curves = self.curves(folder, rows)
+        y = self.y or {"flows": "fct_ns", "tasks": "tct_ns"}[self.of]
         for (name, part), pen in zip(curves.items(), self.pens(curves), strict=True):
-            flows = pl.concat(folder.run(key).measured_flows(self.class_).to_polars() for key in part["run"])
-            draw_cdf(axes, self.column(flows, self.y), name, pen)
-        self.dress(axes, label(self.y), "Share of flows")
-        return self.footnote(folder, rows, "flows of")
+            table = pl.concat(self._measured(folder.run(key)) for key in part["run"])
+            draw_cdf(axes, self.in_unit(self.column(table, y)), name, pen)
+        self.dress(axes, self.label(y), f"Share of {self.of}")
+        return self.footnote(folder, rows, f"{self.of} of")
+
+    def _measured(self, run: Result) -> pl.DataFrame:
+        if self.of == "flows":
+            return run.measured_flows(self.class_).to_polars()
+        if run.tasks is None:
+            raise self.wrong("of", 'must be "flows": the workload has no tasks')
+        return run.measured_tasks(self.class_).to_polars()
 
 
 def draw_cdf(axes: Axes, values: pl.Series, name: str, pen: Pen) -> None:
     """Draw the distribution of values. Missing ones (unfinished flows) keep the curve below 1."""
     known = values.drop_nulls().sort()
-    if values.name.endswith("_ns"):
-        known = known / 1e3
     steps = min(len(known), _MOST_STEPS)
     ranks = [round(step * len(known) / steps) for step in range(steps + 1)] if steps else []
     steps_at = known.gather([max(rank, 1) - 1 for rank in ranks])

@@ -15,7 +15,8 @@ def overview(result: Result) -> Chart:
             for size_class, pen in zip(("all", "short", "medium", "long"), PENS, strict=False):
                 flows = result.measured_flows(size_class).to_polars()
                 if len(flows):
-                    draw_cdf(axes, flows[column], size_class, pen)
+                    values = flows[column] / 1e3 if column == "fct_ns" else flows[column]
+                    draw_cdf(axes, values, size_class, pen)
             axes.set(xscale="log", xlabel=label(column), ylabel="Share of flows")
         panels[0].set_title(result.info["scheme"])
         finish(chart, "measured flows, by size class")

@@ -15,6 +15,9 @@ from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.plots.style import PENS, Pen, label
 
+# Units of times, in microseconds.
+UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plot(ABC):
@@ -141,6 +144,26 @@ class RunPlot(Plot):
         return PENS[: len(labels)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class TimesPlot(RunPlot):
+    """A plot of columns that may be times."""
+
+    unit: str = "us"
+
+    def in_unit(self, values: pl.Series) -> pl.Series:
+        """A column's values, times in the plot's unit."""
+        microseconds = {"_ns": 1e-3, "_us": 1.0}.get(values.name[-3:])
+        if microseconds is None:
+            return values
+        if self.unit not in UNITS:
+            raise self.wrong("unit", f'must be {_either(UNITS)}, not "{self.unit}"')
+        return values * microseconds / UNITS[self.unit]
+
+    def label(self, column: str) -> str:
+        """What a column is called, with the plot's unit."""
+        return label(column).replace("(µs)", f"({self.unit.replace('us', 'µs')})")
+
+
 def unknown(what: str, name: str, known: Any) -> str:
     """What to say about a name that is not among the known ones."""
     known = list(dict.fromkeys(str(candidate) for candidate in known))
@@ -166,6 +189,11 @@ def _fit(value: Any, wanted: Any, where: str) -> Any:
 
 def _named(axis: str, value: Any) -> str:
     return _text(value) if axis == "scheme" else f"{label(axis).lower()} {_text(value)}"
+
+
+def _either(names: Collection[str]) -> str:
+    *others, last = (f'"{name}"' for name in names)
+    return f"{', '.join(others)} or {last}"
 
 
 def _listed(values: Any) -> str:

@@ -57,6 +57,7 @@ _STATISTICS = {
 }
 _LABELS = {
     "fct_ns": "Flow completion time (µs)",
+    "tct_ns": "Task completion time (µs)",
     "slowdown": "Slowdown (completion time / ideal)",
     "size_bytes": "Flow size (bytes)",
     "timeouts": "Retransmission timeouts",

@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace.folder import ResultFolder
-from tailrace.plots.plot import RunPlot, unknown
+from tailrace.plots.plot import TimesPlot, unknown
 from tailrace.plots.style import label
 
 SERIES = "series:"
@@ -22,7 +22,7 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryPlot(RunPlot):
+class SummaryPlot(TimesPlot):
     """One or several columns of the summary against an axis of the sweep; seeds give mean and spread."""
 
     x: str
@@ -47,10 +47,12 @@ class SummaryPlot(RunPlot):
             self.column(rows, column)
         if self.relative_to:
             rows = self._relative(folder, rows)
+        else:
+            rows = rows.with_columns(self.in_unit(rows[column]) for column in self.y)
         curves = {}
         for name, part in self.curves(folder, rows, self.x).items():
             for column in self.y:
-                full_name = ", ".join(filter(None, [name, label(column) if len(self.y) > 1 else ""]))
+                full_name = ", ".join(filter(None, [name, self.label(column) if len(self.y) > 1 else ""]))
                 curves[full_name] = self._over_seeds(part, column)
         return rows, curves
 
@@ -110,7 +112,7 @@ class SummaryPlot(RunPlot):
 
     def dress_summary(self, axes: Axes) -> None:
         """Set title and labels."""
-        what = label(self.y[0]) if len(self.y) == 1 else ""
+        what = self.label(self.y[0]) if len(self.y) == 1 else ""
         if self.relative_to:
             axes.axhline(0, color="0.4", linewidth=1)
             change = f"change from {self.relative_to} (%)"
