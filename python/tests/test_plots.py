@@ -73,6 +73,15 @@ def test_changes_are_in_percent_of_the_same_seed(numbers: ResultFolder) -> None:
     assert axes.get_ylabel() == "Mean FCT: change from A (%)"
 
 
+def test_levels_are_curves_of_their_own(numbers: ResultFolder) -> None:
+    levels = [numbers.summary.with_columns(pl.lit(level).alias("level")) for level in ("packet", "flow")]
+    numbers.summary = pl.concat(levels).select("scheme", "level", pl.exclude("scheme", "level"))
+    names = [f"{scheme}, {level} level" for level in ("packet", "flow") for scheme in "AB"]
+    assert legend(drawn(numbers, x="load", y="fct_mean_us")) == names
+    assert legend(drawn(numbers, x="level", y="fct_mean_us", at={"load": 0.4})) == ["A", "B"]
+    assert legend(drawn(numbers, x="load", y="fct_mean_us", at={"level": "flow"})) == ["A", "B"]
+
+
 def test_times_may_have_another_unit(numbers: ResultFolder) -> None:
     axes = drawn(numbers, x="load", y="fct_mean_us", unit="ms")
     assert line(axes, "A") == [(0.4, pytest.approx(0.042)), (0.8, pytest.approx(0.082))]

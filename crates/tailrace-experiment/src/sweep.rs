@@ -73,11 +73,14 @@ pub(crate) fn swept(table: &Table) -> Vec<&str> {
     own.chain(together.map(|(name, _)| name.as_str())).collect()
 }
 
+/// Fields of a scenario that stand in no section.
+const PLAIN_FIELDS: [&str; 2] = ["seed", "level"];
+
 fn vary(table: &mut Table, field: &str, value: &Value) -> Result<(), ScenarioError> {
     let here = |message| ScenarioError::new(format!("sweep.\"{field}\""), message);
     let path = Path::parse(field).map_err(here)?;
-    // A plain word labels the points of fields that vary together; `seed` is the scenario's.
-    if path.root() == field && field != "seed" {
+    // Another plain word labels the points of fields that vary together.
+    if path.root() == field && !PLAIN_FIELDS.contains(&field) {
         return Ok(());
     }
     path::set(table, &path, value).map_err(here)
@@ -94,7 +97,7 @@ fn axes(table: &Table) -> Result<Vec<Axis>, ScenarioError> {
             for group in values.as_array().into_iter().flatten() {
                 axes.push(together(group)?);
             }
-        } else if name.contains('.') || ["seed", "level"].contains(&name.as_str()) {
+        } else if name.contains('.') || PLAIN_FIELDS.contains(&name.as_str()) {
             axes.push(Axis { name: name.clone(), fields: vec![(name.clone(), list(name, values)?)] });
         } else {
             let message = "is no field; sweep a dotted one such as workload.load, or seed or level";
@@ -162,6 +165,15 @@ mod tests {
         assert_eq!(table["scheme"][0]["params"]["queues"].as_integer(), Some(3));
         assert_eq!(table["seed"].as_integer(), Some(2));
         assert!(!table.contains_key("queues"));
+    }
+
+    #[test]
+    fn fields_outside_sections_are_set() {
+        for (field, values) in [("seed", "[1, 2]"), ("level", "[\"packet\", \"flow\"]")] {
+            let points = expanded(&format!("[sweep]\n{field} = {values}")).unwrap();
+            assert_eq!(points.len(), 2);
+            assert!(points.iter().all(|(point, table)| table.get(field) == point.get(field)), "{field}");
+        }
     }
 
     #[test]

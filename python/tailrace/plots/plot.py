@@ -103,17 +103,20 @@ class RunPlot(Plot):
 
     def curves(self, folder: ResultFolder, rows: pl.DataFrame, *others: str) -> dict[str, pl.DataFrame]:
         """The rows of each curve by its label. What no one chose between must not differ, but for seeds."""
-        for axis in self.group:
+        group = [*self.group]
+        if "scheme" in group and "level" in folder.axes and "level" not in (*group, *others):
+            group.append("level")  # packets and rates are never one curve
+        for axis in group:
             if axis not in folder.axes:
                 raise self.wrong("group", unknown("axis", axis, folder.axes))
         for axis in folder.axes:
-            if axis not in (*self.group, *others, "seed") and rows[axis].n_unique() > 1:
+            if axis not in (*group, *others, "seed") and rows[axis].n_unique() > 1:
                 message = f'leaves out "{axis}", in which runs differ: add it here, or choose one in "at"'
                 raise self.wrong("group", message)
-        if not self.group:
+        if not group:
             return {"": rows}
-        varied = [axis for axis in self.group if rows[axis].n_unique() > 1] or self.group[:1]
-        groups = rows.partition_by(self.group, maintain_order=True, as_dict=False)
+        varied = [axis for axis in group if rows[axis].n_unique() > 1] or group[:1]
+        groups = rows.partition_by(group, maintain_order=True, as_dict=False)
         return {", ".join(_named(axis, part[axis][0]) for axis in varied): part for part in groups}
 
     def column(self, rows: pl.DataFrame, name: str) -> pl.Series:
@@ -188,6 +191,8 @@ def _fit(value: Any, wanted: Any, where: str) -> Any:
 
 
 def _named(axis: str, value: Any) -> str:
+    if axis == "level":
+        return f"{_text(value)} level"
     return _text(value) if axis == "scheme" else f"{label(axis).lower()} {_text(value)}"
 
 
