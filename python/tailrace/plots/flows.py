@@ -36,7 +36,8 @@ class Cdf(TimesPlot):
         for (name, part), pen in zip(curves.items(), self.pens(curves), strict=True):
             table = pl.concat(self._measured(folder.run(key)) for key in part["run"])
             draw_cdf(axes, self.in_unit(self.column(table, y)), name, pen)
-        self.dress(axes, self.label(y), f"Share of {self.of}")
+        of_what = self.label(y).replace("Flow", "Task" if self.of == "tasks" else "Flow")
+        self.dress(axes, of_what, f"Share of {self.of}")
         return self.footnote(folder, rows, f"{self.of} of")
 
     def _measured(self, run: Result) -> pl.DataFrame:
