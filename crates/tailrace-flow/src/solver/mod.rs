@@ -4,7 +4,8 @@
 //! those on its path, and that class is its bottleneck; a class which fills is the bottleneck of some member (the
 //! certificate of max–min fairness, Bertsekas and Gallager 1987, §6.5.2). Levels are the whole state, so an event is
 //! followed only as far as levels move: classes that do not fill keep the sum of their members' rates and nothing
-//! else. Classes are settled in order of rank and level, since neither a lower class nor a higher level can act back.
+//! else, and on a link that cannot be full one class has all who are there. Classes are settled in order of rank and level,
+//! since neither a lower class nor a higher level can act back.
 
 mod class;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod naive;
 #[cfg(test)]
 mod properties;
 mod settle;
+mod tight;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,6 +33,9 @@ pub const MAX_HOPS: usize = 7;
 /// What is closer than this is the same: sums of rates carry the rounding of their parts.
 const TOLERANCE: f64 = 1e-11;
 
+/// The bottleneck of a bundle that has none yet.
+const NOWHERE: u8 = u8::MAX;
+
 /// A bundle's membership of a class.
 #[derive(Clone, Copy, Default)]
 struct Hop {
@@ -42,9 +47,10 @@ struct Hop {
 /// Flows alike: of one path and rank.
 #[derive(Clone, Copy)]
 struct Bundle {
+    rank: Rank,
     hops: [Hop; MAX_HOPS],
     length: u8,
-    /// Which hop is the bottleneck.
+    /// Which hop is the bottleneck, or [`NOWHERE`] until it is placed.
     bottleneck: u8,
     /// Whether it is among those whose level has changed.
     changed: bool,
@@ -64,8 +70,12 @@ pub struct Solver {
     /// Classes to be settled, by rank and level.
     queue: BinaryHeap<Reverse<(Rank, u64, ClassId)>>,
     changed: Vec<BundleId>,
-    /// Links that may be full since this was last asked.
-    tightened: Vec<LinkId>,
+    /// Bundles that have no bottleneck yet, and maybe some that are gone.
+    newcomers: Vec<BundleId>,
+    /// Links where nobody had a bottleneck when a class was settled.
+    idle: Vec<LinkId>,
+    /// Links that have become tight, or are no longer, since this was last asked.
+    turned: Vec<LinkId>,
     /// How often rates were worked out.
     solved: u64,
 }
@@ -81,7 +91,9 @@ impl Solver {
             free_bundles: Vec::new(),
             queue: BinaryHeap::new(),
             changed: Vec::new(),
-            tightened: Vec::new(),
+            newcomers: Vec::new(),
+            idle: Vec::new(),
+            turned: Vec::new(),
             solved: 0,
         }
     }
@@ -101,42 +113,32 @@ impl Solver {
         self.links[link as usize].capacity
     }
 
-    /// Gives a link so many bytes a second.
-    pub fn set_capacity(&mut self, link: LinkId, capacity: f64) {
-        self.links[link as usize].capacity = capacity;
-        self.tighten(link);
-    }
-
-    /// Adds a bundle that has no weight yet; `path` has 1 to [`MAX_HOPS`] links, none twice, and on each the bundle
-    /// is of the class of a rank.
-    pub fn add(&mut self, path: &[LinkId], rank: impl Fn(LinkId) -> Rank) -> BundleId {
-        let mut bundle = Bundle {
+    /// Adds a bundle that has no weight yet; `path` has 1 to [`MAX_HOPS`] links, none twice. On links that are tight
+    /// it is in the class of a rank that `class` tells, elsewhere that is its own.
+    pub fn add(&mut self, path: &[LinkId], rank: Rank, class: impl Fn(LinkId) -> Rank) -> BundleId {
+        let bundle = Bundle {
+            rank,
             hops: [Hop::default(); MAX_HOPS],
             length: path.len() as u8,
-            bottleneck: 0,
+            bottleneck: NOWHERE,
             changed: false,
             weight: 0.0,
             level: 0.0,
         };
         let id = self.free_bundles.pop().unwrap_or(self.bundles.len() as BundleId);
+        match self.bundles.get_mut(id as usize) {
+            Some(free) => *free = bundle,
+            None => self.bundles.push(bundle),
+        }
         for (hop, &link) in path.iter().enumerate() {
-            bundle.hops[hop].class = self.class_for(link, rank(link));
+            let class = self.class_for(link, class(link));
+            self.join(class, Member { bundle: id, hop: hop as u8 });
         }
-        bundle.bottleneck = self.narrowest(&bundle);
-        for hop in 0..path.len() {
-            let own = hop == usize::from(bundle.bottleneck);
-            let member = Member { bundle: id, hop: hop as u8 };
-            bundle.hops[hop].place = self.join(bundle.hops[hop].class, member, own);
-        }
-        if id as usize == self.bundles.len() {
-            self.bundles.push(bundle);
-        } else {
-            self.bundles[id as usize] = bundle;
-        }
+        self.newcomers.push(id);
         id
     }
 
-    /// Gives a bundle another rank on one of its links.
+    /// Has a bundle in the class of another rank on one of its links, if that is tight.
     pub fn move_to(&mut self, id: BundleId, link: LinkId, rank: Rank) {
         let hops = 0..usize::from(self.bundles[id as usize].length);
         let class_of = |hop: &usize| &self.classes[self.bundles[id as usize].hops[*hop].class as usize];
@@ -145,28 +147,26 @@ impl Solver {
         }
     }
 
-    /// Gives a bundle another rank on all its links.
+    /// Gives a bundle another rank.
     pub fn set_rank(&mut self, id: BundleId, rank: Rank) {
+        self.bundles[id as usize].rank = rank;
         for hop in 0..usize::from(self.bundles[id as usize].length) {
             self.change_class(id, hop, rank);
         }
     }
 
     fn change_class(&mut self, id: BundleId, hop: usize, rank: Rank) {
-        let Bundle { hops, bottleneck, weight, level, .. } = self.bundles[id as usize];
-        let Hop { class: before, place } = hops[hop];
-        let own = hop == usize::from(bottleneck);
-        let after = self.class_for(self.classes[before as usize].link, rank);
-        let (own_weight, rate) = if own { (weight, 0.0) } else { (0.0, weight * level) };
-        self.classes[before as usize].own_weight -= own_weight;
-        self.classes[before as usize].others_rate -= rate;
-        self.leave(before, place, own);
-        let place = self.join(after, Member { bundle: id, hop: hop as u8 }, own);
-        let class = &mut self.classes[after as usize];
-        class.own_weight += own_weight;
-        class.others_rate += rate;
-        class.fastest = class.fastest.max(if own { 0.0 } else { level });
-        self.bundles[id as usize].hops[hop] = Hop { class: after, place };
+        let before = self.bundles[id as usize].hops[hop].class;
+        let class = &mut self.classes[before as usize];
+        if class.loose {
+            class.mixed |= class.rank != rank;
+            return;
+        }
+        let link = class.link;
+        let after = self.class_for(link, rank);
+        let member = Member { bundle: id, hop: hop as u8 };
+        self.leave(member);
+        self.join(after, member);
         self.enqueue(before);
         self.enqueue(after);
         self.drop_if_empty(before);
@@ -188,8 +188,9 @@ impl Solver {
         self.bundles[id as usize].weight = weight;
         for (hop, &Hop { class: number, .. }) in hops[..usize::from(length)].iter().enumerate() {
             let class = &mut self.classes[number as usize];
-            self.links[class.link as usize].rate += (weight - before) * level;
-            if hop == usize::from(bottleneck) {
+            if bottleneck == NOWHERE {
+                class.coming += weight - before;
+            } else if hop == usize::from(bottleneck) {
                 class.own_weight += weight - before;
                 self.enqueue(number);
             } else {
@@ -202,6 +203,15 @@ impl Solver {
         }
     }
 
+    fn remove(&mut self, id: BundleId) {
+        for hop in 0..self.bundles[id as usize].length {
+            let class = self.bundles[id as usize].hops[usize::from(hop)].class;
+            self.leave(Member { bundle: id, hop });
+            self.drop_if_empty(class);
+        }
+        self.free_bundles.push(id);
+    }
+
     /// A bundle's bytes a second for each unit of its weight.
     pub fn level(&self, bundle: BundleId) -> f64 {
         self.bundles[bundle as usize].level
@@ -210,9 +220,11 @@ impl Solver {
     /// Works out all rates; `changed` is told of bundles that have another level than before.
     pub fn solve(&mut self, mut changed: impl FnMut(BundleId, f64)) {
         self.solved += 1;
+        self.place_newcomers();
         while let Some(Reverse((_, _, class))) = self.queue.pop() {
             self.settle(class);
         }
+        self.loosen_idle();
         for id in self.changed.drain(..) {
             let bundle = &mut self.bundles[id as usize];
             if std::mem::take(&mut bundle.changed) && bundle.weight > 0.0 {
@@ -221,32 +233,15 @@ impl Solver {
         }
     }
 
-    /// Whether a link may be full.
-    pub fn is_tight(&self, link: LinkId) -> bool {
-        self.links[link as usize].tight
+    /// Links that have become tight, or are no longer, since this was last asked.
+    pub fn turned(&mut self) -> Vec<LinkId> {
+        std::mem::take(&mut self.turned)
     }
 
-    /// Links that have come to be possibly full since this was last asked.
-    pub fn tightened(&mut self) -> Vec<LinkId> {
-        std::mem::take(&mut self.tightened)
-    }
-
-    /// The hop where a new bundle will probably get least.
-    fn narrowest(&self, bundle: &Bundle) -> u8 {
-        let room = |hop: &u8| {
-            let class = &self.classes[bundle.hops[usize::from(*hop)].class as usize];
-            (class.level, class.free - class.others_rate)
-        };
-        let least = |a: &u8, b: &u8| room(a).partial_cmp(&room(b)).unwrap_or(std::cmp::Ordering::Equal);
-        (0..bundle.length).min_by(least).unwrap_or(0)
-    }
-
-    fn remove(&mut self, id: BundleId) {
-        let Bundle { hops, length, bottleneck, .. } = self.bundles[id as usize];
-        for (hop, &Hop { class, place }) in hops[..usize::from(length)].iter().enumerate() {
-            self.leave(class, place, hop == usize::from(bottleneck));
-            self.drop_if_empty(class);
-        }
-        self.free_bundles.push(id);
+    /// The bundles on a link.
+    pub fn members(&self, link: LinkId) -> impl Iterator<Item = BundleId> {
+        let classes =
+            self.links[link as usize].classes.iter().map(|&(_, class)| &self.classes[class as usize]);
+        classes.flat_map(|class| class.own.iter().chain(&class.others)).map(|member| member.bundle)
     }
 }

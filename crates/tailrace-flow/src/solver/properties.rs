@@ -55,7 +55,7 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
         for change in batch {
             match change {
                 Change::Add(wanted) => {
-                    let bundle = solver.add(&wanted.path, |_| wanted.rank);
+                    let bundle = solver.add(&wanted.path, wanted.rank, |_| wanted.rank);
                     solver.set_weight(bundle, wanted.weight);
                     there.push((bundle, wanted));
                 }
@@ -138,6 +138,22 @@ fn check_feasible(
     Ok(())
 }
 
+/// The class of a rank on a link, where so many ranks make one.
+fn joint_class(joint: &[u64], link: LinkId, rank: Rank) -> Rank {
+    let several = joint[link as usize];
+    Rank(rank.0 / several * several, 0)
+}
+
+/// On links that have become tight, moves bundles to the classes that they are to be in.
+fn join_ranks(solver: &mut Solver, there: &[(BundleId, Wanted)], joint: &[u64]) {
+    for link in solver.turned() {
+        let members: Vec<BundleId> = solver.members(link).collect();
+        for (bundle, wanted) in there.iter().filter(|(bundle, _)| members.contains(bundle)) {
+            solver.move_to(*bundle, link, joint_class(joint, link, wanted.rank));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn links_may_join_ranks_as_each_likes(
@@ -149,9 +165,8 @@ proptest! {
         for change in batches.into_iter().flatten() {
             match change {
                 Change::Add(wanted) => {
-                    // On each link so many ranks make a class.
-                    let class = |link: LinkId| Rank(wanted.rank.0 / joint[link as usize] * joint[link as usize], 0);
-                    let bundle = solver.add(&wanted.path, class);
+                    let class = |link| joint_class(&joint, link, wanted.rank);
+                    let bundle = solver.add(&wanted.path, wanted.rank, class);
                     solver.set_weight(bundle, wanted.weight);
                     there.push((bundle, wanted));
                 }
@@ -161,6 +176,8 @@ proptest! {
                 }
                 _ => {}
             }
+            solver.solve(|_, _| {});
+            join_ranks(&mut solver, &there, &joint);
             solver.solve(|_, _| {});
             check_feasible(&solver, &capacities, &there)?;
         }

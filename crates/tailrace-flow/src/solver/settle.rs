@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use super::class::{ClassId, Member};
-use super::{BundleId, Hop, Solver, TOLERANCE};
+use super::{Bundle, BundleId, Hop, NOWHERE, Solver, TOLERANCE};
 
 /// Levels that differ by less are the same; the first stays. Less than what saturation is judged by.
 const SAME_LEVEL: f64 = 1e-13;
 /// A class that is settled more often in one solution goes round.
-const MOST_ROUNDS: u32 = 100;
+const MOST_ROUNDS: u8 = 100;
 
 impl Solver {
     /// Has a class settled before rates are used.
@@ -24,30 +24,64 @@ impl Solver {
 
     /// The rates of others in a class have changed. It need not be settled if the link cannot be full.
     pub(super) fn touch(&mut self, id: ClassId) {
-        let link = self.classes[id as usize].link;
-        let this = &self.links[link as usize];
-        if this.tight {
+        let class = &self.classes[id as usize];
+        if !class.loose {
             self.enqueue(id);
-        } else if !this.fits() {
-            self.tighten(link);
+        } else if !class.fits() {
+            self.tighten(class.link);
         }
+    }
+
+    /// Gives a bottleneck to the bundles that have none yet.
+    pub(super) fn place_newcomers(&mut self) {
+        let mut newcomers = std::mem::take(&mut self.newcomers);
+        // Some are gone, and their numbers may have come again.
+        newcomers.retain(|&id| self.bundles[id as usize].weight > 0.0);
+        for &id in &newcomers {
+            if self.bundles[id as usize].bottleneck == NOWHERE {
+                self.place(id);
+            }
+        }
+        for id in newcomers.drain(..) {
+            let Bundle { hops, bottleneck, .. } = self.bundles[id as usize];
+            self.enqueue(hops[usize::from(bottleneck)].class);
+        }
+        self.newcomers = newcomers;
+    }
+
+    /// Makes that hop the bottleneck of a bundle where it will probably get least.
+    fn place(&mut self, id: BundleId) {
+        let Bundle { hops, length, weight, .. } = self.bundles[id as usize];
+        let hop = self.narrowest(id);
+        for (_, class) in (0..length).zip(hops.map(|hop| hop.class)).filter(|(other, _)| *other != hop) {
+            self.classes[class as usize].coming -= weight;
+        }
+        let class = &self.classes[hops[usize::from(hop)].class as usize];
+        if class.loose {
+            self.tighten(class.link);
+        }
+        let class = self.bundles[id as usize].hops[usize::from(hop)].class;
+        self.leave(Member { bundle: id, hop });
+        self.bundles[id as usize].bottleneck = hop;
+        self.join(class, Member { bundle: id, hop });
+    }
+
+    /// The hop where a bundle gets least if none of those who come with it stop elsewhere.
+    fn narrowest(&self, id: BundleId) -> u8 {
+        let bundle = &self.bundles[id as usize];
+        let room = |hop: &u8| {
+            let class = &self.classes[bundle.hops[usize::from(*hop)].class as usize];
+            (class.free - class.others_rate).max(0.0) / (class.own_weight + class.coming)
+        };
+        (0..bundle.length).min_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(0)
     }
 
     /// Makes a class right, given all others' levels.
     pub(super) fn settle(&mut self, id: ClassId) {
         let class = &mut self.classes[id as usize];
         class.queued = false;
-        if class.own.is_empty() && class.others.is_empty() {
+        if class.loose || class.is_empty() {
             return;
-        }
-        let link = &self.links[class.link as usize];
-        if !link.tight {
-            if class.own.is_empty() && link.fits() {
-                class.level = f64::INFINITY;
-                return;
-            }
-            let link = class.link;
-            self.tighten(link);
         }
         // What it changes itself need not call it again.
         self.classes[id as usize].queued = true;
@@ -63,9 +97,9 @@ impl Solver {
     /// on the next) what one gains may come back to it by way of the other, without end.
     fn goes_round(&mut self, id: ClassId) -> bool {
         let class = &mut self.classes[id as usize];
-        let (rounds, solve) = class.rounds;
-        class.rounds = (if solve == self.solved { rounds + 1 } else { 1 }, self.solved);
-        class.rounds.0 > MOST_ROUNDS
+        class.rounds = if class.solved == self.solved { class.rounds.saturating_add(1) } else { 1 };
+        class.solved = self.solved;
+        class.rounds > MOST_ROUNDS
     }
 
     /// The level of a class that goes round: from now on it may only fall, which has an end.
@@ -128,28 +162,16 @@ impl Solver {
 
     /// Makes `member`'s hop the bottleneck of its bundle, at the level that it has.
     fn rebase(&mut self, member: Member) {
-        let id = member.bundle as usize;
-        let bundle = self.bundles[id];
-        let (old, new) = (usize::from(bundle.bottleneck), usize::from(member.hop));
-        let rate = bundle.weight * bundle.level;
-        let Hop { class, place } = bundle.hops[old];
-        self.leave(class, place, true);
-        let place = self.join(class, Member { bundle: member.bundle, hop: old as u8 }, false);
-        let before = &mut self.classes[class as usize];
-        before.own_weight -= if before.own.is_empty() { 0.0 } else { bundle.weight };
-        before.others_rate += rate;
-        before.fastest = before.fastest.max(bundle.level);
-        self.bundles[id].hops[old].place = place;
-        let Hop { class: now, place } = bundle.hops[new];
-        self.leave(now, place, false);
-        let place = self.join(now, member, true);
-        let after = &mut self.classes[now as usize];
-        after.own_weight += bundle.weight;
-        after.others_rate -= if after.others.is_empty() { 0.0 } else { rate };
-        self.bundles[id].hops[new].place = place;
-        self.bundles[id].bottleneck = member.hop;
-        self.enqueue(class);
-        self.enqueue(now);
+        let Bundle { hops, bottleneck, .. } = self.bundles[member.bundle as usize];
+        let (old, new) = (Member { hop: bottleneck, ..member }, member);
+        let class_at = |member: Member| hops[usize::from(member.hop)].class;
+        self.leave(old);
+        self.leave(new);
+        self.bundles[member.bundle as usize].bottleneck = new.hop;
+        self.join(class_at(old), old);
+        self.join(class_at(new), new);
+        self.enqueue(class_at(old));
+        self.enqueue(class_at(new));
     }
 
     /// Lets own members go that get less elsewhere; returns the level of those that stay.
@@ -215,9 +237,8 @@ impl Solver {
         }
         let (hops, bottleneck) = (bundle.hops, usize::from(bundle.bottleneck));
         for (hop, &Hop { class, .. }) in hops[..usize::from(bundle.length)].iter().enumerate() {
-            let this = &mut self.classes[class as usize];
-            self.links[this.link as usize].rate += by;
             if hop != bottleneck {
+                let this = &mut self.classes[class as usize];
                 this.others_rate += by;
                 this.fastest = this.fastest.max(level);
                 self.touch(class);

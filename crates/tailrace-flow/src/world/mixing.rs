@@ -1,6 +1,7 @@
 //! Limited multiplexing: on each link, a rank that has become heavy and the one after it share (Baraat §3.3, §4.3.1).
 //!
 //! Who is heavy is looked for only where it matters: on links that may be full, and when one of them may have become so.
+//! What ranks have sent over links is known of all links.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,28 @@ use crate::solver::{BundleId, LinkId};
 /// What is missing to be heavy counts for nothing below this, in bytes.
 const HARDLY_ANY: f64 = 1.0;
 
-/// Who is on each link, and who is heavy there.
+/// What ranks have sent, and who is heavy where.
 pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
+    ranks: BTreeMap<Rank, Trail>,
+    /// Links that may be full and have been looked at.
     links: BTreeMap<LinkId, Lanes>,
 }
 
-/// The ranks on a link.
+/// The links where a rank is, in order.
+#[derive(Default)]
+struct Trail(Vec<Stretch>);
+
+/// A rank on a link.
+struct Stretch {
+    link: LinkId,
+    bundles: u32,
+    /// Bytes of bundles that are gone.
+    before: f64,
+}
+
+/// The ranks on a link that may be full.
 #[derive(Default)]
 struct Lanes {
     by_rank: BTreeMap<Rank, Lane>,
@@ -31,8 +46,6 @@ struct Lanes {
 /// The flows of one rank on a link.
 struct Lane {
     bundles: Vec<BundleId>,
-    /// Bytes of bundles that are gone.
-    before: f64,
     heavy: bool,
     /// The rank of the class that it belongs to: its own, or that of one before it.
     class: Rank,
@@ -47,11 +60,76 @@ struct Move {
 
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
-        Mixing { heavy, links: BTreeMap::new() }
+        Mixing { heavy, ranks: BTreeMap::new(), links: BTreeMap::new() }
+    }
+
+    /// A bundle comes to its links.
+    fn enter(&mut self, kind: &Kind, moves: &mut Vec<Move>) {
+        let trail = self.ranks.entry(kind.rank).or_default();
+        for &link in kind.path.links() {
+            trail.enter(link);
+            if let Some(lanes) = self.links.get_mut(&link) {
+                lanes.enter(link, kind.rank, moves);
+            }
+        }
+    }
+
+    /// A bundle that has sent so much is gone.
+    fn leave(&mut self, kind: &Kind, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
+        let Some(trail) = self.ranks.get_mut(&kind.rank) else { return };
+        for &link in kind.path.links() {
+            trail.leave(link, sent);
+            if let Some(lanes) = self.links.get_mut(&link) {
+                lanes.leave(link, kind.rank, bundle, moves);
+                if lanes.by_rank.is_empty() {
+                    self.links.remove(&link);
+                }
+            }
+        }
+        if trail.0.is_empty() {
+            self.ranks.remove(&kind.rank);
+        }
+    }
+}
+
+impl Trail {
+    fn find(&self, link: LinkId) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&link, |stretch| stretch.link)
+    }
+
+    fn enter(&mut self, link: LinkId) {
+        match self.find(link) {
+            Ok(at) => self.0[at].bundles += 1,
+            Err(at) => self.0.insert(at, Stretch { link, bundles: 1, before: 0.0 }),
+        }
+    }
+
+    fn leave(&mut self, link: LinkId, sent: f64) {
+        let Ok(at) = self.find(link) else { return };
+        let stretch = &mut self.0[at];
+        stretch.bundles -= 1;
+        stretch.before += sent;
+        if stretch.bundles == 0 {
+            self.0.remove(at);
+        }
+    }
+
+    /// Bytes of bundles that are gone, while others were there.
+    fn before(&self, link: LinkId) -> f64 {
+        self.find(link).map_or(0.0, |at| self.0[at].before)
     }
 }
 
 impl Lanes {
+    /// Those of a link where nobody shares with another rank yet.
+    fn of(bundles: impl Iterator<Item = (Rank, BundleId)>) -> Self {
+        let mut lanes = Lanes::default();
+        for (rank, bundle) in bundles {
+            lanes.by_rank.entry(rank).or_insert_with(|| Lane::new(rank)).bundles.push(bundle);
+        }
+        lanes
+    }
+
     /// Works out who shares with whom; bundles whose class changes are to be moved.
     fn regroup(&mut self, link: LinkId, moves: &mut Vec<Move>) {
         let (mut head, mut shares) = (Rank::SAME, false);
@@ -65,21 +143,18 @@ impl Lanes {
         }
     }
 
-    /// The rank's lane, made if there is none.
-    fn enter(&mut self, link: LinkId, rank: Rank, moves: &mut Vec<Move>) -> &mut Lane {
+    /// A bundle of this rank comes.
+    fn enter(&mut self, link: LinkId, rank: Rank, moves: &mut Vec<Move>) {
         let ranks = self.by_rank.len();
-        let fresh = || Lane { bundles: Vec::new(), before: 0.0, heavy: false, class: rank };
-        self.by_rank.entry(rank).or_insert_with(fresh);
+        self.by_rank.entry(rank).or_insert_with(|| Lane::new(rank));
         if self.by_rank.len() > ranks && self.heavy > 0 {
             self.regroup(link, moves);
         }
-        self.by_rank.entry(rank).or_insert_with(fresh)
     }
 
-    /// A bundle that has sent so much is gone.
-    fn leave(&mut self, link: LinkId, rank: Rank, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
+    /// A bundle is gone.
+    fn leave(&mut self, link: LinkId, rank: Rank, bundle: BundleId, moves: &mut Vec<Move>) {
         let Some(lane) = self.by_rank.get_mut(&rank) else { return };
-        lane.before += sent;
         lane.bundles.retain(|&other| other != bundle);
         if lane.bundles.is_empty() {
             let there_were = self.heavy > 0;
@@ -92,29 +167,30 @@ impl Lanes {
     }
 }
 
+impl Lane {
+    fn new(rank: Rank) -> Self {
+        Lane { bundles: Vec::new(), heavy: false, class: rank }
+    }
+}
+
 impl World<'_> {
     /// Gives a new bundle to the solver, on each link in the class where its rank belongs.
     pub(super) fn add_to_solver(&mut self, kind: &Kind) -> BundleId {
-        let links = kind.path.links();
+        let (links, rank) = (kind.path.links(), kind.rank);
         let Some(mixing) = &mut self.mixing else {
-            return self.solver.add(links, |_| kind.rank);
+            return self.solver.add(links, rank, |_| rank);
         };
         let mut moves = Vec::new();
-        let mut classes = Vec::with_capacity(links.len());
-        for &link in links {
-            let lanes = mixing.links.entry(link).or_default();
-            classes.push((link, lanes.enter(link, kind.rank, &mut moves).class));
-        }
-        let class_on = |link| classes.iter().find(|(other, _)| *other == link).map_or(kind.rank, |(_, c)| *c);
-        let id = self.solver.add(links, class_on);
-        for &link in links {
-            let lanes = mixing.links.entry(link).or_default();
-            lanes.enter(link, kind.rank, &mut moves).bundles.push(id);
-        }
-        self.make_moves(moves);
+        mixing.enter(kind, &mut moves);
+        let class_on = |link| mixing.links.get(&link).map_or(rank, |lanes| lanes.by_rank[&rank].class);
+        let id = self.solver.add(links, rank, class_on);
         for &link in links.iter().filter(|&&link| self.solver.is_tight(link)) {
+            if let Some(lane) = mixing.links.get_mut(&link).and_then(|lanes| lanes.by_rank.get_mut(&rank)) {
+                lane.bundles.push(id);
+            }
             self.schedule.wake(Occupant::Link(link).entity(), self.now);
         }
+        self.make_moves(moves);
         id
     }
 
@@ -123,14 +199,7 @@ impl World<'_> {
         let Some(mixing) = &mut self.mixing else { return };
         let sent = self.bundles[bundle as usize].sent(self.now);
         let mut moves = Vec::new();
-        for &link in kind.path.links() {
-            if let Some(lanes) = mixing.links.get_mut(&link) {
-                lanes.leave(link, kind.rank, bundle, sent, &mut moves);
-                if lanes.by_rank.is_empty() {
-                    mixing.links.remove(&link);
-                }
-            }
-        }
+        mixing.leave(kind, bundle, sent, &mut moves);
         self.make_moves(moves);
     }
 
@@ -141,10 +210,12 @@ impl World<'_> {
         }
     }
 
-    /// Has links looked at that may be full from now on.
+    /// Has links looked at that may be full from now on, and forgets what was known of those that cannot.
     pub(super) fn watch_tight_links(&mut self) {
-        for link in self.solver.tightened() {
-            if self.mixing.is_some() {
+        for link in self.solver.turned() {
+            let Some(mixing) = &mut self.mixing else { continue };
+            mixing.links.remove(&link);
+            if self.solver.is_tight(link) {
                 self.schedule.wake(Occupant::Link(link).entity(), self.now);
             }
         }
@@ -152,14 +223,17 @@ impl World<'_> {
 
     /// Looks for ranks on a link that have become heavy while others wait there.
     pub(super) fn mix(&mut self, link: LinkId) {
-        let Some(mixing) = &mut self.mixing else { return };
-        let Some(lanes) = mixing.links.get_mut(&link).filter(|_| self.solver.is_tight(link)) else { return };
+        let Some(mixing) = self.mixing.as_mut().filter(|_| self.solver.is_tight(link)) else { return };
+        let bundles = &mut self.bundles;
+        let lanes = mixing.links.entry(link).or_insert_with(|| {
+            Lanes::of(self.solver.members(link).map(|bundle| (bundles[bundle as usize].kind.rank, bundle)))
+        });
         let others = lanes.by_rank.len() - 1;
         let (mut found, mut least) = (0, f64::INFINITY);
-        for lane in lanes.by_rank.values_mut().take(others).filter(|lane| !lane.heavy) {
-            let bundles = &mut self.bundles;
+        for (rank, lane) in lanes.by_rank.iter_mut().take(others).filter(|(_, lane)| !lane.heavy) {
+            let before = mixing.ranks.get(rank).map_or(0.0, |trail| trail.before(link));
             let sent: f64 = lane.bundles.iter().map(|&b| bundles[b as usize].sent(self.now)).sum();
-            let missing = mixing.heavy - (lane.before + sent);
+            let missing = mixing.heavy - (before + sent);
             if missing < HARDLY_ANY {
                 lane.heavy = true;
                 found += 1;
