@@ -27,9 +27,9 @@ pub(crate) struct UnderWay {
     pub(crate) ticket: u32,
 }
 
-/// A bundle's flows, and how far they are.
+/// A bundle's flows, and how far they are. What changes with rates comes first.
+#[repr(C)]
 pub(crate) struct Bundle {
-    pub(crate) kind: Kind,
     /// Bytes that each flow has been served which was there all the time, until `since`.
     served: f64,
     since: Time,
@@ -37,27 +37,31 @@ pub(crate) struct Bundle {
     rate: f64,
     /// Weight of each flow.
     each: f64,
-    /// Bytes that all flows together have been served until `since`.
-    sent: f64,
-    /// Bytes of flows that are done.
-    finished: u64,
-    flows: BinaryHeap<Reverse<UnderWay>>,
+    /// The flow that is done next. Most bundles have no other.
+    next: Option<UnderWay>,
     /// Bytes served after which its rank is to be looked at.
     turn: f64,
+    others: BinaryHeap<Reverse<UnderWay>>,
+    /// Bytes that flows which are gone have been served, less what had been served when each of all flows came.
+    gone: f64,
+    /// Bytes of flows that are done.
+    finished: u64,
+    pub(crate) kind: Kind,
 }
 
 impl Bundle {
     pub(crate) fn new(kind: Kind, now: Time) -> Self {
         Bundle {
-            kind,
             served: 0.0,
             since: now,
             rate: 0.0,
             each: 1.0,
-            sent: 0.0,
+            next: None,
+            others: BinaryHeap::new(),
+            gone: 0.0,
             finished: 0,
-            flows: BinaryHeap::new(),
             turn: f64::INFINITY,
+            kind,
         }
     }
 
@@ -80,13 +84,12 @@ impl Bundle {
 
     /// Number of flows.
     pub(crate) fn len(&self) -> usize {
-        self.flows.len()
+        usize::from(self.next.is_some()) + self.others.len()
     }
 
-    /// Bytes that all flows together have been served, those that are gone included.
-    pub(crate) fn sent(&mut self, now: Time) -> f64 {
-        self.advance(now);
-        self.sent
+    /// Bytes that all flows together have been served by `now`, those that are gone included.
+    pub(crate) fn sent(&self, now: Time) -> f64 {
+        self.gone + self.served_by(now) * self.len() as f64
     }
 
     /// A flow of so many bytes is done.
@@ -101,16 +104,23 @@ impl Bundle {
 
     /// Counts what was served until `now`.
     fn advance(&mut self, now: Time) {
-        let each = self.rate * (now - self.since).as_secs_f64();
-        self.served += each;
-        self.sent += each * self.flows.len() as f64;
+        self.served = self.served_by(now);
         self.since = now;
     }
 
     /// A flow that has `bytes` to send comes in.
     pub(crate) fn enter(&mut self, now: Time, bytes: f64, flow: FlowId, ticket: u32) {
         self.advance(now);
-        self.flows.push(Reverse(UnderWay { finish: (self.served + bytes).to_bits(), flow, ticket }));
+        self.gone -= self.served;
+        let mut flow = UnderWay { finish: (self.served + bytes).to_bits(), flow, ticket };
+        if let Some(next) = &mut self.next {
+            if flow < *next {
+                std::mem::swap(&mut flow, next);
+            }
+            self.others.push(Reverse(flow));
+        } else {
+            self.next = Some(flow);
+        }
     }
 
     /// From now on each flow has so many bytes a second for each unit of its weight.
@@ -126,7 +136,7 @@ impl Bundle {
 
     /// Sum of the flows' weights.
     pub(crate) fn weight(&self) -> f64 {
-        self.flows.len() as f64 * self.each
+        self.len() as f64 * self.each
     }
 
     /// Bytes that each flow has been served by `now`, if it was there all the time.
@@ -137,24 +147,24 @@ impl Bundle {
     /// A flow that is done by `now`.
     pub(crate) fn leave(&mut self, now: Time) -> Option<UnderWay> {
         self.advance(now);
-        let Reverse(first) = self.flows.peek()?;
-        let done = f64::from_bits(first.finish) <= self.served + self.slack();
-        if done { self.flows.pop().map(|Reverse(flow)| flow) } else { None }
+        let first = self.next.filter(|first| f64::from_bits(first.finish) <= self.served + self.slack())?;
+        self.gone += self.served;
+        self.next = self.others.pop().map(|Reverse(flow)| flow);
+        Some(first)
     }
 
     /// When the next flow will be done at this rate, or its rank is to be looked at; [`Time::MAX`] if that is never.
     pub(crate) fn next_event(&self) -> Time {
-        let Some(Reverse(first)) = self.flows.peek() else { return Time::MAX };
+        let Some(first) = self.next else { return Time::MAX };
         let seconds = (f64::from_bits(first.finish).min(self.turn) - self.served) / self.rate;
         let picoseconds = (seconds.max(0.0) * 1e12).ceil();
         // A rate of zero gives infinity, and infinity the largest integer.
         self.since.saturating_add(Time::from_ps(picoseconds as u64))
     }
 
-    /// The flows with the bytes that they have yet to send at `now`.
-    pub(crate) fn left(&mut self, now: Time) -> impl Iterator<Item = (UnderWay, f64)> {
-        self.advance(now);
-        let served = self.served;
-        self.flows.iter().map(move |Reverse(flow)| (*flow, (f64::from_bits(flow.finish) - served).max(0.0)))
+    /// The only flow of a bundle that has one, with the bytes that it has yet to send at `now`.
+    pub(crate) fn only(&self, now: Time) -> Option<(UnderWay, f64)> {
+        let left = |flow: UnderWay| (f64::from_bits(flow.finish) - self.served_by(now)).max(0.0);
+        self.next.map(|flow| (flow, left(flow)))
     }
 }

@@ -38,8 +38,10 @@ pub(super) struct Member {
     pub(super) hop: u8,
 }
 
-/// Those who share a link at one rank, or at all ranks if the link is not tight.
+/// Those who share a link at one rank, or at all ranks if the link is not tight. What a change of a member's rate
+/// touches is in one line of the cache.
 #[derive(Default)]
+#[repr(C, align(64))]
 pub(super) struct Class {
     pub(super) link: LinkId,
     /// Whether it waits to be settled.

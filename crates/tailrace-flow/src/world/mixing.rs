@@ -19,8 +19,8 @@ pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
     ranks: BTreeMap<Rank, Trail>,
-    /// Links that may be full and have been looked at.
-    links: BTreeMap<LinkId, Lanes>,
+    /// The ranks on links that may be full and have been looked at.
+    links: Vec<Lanes>,
 }
 
 /// The links where a rank is, in order.
@@ -35,7 +35,7 @@ struct Stretch {
     before: f64,
 }
 
-/// The ranks on a link that may be full.
+/// The ranks on a link that may be full; none if it has not been looked at.
 #[derive(Default)]
 struct Lanes {
     by_rank: BTreeMap<Rank, Lane>,
@@ -60,7 +60,7 @@ struct Move {
 
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
-        Mixing { heavy, ranks: BTreeMap::new(), links: BTreeMap::new() }
+        Mixing { heavy, ranks: BTreeMap::new(), links: Vec::new() }
     }
 
     /// A bundle comes to its links.
@@ -68,9 +68,10 @@ impl Mixing {
         let trail = self.ranks.entry(kind.rank).or_default();
         for &link in kind.path.links() {
             trail.enter(link);
-            if let Some(lanes) = self.links.get_mut(&link) {
-                lanes.enter(link, kind.rank, moves);
+            if link as usize >= self.links.len() {
+                self.links.resize_with(link as usize + 1, Lanes::default);
             }
+            self.links[link as usize].enter(link, kind.rank, moves);
         }
     }
 
@@ -79,12 +80,7 @@ impl Mixing {
         let Some(trail) = self.ranks.get_mut(&kind.rank) else { return };
         for &link in kind.path.links() {
             trail.leave(link, sent);
-            if let Some(lanes) = self.links.get_mut(&link) {
-                lanes.leave(link, kind.rank, bundle, moves);
-                if lanes.by_rank.is_empty() {
-                    self.links.remove(&link);
-                }
-            }
+            self.links[link as usize].leave(link, kind.rank, bundle, moves);
         }
         if trail.0.is_empty() {
             self.ranks.remove(&kind.rank);
@@ -146,6 +142,9 @@ impl Lanes {
     /// A bundle of this rank comes.
     fn enter(&mut self, link: LinkId, rank: Rank, moves: &mut Vec<Move>) {
         let ranks = self.by_rank.len();
+        if ranks == 0 {
+            return;
+        }
         self.by_rank.entry(rank).or_insert_with(|| Lane::new(rank));
         if self.by_rank.len() > ranks && self.heavy > 0 {
             self.regroup(link, moves);
@@ -182,13 +181,14 @@ impl World<'_> {
         };
         let mut moves = Vec::new();
         mixing.enter(kind, &mut moves);
-        let class_on = |link| mixing.links.get(&link).map_or(rank, |lanes| lanes.by_rank[&rank].class);
+        let links_of = &mixing.links;
+        let class_on = |link| links_of[link as usize].by_rank.get(&rank).map_or(rank, |lane| lane.class);
         let id = self.solver.add(links, rank, class_on);
-        for &link in links.iter().filter(|&&link| self.solver.is_tight(link)) {
-            if let Some(lane) = mixing.links.get_mut(&link).and_then(|lanes| lanes.by_rank.get_mut(&rank)) {
+        for &link in links {
+            if let Some(lane) = mixing.links[link as usize].by_rank.get_mut(&rank) {
                 lane.bundles.push(id);
+                self.schedule.wake(Occupant::Link(link).entity(), self.now);
             }
-            self.schedule.wake(Occupant::Link(link).entity(), self.now);
         }
         self.make_moves(moves);
         id
@@ -214,7 +214,7 @@ impl World<'_> {
     pub(super) fn watch_tight_links(&mut self) {
         for link in self.solver.turned() {
             let Some(mixing) = &mut self.mixing else { continue };
-            mixing.links.remove(&link);
+            mixing.links[link as usize] = Lanes::default();
             if self.solver.is_tight(link) {
                 self.schedule.wake(Occupant::Link(link).entity(), self.now);
             }
@@ -224,10 +224,12 @@ impl World<'_> {
     /// Looks for ranks on a link that have become heavy while others wait there.
     pub(super) fn mix(&mut self, link: LinkId) {
         let Some(mixing) = self.mixing.as_mut().filter(|_| self.solver.is_tight(link)) else { return };
-        let bundles = &mut self.bundles;
-        let lanes = mixing.links.entry(link).or_insert_with(|| {
-            Lanes::of(self.solver.members(link).map(|bundle| (bundles[bundle as usize].kind.rank, bundle)))
-        });
+        let bundles = &self.bundles;
+        let lanes = &mut mixing.links[link as usize];
+        if lanes.by_rank.is_empty() {
+            let with_rank = |bundle: BundleId| (bundles[bundle as usize].kind.rank, bundle);
+            *lanes = Lanes::of(self.solver.members(link).map(with_rank));
+        }
         let others = lanes.by_rank.len() - 1;
         let (mut found, mut least) = (0, f64::INFINITY);
         for (rank, lane) in lanes.by_rank.iter_mut().take(others).filter(|(_, lane)| !lane.heavy) {

@@ -43,7 +43,7 @@ impl World<'_> {
 
     /// The flow of a bundle that has but one, and the payload that it has sent.
     fn only_flow(&mut self, bundle: BundleId) -> Option<(FlowId, Bytes)> {
-        let (flow, left) = self.bundles[bundle as usize].left(self.now).next()?;
+        let (flow, left) = self.bundles[bundle as usize].only(self.now)?;
         let size = self.records[flow.flow as usize].size;
         let part_left = left / self.wire_bytes(size) as f64;
         let left = Bytes::new((part_left * size.as_f64()).round() as u64);
@@ -86,7 +86,7 @@ impl World<'_> {
     /// Keeps a flow that is to end at a time from being faster than it needs to be. Once it was slower, it needs more.
     pub(super) fn pace(&mut self, bundle: BundleId) {
         let Some(own_link) = self.bundles[bundle as usize].kind.path.own_link() else { return };
-        let Some((flow, left)) = self.bundles[bundle as usize].left(self.now).next() else { return };
+        let Some((flow, left)) = self.bundles[bundle as usize].only(self.now) else { return };
         let fastest = self.routes.capacities()[own_link as usize];
         let due = self.standing(flow.flow, Bytes::ZERO, Bytes::ZERO).due.unwrap_or(Time::ZERO);
         let time = due.saturating_sub(MARGIN).saturating_sub(self.now);
