@@ -13,8 +13,6 @@ use crate::routes::Path;
 pub(crate) struct Kind {
     pub(crate) rank: Rank,
     pub(crate) path: Path,
-    /// The only flow, where flows do not share a bundle.
-    pub(crate) only: Option<FlowId>,
 }
 
 /// A flow that is under way.

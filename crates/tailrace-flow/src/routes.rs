@@ -49,7 +49,8 @@ pub(crate) struct Routes<'a> {
     between: BTreeMap<(SwitchId, SwitchId), Vec<LinkId>>,
     /// Bytes a second of each link.
     capacities: Vec<f64>,
-    /// Links of flows that are gone.
+    /// Links of flows' own that were made, and those that no flow has now.
+    own: usize,
     spare: Vec<LinkId>,
 }
 
@@ -57,7 +58,14 @@ impl<'a> Routes<'a> {
     /// A link for each port.
     pub(crate) fn new(fabric: &'a Fabric) -> Self {
         let capacities = fabric.ports.iter().map(|port| port.rate.bytes_per_sec()).collect();
-        Routes { fabric, joint: BTreeMap::new(), between: BTreeMap::new(), capacities, spare: Vec::new() }
+        Routes {
+            fabric,
+            joint: BTreeMap::new(),
+            between: BTreeMap::new(),
+            capacities,
+            own: 0,
+            spare: Vec::new(),
+        }
     }
 
     /// Bytes a second of each link; there may be more after a path was asked for.
@@ -85,12 +93,18 @@ impl<'a> Routes<'a> {
     pub(crate) fn with_own_link(&mut self, path: Path) -> Path {
         let width = self.capacities[path.links()[0] as usize];
         let own = self.spare.pop().unwrap_or_else(|| {
+            self.own += 1;
             self.capacities.push(width);
             self.capacities.len() as LinkId - 1
         });
         self.capacities[own as usize] = width;
         let links = std::iter::once(own).chain(path.links().iter().copied());
         Path { own: true, ..links.collect() }
+    }
+
+    /// Whether any flow has a link of its own.
+    pub(crate) fn some_are_own(&self) -> bool {
+        self.own > self.spare.len()
     }
 
     /// Takes back the flow's own link, if there is one.

@@ -90,6 +90,7 @@ pub struct World<'a> {
     /// Flows that have started but may not send yet, by when they may.
     setting_up: BTreeMap<(Time, FlowId), FlowSpec>,
     bundles: Vec<Bundle>,
+    /// Where flows may share one.
     by_kind: BTreeMap<Kind, BundleId>,
     active: usize,
     /// Bytes that finished flows have sent over each link.

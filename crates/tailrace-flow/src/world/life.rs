@@ -72,9 +72,10 @@ impl World<'_> {
         if self.rule.follows_progress() {
             self.rank_path_again(path);
         }
+        // Flows of one kind are one bundle, where none has a rank, need or weight of its own.
         let alone = standing.is_its_own() || self.rule.follows_progress() || self.control.is_some();
-        let only = alone.then_some(id);
-        let bundle = self.bundle(Kind { rank: standing.rank, path, only });
+        let kind = Kind { rank: standing.rank, path };
+        let bundle = if alone { self.new_bundle(kind) } else { self.shared_bundle(kind) };
         let bytes = self.wire_bytes(spec.size) as f64;
         self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
         self.turn(bundle, id, Bytes::ZERO, standing.until);
@@ -101,12 +102,17 @@ impl World<'_> {
     }
 
     /// The bundle of this kind, made if there is none.
-    fn bundle(&mut self, kind: Kind) -> BundleId {
+    fn shared_bundle(&mut self, kind: Kind) -> BundleId {
         if let Some(&bundle) = self.by_kind.get(&kind) {
             return bundle;
         }
-        let id = self.add_to_solver(&kind);
+        let id = self.new_bundle(kind);
         self.by_kind.insert(kind, id);
+        id
+    }
+
+    fn new_bundle(&mut self, kind: Kind) -> BundleId {
+        let id = self.add_to_solver(&kind);
         let bundle = Bundle::new(kind, self.now);
         if id as usize == self.bundles.len() {
             self.bundles.push(bundle);
@@ -131,11 +137,14 @@ impl World<'_> {
     /// Rates may have changed.
     pub(super) fn update_rates(&mut self) {
         let mut changed = std::mem::take(&mut self.changed);
+        let some_are_paced = self.routes.some_are_own();
         self.solver.solve(|bundle, level| changed.push((bundle, level)));
         for (bundle, level) in changed.drain(..) {
             self.bundles[bundle as usize].set_level(self.now, level);
             self.arm(bundle);
-            self.pace(bundle);
+            if some_are_paced {
+                self.pace(bundle);
+            }
         }
         self.changed = changed;
         self.watch_tight_links();
@@ -178,7 +187,9 @@ impl World<'_> {
     /// A bundle has no flows left.
     fn dissolve(&mut self, bundle: BundleId) {
         let kind = self.bundles[bundle as usize].kind;
-        self.by_kind.remove(&kind);
+        if self.by_kind.get(&kind) == Some(&bundle) {
+            self.by_kind.remove(&kind);
+        }
         self.leave_links(bundle, &kind);
         self.routes.give_back(kind.path);
     }

@@ -20,7 +20,7 @@ pub(super) struct Mixing {
     heavy: f64,
     ranks: BTreeMap<Rank, Trail>,
     /// The ranks on links that may be full and have been looked at.
-    links: Vec<Lanes>,
+    links: Vec<Option<Box<Lanes>>>,
 }
 
 /// The links where a rank is, in order.
@@ -35,7 +35,7 @@ struct Stretch {
     before: f64,
 }
 
-/// The ranks on a link that may be full; none if it has not been looked at.
+/// The ranks on a link.
 #[derive(Default)]
 struct Lanes {
     by_rank: BTreeMap<Rank, Lane>,
@@ -69,9 +69,11 @@ impl Mixing {
         for &link in kind.path.links() {
             trail.enter(link);
             if link as usize >= self.links.len() {
-                self.links.resize_with(link as usize + 1, Lanes::default);
+                self.links.resize_with(link as usize + 1, || None);
             }
-            self.links[link as usize].enter(link, kind.rank, moves);
+            if let Some(lanes) = &mut self.links[link as usize] {
+                lanes.enter(link, kind.rank, moves);
+            }
         }
     }
 
@@ -80,7 +82,13 @@ impl Mixing {
         let Some(trail) = self.ranks.get_mut(&kind.rank) else { return };
         for &link in kind.path.links() {
             trail.leave(link, sent);
-            self.links[link as usize].leave(link, kind.rank, bundle, moves);
+            let place = &mut self.links[link as usize];
+            if let Some(lanes) = place {
+                lanes.leave(link, kind.rank, bundle, moves);
+                if lanes.by_rank.is_empty() {
+                    *place = None;
+                }
+            }
         }
         if trail.0.is_empty() {
             self.ranks.remove(&kind.rank);
@@ -142,9 +150,6 @@ impl Lanes {
     /// A bundle of this rank comes.
     fn enter(&mut self, link: LinkId, rank: Rank, moves: &mut Vec<Move>) {
         let ranks = self.by_rank.len();
-        if ranks == 0 {
-            return;
-        }
         self.by_rank.entry(rank).or_insert_with(|| Lane::new(rank));
         if self.by_rank.len() > ranks && self.heavy > 0 {
             self.regroup(link, moves);
@@ -181,11 +186,12 @@ impl World<'_> {
         };
         let mut moves = Vec::new();
         mixing.enter(kind, &mut moves);
-        let links_of = &mixing.links;
-        let class_on = |link| links_of[link as usize].by_rank.get(&rank).map_or(rank, |lane| lane.class);
+        let lanes_of = |link: LinkId| mixing.links[link as usize].as_ref();
+        let class_on = |link| lanes_of(link).map_or(rank, |lanes| lanes.by_rank[&rank].class);
         let id = self.solver.add(links, rank, class_on);
         for &link in links {
-            if let Some(lane) = mixing.links[link as usize].by_rank.get_mut(&rank) {
+            let lanes = mixing.links[link as usize].as_mut();
+            if let Some(lane) = lanes.and_then(|lanes| lanes.by_rank.get_mut(&rank)) {
                 lane.bundles.push(id);
                 self.schedule.wake(Occupant::Link(link).entity(), self.now);
             }
@@ -214,7 +220,7 @@ impl World<'_> {
     pub(super) fn watch_tight_links(&mut self) {
         for link in self.solver.turned() {
             let Some(mixing) = &mut self.mixing else { continue };
-            mixing.links[link as usize] = Lanes::default();
+            mixing.links[link as usize] = None;
             if self.solver.is_tight(link) {
                 self.schedule.wake(Occupant::Link(link).entity(), self.now);
             }
@@ -225,11 +231,10 @@ impl World<'_> {
     pub(super) fn mix(&mut self, link: LinkId) {
         let Some(mixing) = self.mixing.as_mut().filter(|_| self.solver.is_tight(link)) else { return };
         let bundles = &self.bundles;
-        let lanes = &mut mixing.links[link as usize];
-        if lanes.by_rank.is_empty() {
+        let lanes = mixing.links[link as usize].get_or_insert_with(|| {
             let with_rank = |bundle: BundleId| (bundles[bundle as usize].kind.rank, bundle);
-            *lanes = Lanes::of(self.solver.members(link).map(with_rank));
-        }
+            Box::new(Lanes::of(self.solver.members(link).map(with_rank)))
+        });
         let others = lanes.by_rank.len() - 1;
         let (mut found, mut least) = (0, f64::INFINITY);
         for (rank, lane) in lanes.by_rank.iter_mut().take(others).filter(|(_, lane)| !lane.heavy) {

@@ -3,7 +3,6 @@
 use tailrace_core::{Bytes, FlowId, Prospect, Rank, Time};
 
 use super::World;
-use crate::bundle::Kind;
 use crate::routes::Path;
 use crate::solver::BundleId;
 
@@ -62,13 +61,9 @@ impl World<'_> {
     /// Ranks the only flow of a bundle anew.
     pub(super) fn rank_again(&mut self, bundle: BundleId) {
         let Some((flow, sent)) = self.only_flow(bundle) else { return };
-        let kind = self.bundles[bundle as usize].kind;
         let standing = self.standing(flow, Bytes::ZERO, sent);
-        if standing.rank != kind.rank {
-            let kind_now = Kind { rank: standing.rank, ..kind };
-            self.by_kind.remove(&kind);
-            self.by_kind.insert(kind_now, bundle);
-            self.bundles[bundle as usize].kind = kind_now;
+        if standing.rank != self.bundles[bundle as usize].kind.rank {
+            self.bundles[bundle as usize].kind.rank = standing.rank;
             self.solver.set_rank(bundle, standing.rank);
             self.stale = true;
         }
