@@ -12,6 +12,7 @@ enum Change {
     Add(Wanted),
     Remove(usize),
     Weigh(usize, f64),
+    Widen(usize, f64),
 }
 
 fn a_path(links: usize) -> impl Strategy<Value = Vec<LinkId>> {
@@ -32,6 +33,7 @@ fn changes(links: usize, ranks: u64) -> impl Strategy<Value = Vec<Change>> {
         2 => any::<prop::sample::Index>().prop_map(|at| Change::Remove(at.index(1 << 20))),
         1 => (any::<prop::sample::Index>(), a_weight())
             .prop_map(|(at, weight)| Change::Weigh(at.index(1 << 20), weight)),
+        1 => (0..links, 1.0..1e10_f64).prop_map(|(link, capacity)| Change::Widen(link, capacity)),
     ];
     prop::collection::vec(change, 1..60)
 }
@@ -50,6 +52,7 @@ fn network(ranks: u64) -> impl Strategy<Value = (Vec<f64>, Vec<Vec<Change>>)> {
 /// Makes a batch of changes; several at once are solved together.
 fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<(), TestCaseError> {
     let mut solver = Solver::new(capacities.iter().copied());
+    let mut capacities = capacities.to_vec();
     let mut there: Vec<(BundleId, Wanted)> = Vec::new();
     for batch in batches {
         for change in batch {
@@ -68,13 +71,17 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
                     there[at].1.weight = weight;
                     solver.set_weight(there[at].0, weight);
                 }
+                Change::Widen(link, capacity) => {
+                    capacities[link] = capacity;
+                    solver.set_capacity(link as LinkId, capacity);
+                }
                 _ => {}
             }
             if !at_once {
-                check(&mut solver, capacities, &there)?;
+                check(&mut solver, &capacities, &there)?;
             }
         }
-        check(&mut solver, capacities, &there)?;
+        check(&mut solver, &capacities, &there)?;
     }
     Ok(())
 }
