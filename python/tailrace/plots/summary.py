@@ -52,7 +52,9 @@ class SummaryPlot(TimesPlot):
         curves = {}
         for name, part in self.curves(folder, rows, self.x).items():
             for column in self.y:
-                full_name = ", ".join(filter(None, [name, self.label(column) if len(self.y) > 1 else ""]))
+                what = self.label(column) if len(self.y) > 1 else ""
+                what = what.partition(" (")[0] if self.relative_to else what  # changes have no unit
+                full_name = ", ".join(filter(None, [name, what]))
                 curves[full_name] = self._over_seeds(part, column)
         return rows, curves
 
