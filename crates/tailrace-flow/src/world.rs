@@ -19,7 +19,7 @@ use self::mixing::Mixing;
 use crate::bundle::{Bundle, Kind};
 use crate::routes::Routes;
 use crate::schedule::Schedule;
-use crate::solver::{BundleId, Solver};
+use crate::solver::{BundleId, Precision, Solver};
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +109,7 @@ impl<'a> World<'a> {
         horizon: Option<Time>,
     ) -> Self {
         let routes = Routes::new(fabric);
+        let precision = if rule.heavy().is_some() { Precision::CLOSE } else { Precision::EXACT };
         let mixing = rule.heavy().map(|bytes| Mixing::new(bytes.as_f64()));
         let mut world = World {
             rule,
@@ -117,7 +118,7 @@ impl<'a> World<'a> {
             fabric,
             transport,
             setup,
-            solver: Solver::new(routes.capacities().iter().copied()),
+            solver: Solver::new(routes.capacities().iter().copied(), precision),
             link_bytes: vec![0; routes.capacities().len()],
             routes,
             mixing,

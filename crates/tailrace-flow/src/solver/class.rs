@@ -2,7 +2,7 @@
 
 use tailrace_core::Rank;
 
-use super::{Bundle, BundleId, Hop, LinkId, NOWHERE, Solver, TOLERANCE};
+use super::{Bundle, BundleId, Hop, LinkId, NOWHERE, Precision, Solver};
 
 /// A class's number.
 pub(super) type ClassId = u32;
@@ -26,8 +26,8 @@ impl Link {
     }
 
     /// A rate, unless it is the rounding of larger ones.
-    pub(super) fn sensible(&self, rate: f64) -> f64 {
-        if rate > TOLERANCE * self.capacity { rate } else { 0.0 }
+    pub(super) fn sensible(&self, rate: f64, precision: Precision) -> f64 {
+        if rate > precision.sums * self.capacity { rate } else { 0.0 }
     }
 }
 
@@ -48,6 +48,8 @@ pub(super) struct Class {
     pub(super) queued: bool,
     /// Whether it is all of a link that is not tight.
     pub(super) loose: bool,
+    /// Whether there are own members that do not have its level yet.
+    pub(super) fresh: bool,
     /// Whether there may be members of other ranks than its own.
     pub(super) mixed: bool,
     /// How often it was settled by the latest [`Solver::solve`] that did.
@@ -60,6 +62,8 @@ pub(super) struct Class {
     pub(super) others_rate: f64,
     /// No other member has a higher level.
     pub(super) fastest: f64,
+    /// What it left to the classes below when they last heard of it; unknown if they never did.
+    pub(super) passed_on: f64,
     /// What a member of weight 1 gets at most; infinite if the class does not fill.
     pub(super) level: f64,
     /// Sum of the own members' weights.
@@ -93,8 +97,30 @@ impl Class {
     }
 
     /// Whether the others have no more than there is.
-    pub(super) fn fits(&self) -> bool {
-        self.others_rate <= self.free * (1.0 + TOLERANCE)
+    pub(super) fn fits(&self, precision: Precision) -> bool {
+        self.others_rate <= self.free * (1.0 + precision.sums)
+    }
+
+    /// Whether settling it would change nothing here, in the solution of this number.
+    pub(super) fn is_settled(&self, solve: u64, precision: Precision) -> bool {
+        if self.own.is_empty() {
+            let same = (self.left() - self.passed_on).abs() <= precision.sums * self.free;
+            return self.fits(precision) && same;
+        }
+        let filling = self.filling_level();
+        let (low, high) = (1.0 - precision.levels, 1.0 + precision.levels);
+        let may_rise = !self.goes_round(solve, precision);
+        !self.fresh
+            && self.fastest * (1.0 - precision.sums) <= filling
+            && filling >= self.level * low
+            && (!may_rise || filling <= self.level * high)
+    }
+
+    /// Whether it was settled too often. Where bundles have the same order on all links, each class settles after few
+    /// rounds. Where the classes of links differ (two share on one link, and one goes before the other on the next) what
+    /// one gains may come back to it by way of the other, without end.
+    pub(super) fn goes_round(&self, solve: u64, precision: Precision) -> bool {
+        self.solved == solve && self.rounds > precision.rounds
     }
 }
 
@@ -113,7 +139,9 @@ impl Solver {
                 // What was left to the class below is left to this one, until those above are settled.
                 let free = match (own.classes.get(at), at.checked_sub(1)) {
                     (Some(&(_, below)), _) => self.classes[below as usize].free,
-                    (None, Some(above)) => own.sensible(self.classes[own.classes[above].1 as usize].left()),
+                    (None, Some(above)) => {
+                        own.sensible(self.classes[own.classes[above].1 as usize].left(), self.precision)
+                    }
                     (None, None) => own.capacity,
                 };
                 let loose = own.classes.is_empty();
@@ -133,7 +161,7 @@ impl Solver {
         let class = &mut self.classes[id as usize];
         (class.link, class.rank, class.free, class.level) = (link, rank, free, f64::INFINITY);
         (class.others_rate, class.fastest, class.coming) = (0.0, 0.0, 0.0);
-        (class.loose, class.mixed) = (false, false);
+        (class.loose, class.mixed, class.fresh, class.passed_on) = (false, false, false, f64::NAN);
         id
     }
 
@@ -145,6 +173,7 @@ impl Solver {
         let members = if member.hop == bundle.bottleneck {
             class.own_weight += bundle.weight;
             self.links[class.link as usize].held += 1;
+            class.fresh = true;
             &mut class.own
         } else if bundle.bottleneck == NOWHERE {
             class.coming += bundle.weight;
@@ -213,19 +242,21 @@ impl Solver {
             self.idle.push(number);
         }
         let mut left = self.classes[id as usize].left();
+        self.classes[id as usize].passed_on = left;
         let below = link.classes.partition_point(|&(other, _)| other <= rank);
         for place in below..link.classes.len() {
             let link = &self.links[number as usize];
             let (_, below) = link.classes[place];
             let class = &mut self.classes[below as usize];
-            left = link.sensible(left);
-            let moved = (left - class.free).abs() > TOLERANCE * link.capacity;
+            left = link.sensible(left, self.precision);
+            let moved = (left - class.free).abs() > self.precision.sums * link.capacity;
             if !moved && (left == 0.0) == (class.free == 0.0) {
                 return;
             }
             class.free = left;
             if class.own.is_empty() && class.others_rate <= left {
                 left -= class.others_rate;
+                class.passed_on = left;
             } else {
                 return self.enqueue(below);
             }

@@ -30,8 +30,23 @@ pub type BundleId = u32;
 /// Links on a path at most: up and down three tiers, and one of the flow's own.
 pub const MAX_HOPS: usize = 7;
 
-/// What is closer than this is the same: sums of rates carry the rounding of their parts.
-const TOLERANCE: f64 = 1e-11;
+/// How exactly rates are worked out.
+#[derive(Clone, Copy, Debug)]
+pub struct Precision {
+    /// Sums that are closer than this part of themselves are the same: they carry the rounding of their parts.
+    sums: f64,
+    /// Levels that are closer than this are the same; the first stays. Less than what sums are judged by.
+    levels: f64,
+    /// A class that is settled more often in one solution goes round.
+    rounds: u8,
+}
+
+impl Precision {
+    /// As exact as numbers are.
+    pub const EXACT: Precision = Precision { sums: 1e-11, levels: 1e-13, rounds: 100 };
+    /// For classes that differ from link to link, whose levels may chase each other.
+    pub const CLOSE: Precision = Precision { sums: 1e-4, levels: 1e-5, rounds: 4 };
+}
 
 /// The bottleneck of a bundle that has none yet.
 const NOWHERE: u8 = u8::MAX;
@@ -78,11 +93,12 @@ pub struct Solver {
     turned: Vec<LinkId>,
     /// How often rates were worked out.
     solved: u64,
+    precision: Precision,
 }
 
 impl Solver {
     /// Links without flows, by their capacities in bytes a second.
-    pub fn new(capacities: impl IntoIterator<Item = f64>) -> Self {
+    pub fn new(capacities: impl IntoIterator<Item = f64>, precision: Precision) -> Self {
         Solver {
             links: capacities.into_iter().map(Link::new).collect(),
             classes: Vec::new(),
@@ -95,6 +111,7 @@ impl Solver {
             idle: Vec::new(),
             turned: Vec::new(),
             solved: 0,
+            precision,
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tailrace_core::Rank;
 
 use super::naive::{self, Wanted};
-use super::{BundleId, LinkId, Solver};
+use super::{BundleId, LinkId, Precision, Solver};
 
 /// What may happen to the bundles in the network.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ fn network(ranks: u64) -> impl Strategy<Value = (Vec<f64>, Vec<Vec<Change>>)> {
 
 /// Makes a batch of changes; several at once are solved together.
 fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<(), TestCaseError> {
-    let mut solver = Solver::new(capacities.iter().copied());
+    let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
     let mut capacities = capacities.to_vec();
     let mut there: Vec<(BundleId, Wanted)> = Vec::new();
     for batch in batches {
@@ -167,7 +167,7 @@ proptest! {
         (capacities, batches) in network(6),
         joint in prop::collection::vec(1..6_u64, 12),
     ) {
-        let mut solver = Solver::new(capacities.iter().copied());
+        let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
         let mut there: Vec<(BundleId, Wanted)> = Vec::new();
         for change in batches.into_iter().flatten() {
             match change {

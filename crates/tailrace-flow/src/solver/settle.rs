@@ -3,12 +3,7 @@
 use std::cmp::Reverse;
 
 use super::class::{ClassId, Member};
-use super::{Bundle, BundleId, Hop, NOWHERE, Solver, TOLERANCE};
-
-/// Levels that differ by less are the same; the first stays. Less than what saturation is judged by.
-const SAME_LEVEL: f64 = 1e-13;
-/// A class that is settled more often in one solution goes round.
-const MOST_ROUNDS: u8 = 100;
+use super::{Bundle, BundleId, Hop, NOWHERE, Solver};
 
 impl Solver {
     /// Has a class settled before rates are used.
@@ -26,8 +21,10 @@ impl Solver {
     pub(super) fn touch(&mut self, id: ClassId) {
         let class = &self.classes[id as usize];
         if !class.loose {
-            self.enqueue(id);
-        } else if !class.fits() {
+            if !class.is_settled(self.solved, self.precision) {
+                self.enqueue(id);
+            }
+        } else if !class.fits(self.precision) {
             self.tighten(class.link);
         }
     }
@@ -86,20 +83,22 @@ impl Solver {
         // What it changes itself need not call it again.
         self.classes[id as usize].queued = true;
         self.capture(id);
-        let level = if self.goes_round(id) { self.kept_level(id) } else { self.release(id) };
-        self.announce(id, level);
-        self.pass_on(id);
+        let class = &self.classes[id as usize];
+        if class.own.is_empty() || !class.is_settled(self.solved, self.precision) {
+            self.count_round(id);
+            let too_often = self.classes[id as usize].goes_round(self.solved, self.precision);
+            let level = if too_often { self.kept_level(id) } else { self.release(id) };
+            self.announce(id, level);
+            self.pass_on(id);
+        }
         self.classes[id as usize].queued = false;
     }
 
-    /// Counts a round of a class; tells whether there were too many. Where bundles have the same order on all links,
-    /// each settles after few. Where the classes of links differ (two share on one link, and one goes before the other
-    /// on the next) what one gains may come back to it by way of the other, without end.
-    fn goes_round(&mut self, id: ClassId) -> bool {
+    /// Counts a round of a class.
+    fn count_round(&mut self, id: ClassId) {
         let class = &mut self.classes[id as usize];
         class.rounds = if class.solved == self.solved { class.rounds.saturating_add(1) } else { 1 };
         class.solved = self.solved;
-        class.rounds > MOST_ROUNDS
     }
 
     /// The level of a class that goes round: from now on it may only fall, which has an end.
@@ -111,10 +110,10 @@ impl Solver {
     /// Makes own members of those that would go faster than the class lets them.
     fn capture(&mut self, id: ClassId) {
         let class = &self.classes[id as usize];
-        let slack = TOLERANCE * self.links[class.link as usize].capacity;
+        let slack = self.precision.sums * self.links[class.link as usize].capacity;
         let overrun = match class.own.is_empty() {
             true => class.others_rate > class.free + slack,
-            false => class.filling_level() < class.fastest * (1.0 - TOLERANCE),
+            false => class.filling_level() < class.fastest * (1.0 - self.precision.sums),
         };
         if !overrun {
             return;
@@ -184,7 +183,7 @@ impl Solver {
                 place -= 1;
                 let Member { bundle, hop } = self.classes[id as usize].own[place];
                 let (other, elsewhere) = self.least_elsewhere(bundle, hop);
-                if elsewhere < level * (1.0 - TOLERANCE) {
+                if elsewhere < level * (1.0 - self.precision.sums) {
                     self.rebase(Member { bundle, hop: other });
                     self.set_level(bundle, elsewhere);
                     released = true;
@@ -212,10 +211,11 @@ impl Solver {
     /// Gives a class its level, and its own members with it.
     fn announce(&mut self, id: ClassId, level: f64) {
         let class = &mut self.classes[id as usize];
-        let same = (level - class.level).abs() <= SAME_LEVEL * level;
+        let same = (level - class.level).abs() <= self.precision.levels * level;
         if level.is_infinite() || !same {
             class.level = level;
         }
+        class.fresh = false;
         let level = class.level;
         for place in 0..self.classes[id as usize].own.len() {
             let bundle = self.classes[id as usize].own[place].bundle;

@@ -1,7 +1,7 @@
 //! Links that may be full, and those that cannot.
 
 use super::class::ClassId;
-use super::{LinkId, Solver, TOLERANCE};
+use super::{LinkId, Solver};
 
 impl Solver {
     /// Whether a link may be full.
@@ -39,8 +39,9 @@ impl Solver {
         for place in 0..self.links[link as usize].classes.len() {
             let (_, id) = self.links[link as usize].classes[place];
             let class = &mut self.classes[id as usize];
-            class.free = self.links[link as usize].sensible(left);
+            class.free = self.links[link as usize].sensible(left, self.precision);
             left = class.left();
+            class.passed_on = f64::NAN;
             if !class.own.is_empty() || class.others_rate > class.free {
                 self.enqueue(id);
             }
@@ -82,7 +83,7 @@ impl Solver {
         let this = &self.links[link as usize];
         let rates = this.classes.iter().map(|&(_, class)| self.classes[class as usize].others_rate);
         let (rate, capacity) = (rates.sum::<f64>(), this.capacity);
-        if rate > capacity * (1.0 + TOLERANCE) {
+        if rate > capacity * (1.0 + self.precision.sums) {
             return;
         }
         self.turned.push(link);
