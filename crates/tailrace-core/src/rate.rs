@@ -16,10 +16,10 @@ impl Rank {
     pub const SAME: Rank = Rank(0, 0);
 
     /// First come, first served: flows of a task share, lower task numbers go first. A flow of no task is one of its
-    /// own, after all others.
+    /// own, 2³¹ plus its number: among the background tasks (Baraat §4.1).
     pub fn of_task(flow: &FlowInfo) -> Rank {
         match flow.task {
-            0 => Rank(1, flow.id.into()),
+            0 => Rank(0, u64::from(flow.id) | 1 << 31),
             task => Rank(0, task.into()),
         }
     }
@@ -54,6 +54,11 @@ pub trait RateRule {
         Bytes::MAX
     }
 
+    /// How much the flow counts beside others of its rank, until a controller says otherwise.
+    fn weight(&self, _: &Prospect<'_>) -> f64 {
+        1.0
+    }
+
     /// When the flow is to end: as long as that is to come, it gets no more than it needs for it.
     fn due(&self, _: &Prospect<'_>) -> Option<Time> {
         None
@@ -65,7 +70,8 @@ pub trait RateRule {
     }
 }
 
-/// The rule of a scheme that is all in its hosts' tags: strict priority between the queues that packets are tagged for.
+/// The rule of a scheme that is all in its hosts' directives: strict priority between the queues that packets are
+/// tagged for, and their weights.
 pub struct Queues<H>(pub H);
 
 impl<H: HostPolicy> RateRule for Queues<H> {
@@ -77,6 +83,10 @@ impl<H: HostPolicy> RateRule for Queues<H> {
         let tags = self.0.directive(prospect.flow).tags;
         let (_, limit) = tags.range(tags.priority(prospect.sent.get()).into());
         Bytes::new(limit)
+    }
+
+    fn weight(&self, prospect: &Prospect<'_>) -> f64 {
+        self.0.directive(prospect.flow).weight.get()
     }
 }
 

@@ -162,9 +162,13 @@ fn a_flow_with_a_deadline_takes_just_what_it_needs() {
 
 #[test]
 fn a_lone_flow_takes_as_long_as_its_packets_would() {
-    let fabric = fabric_of("preset = \"spine144\"");
+    let far = "preset = \"spine144\"";
+    let narrow =
+        "kind = \"dumbbell\"\nleft = 2\nright = 2\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"1Gbps\"";
     let transport = TransportParams::default();
-    for (src, dst, size) in [(0, 1, 1), (0, 143, 1460), (3, 100, 1_000_000)] {
+    let flows = [(far, 0, 1, 1), (far, 0, 143, 1460), (far, 3, 100, 1_000_000), (narrow, 0, 2, 1_000_000)];
+    for (fabric, src, dst, size) in flows {
+        let fabric = fabric_of(fabric);
         let spec = FlowSpec { src, dst, size: Bytes::new(size), ..FlowSpec::default() };
         let feed = vec![spec].into();
         let mut world = World::new(Box::new(Fair), ALL, &fabric, transport, feed, Setup::Packets, None);

@@ -98,5 +98,7 @@ impl World<'_> {
         self.bundles[bundle as usize].weigh(weight);
         self.bundles[bundle as usize].set_level(self.now, level);
         self.resize(bundle);
+        // Its level may stay what it was.
+        self.arm(bundle);
     }
 }

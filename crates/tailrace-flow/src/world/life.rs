@@ -22,20 +22,25 @@ impl World<'_> {
         let id = self.records.len() as FlowId;
         self.records.push(spec.record(id));
         self.active += 1;
-        let first_byte = self.now.saturating_add(self.setup_time(&spec));
+        let first_byte = self.now.saturating_add(self.setup_time(&spec, id));
         self.setting_up.insert((first_byte, id), spec);
         self.schedule.wake(SETUPS, first_byte);
     }
 
     /// How long after its start a flow sends its first byte.
-    fn setup_time(&self, spec: &FlowSpec) -> Time {
+    fn setup_time(&mut self, spec: &FlowSpec, id: FlowId) -> Time {
         match self.setup {
             Setup::Fixed(time) => time,
             Setup::Packets => {
                 let alone =
                     self.fabric.ideal_fct(spec.src, spec.dst, spec.size, &self.transport, HEADER_BYTES);
-                let rate = self.fabric.ports[usize::from(spec.src)].rate;
-                alone.saturating_sub(rate.time_for(Bytes::new(self.wire_bytes(spec.size))))
+                let path = self.routes.path(spec.src, spec.dst, id);
+                let capacities = self.routes.capacities();
+                let narrowest =
+                    path.links().iter().map(|&link| capacities[link as usize]).fold(f64::INFINITY, f64::min);
+                // Rounded up, so that nobody is faster than alone.
+                let service = (self.wire_bytes(spec.size) as f64 / narrowest * 1e12).floor();
+                alone.saturating_sub(Time::from_ps(service as u64))
             }
         }
     }
@@ -77,6 +82,9 @@ impl World<'_> {
         let kind = Kind { rank: standing.rank, path };
         let bundle = if alone { self.new_bundle(kind) } else { self.shared_bundle(kind) };
         let bytes = self.wire_bytes(spec.size) as f64;
+        if alone {
+            self.bundles[bundle as usize].weigh(standing.weight);
+        }
         self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
         self.turn(bundle, id, Bytes::ZERO, standing.until);
         self.pace(bundle);

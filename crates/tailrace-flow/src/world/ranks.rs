@@ -16,12 +16,13 @@ pub(super) struct Standing {
     pub(super) until: Bytes,
     /// When it is to end.
     pub(super) due: Option<Time>,
+    pub(super) weight: f64,
 }
 
 impl Standing {
-    /// Whether it depends on how far the flow itself is.
+    /// Whether the flow can be in no bundle with others.
     pub(super) fn is_its_own(&self) -> bool {
-        self.until < Bytes::MAX || self.due.is_some()
+        self.until < Bytes::MAX || self.due.is_some() || self.weight != 1.0
     }
 }
 
@@ -37,6 +38,7 @@ impl World<'_> {
             rank: self.rule.rank(&prospect),
             until: self.rule.stays_until(&prospect),
             due: self.rule.due(&prospect),
+            weight: self.rule.weight(&prospect),
         }
     }
 

@@ -57,6 +57,19 @@ fn a_batch_of_tasks_takes_half_as_long_one_by_one() {
     }
 }
 
+/// Forty servers answer at once where a round trip is shorter than forty requests take. What is sent takes 6.6 ms.
+#[test]
+fn requests_of_many_flows_leave_room_for_data() {
+    let rack = fabric("kind = \"star\"\nhosts = 41\nhost_rate = \"1Gbps\"");
+    let answers = |task| (1..=40).map(move |server| of_task(task, flow(server, 0, 20_000, Time::ZERO)));
+    for (tasks, at_most) in [(1, 14.0), (4, 55.0)] {
+        let run = Setup::new(rack.clone(), (1..=tasks).flat_map(answers).collect()).run("baraat", "");
+        assert_eq!(run.ending, Ending::Finished);
+        let last = run.records.iter().map(|record| record.end.as_secs_f64() * 1e3).fold(0.0, f64::max);
+        assert!(last < at_most, "{tasks} tasks: {last} ms");
+    }
+}
+
 #[test]
 fn a_lone_task_does_not_feel_the_order() {
     let time = |order: &str| mean_task_time(&batch(1).run("baraat", &format!("order = \"{order}\"")));

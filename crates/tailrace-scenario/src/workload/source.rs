@@ -4,10 +4,10 @@
 //! stretches time: runs at different loads, or with different schemes, see the same flows (common random
 //! numbers).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tailrace_core::Time;
 use tailrace_core::random::Stream;
+use tailrace_core::{Bytes, TaskId, Time};
 
 use super::clock::Clock;
 use super::deadlines::{Deadlines, Gamma};
@@ -44,6 +44,7 @@ impl FlowSource {
         }
         check_all_slices(&flows, setting.slices)?;
         flows.sort_by_key(|flow| flow.start);
+        tell_task_sizes(&mut flows);
         Ok(flows.into())
     }
 
@@ -55,6 +56,18 @@ impl FlowSource {
             self.left = self.left.min(before as u64);
         }
         self
+    }
+}
+
+/// A list's flows of one number are a task.
+fn tell_task_sizes(flows: &mut [FlowSpec]) {
+    let mut sizes: BTreeMap<TaskId, Bytes> = BTreeMap::new();
+    for flow in flows.iter().filter(|flow| flow.task > 0) {
+        let size = sizes.entry(flow.task).or_default();
+        *size = Bytes::new(size.get().saturating_add(flow.size.get()));
+    }
+    for flow in flows.iter_mut() {
+        flow.task_size = sizes.get(&flow.task).copied().unwrap_or_default();
     }
 }
 

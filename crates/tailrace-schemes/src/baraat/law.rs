@@ -21,10 +21,17 @@ const DELTA: Grains = 16;
 /// Round trips by which a flow gives notice of its end.
 const NOTICE: f64 = 2.0;
 
+/// Headers without data take at most this part of what a flow is granted (an eighth) ...
+const OVERHEAD: u64 = 8;
+/// ... or would be, if the card were shared by so many: who is granted nothing asks as often as one of these.
+const CROWD: u64 = 100;
+
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct BaraatLaw {
     requests: Requests,
+    /// Ports forget who does not ask for longer than a few of these.
+    patience: Time,
     size: Option<Bytes>,
     transport: TransportParams,
     nic: Rate,
@@ -37,11 +44,18 @@ pub struct BaraatLaw {
 }
 
 impl BaraatLaw {
-    /// The law of a flow whose host's link has rate `nic`.
-    pub fn new(flow: &FlowInfo, nic: Rate, base_rtt: Time, transport: &TransportParams) -> Self {
+    /// The law of a flow whose host's link has rate `nic`, and of which ports want to hear once in `patience`.
+    pub fn new(
+        flow: &FlowInfo,
+        nic: Rate,
+        base_rtt: Time,
+        patience: Time,
+        transport: &TransportParams,
+    ) -> Self {
         let task = if flow.task > 0 { flow.task } else { BACKGROUND | flow.id };
         BaraatLaw {
             requests: Requests::new(base_rtt),
+            patience,
             size: flow.size,
             transport: *transport,
             nic,
@@ -104,6 +118,19 @@ impl BaraatLaw {
         self.pacing = Rate::from_bps(bps_of(granted).max(at_least));
     }
 
+    /// How long after an answer a header without data asks again, if no data does before. Many flows that share a link
+    /// would otherwise fill it with requests, whose round trip can be shorter than the time that all of them take.
+    fn pause(&self) -> Time {
+        let rtt = self.requests.rtt();
+        if self.carries_requests() {
+            return rtt;
+        }
+        let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
+        let rate = self.pacing.as_bps().max(self.nic.as_bps() / CROWD);
+        let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
+        cycle.min(self.patience).saturating_sub(rtt)
+    }
+
     /// Whether data leaves soon enough to carry the next request.
     fn carries_requests(&self) -> bool {
         let packet = f64::from(self.transport.mss + HEADER_BYTES) * 8.0;
@@ -121,8 +148,7 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
         self.requests.sample(rtt);
         if echo.message == Message::Answer {
             self.obey(echo);
-            let pause = if self.carries_requests() { self.requests.rtt() } else { Time::ZERO };
-            self.requests.answered(now, pause);
+            self.requests.answered(now, self.pause());
         }
     }
     fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}

@@ -66,6 +66,18 @@ pub struct Baraat {
     params: Params,
 }
 
+impl Baraat {
+    /// How long ports remember a flow that is silent.
+    fn memory(&self) -> Time {
+        self.params.refresh.max(self.facts.base_rtt * Requests::MEMORY)
+    }
+
+    /// How long a flow that waits may be silent: one answer may be lost, and the next be late.
+    fn patience(&self) -> Time {
+        Time::from_ps(self.memory().as_ps() / 4)
+    }
+}
+
 impl Scheme for Baraat {
     const NAME: &'static str = "baraat";
     const SUMMARY: &'static str = "tasks one by one in order of arrival; heavy ones share with the next";
@@ -87,16 +99,16 @@ impl Scheme for Baraat {
         false
     }
     fn law(&self, flow: &FlowInfo) -> BaraatLaw {
-        BaraatLaw::new(flow, self.facts.host_rate, self.facts.base_rtt, &self.facts.transport)
+        let Facts { host_rate, base_rtt, transport, .. } = &self.facts;
+        BaraatLaw::new(flow, *host_rate, *base_rtt, self.patience(), transport)
     }
     fn host(&self) -> Untagged {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let base_rtt = self.facts.base_rtt;
-        let refresh = self.params.refresh.max(base_rtt * Requests::MEMORY);
         let capacity = VirtualCapacity::new(&self.params.capacity, port.rate, base_rtt);
-        let classifier = Classifier::new(self.params.order, self.params.heavy, refresh);
+        let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
         let queues = MultiQueue::new(&self.params.port, port.rate);
         RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)
     }

@@ -160,7 +160,7 @@ pub(super) fn law(size: u64, task: u32) -> BaraatLaw {
         slice: 0,
         task,
     };
-    BaraatLaw::new(&info, Rate::from_bps(LINK), RTT, &TransportParams::default())
+    BaraatLaw::new(&info, Rate::from_bps(LINK), RTT, RTT * 2, &TransportParams::default())
 }
 
 #[test]

@@ -20,13 +20,12 @@ pub use sharing::{Aggregate, Demand, Given, Sharing, aggregates};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
-    Bytes, Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, RateRule, Scheme, SwitchPlan,
-    TagTable, Time,
+    Bytes, Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme,
+    SwitchPlan, TagTable, Time,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
 use crate::mlfq::{check_thresholds, sunk};
-use crate::rcp::MaxMin;
 use crate::wvcc::{Enforced, Guest, ShimParams, SliceWeights, by_growth};
 
 /// Parameters of `uranus`.
@@ -191,10 +190,8 @@ impl Scheme for Uranus {
         let by_racks = PsN::new(self.params.share, &self.facts);
         Some(Box::new(SliceController::new(self.params.control, by_racks, &self.facts)))
     }
-    /// Links are shared by the weights that the controller tells. With thresholds, ranks would depend on bytes sent.
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        let none = self.params.thresholds.is_empty();
-        none.then(|| Box::new(MaxMin) as Box<dyn RateRule>)
+        Some(Box::new(Queues(self.host())))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         let port = &self.params.port;

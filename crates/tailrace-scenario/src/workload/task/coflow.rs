@@ -101,15 +101,15 @@ impl Coflow {
 fn parse(text: &str, path: &Path, setting: &Setting) -> Result<Vec<Coflow>, ScenarioError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let wrong = |line: usize, message: String| ScenarioError::in_line(path, line + 1, message);
-    let Some((_, head)) = lines.next() else {
+    let Some((first, head)) = lines.next() else {
         return Err(wrong(
             0,
             "is empty; the first line must be the numbers of ports and of coflows".to_owned(),
         ));
     };
-    let (ports, count) = header(head, setting).map_err(|message| wrong(0, message))?;
+    let (ports, count) = header(head, setting).map_err(|message| wrong(first, message))?;
     let mut coflows = Vec::new();
-    let mut last = 0;
+    let mut last = first;
     for (number, line) in lines {
         if coflows.len() as u64 == count {
             return Err(wrong(number, format!("is beyond the {count} coflows that the first line tells")));
