@@ -10,13 +10,16 @@
 
 use tailrace_core::Time;
 
-/// In which of its epochs a port counted a flow last. Numbers come round after 255 epochs.
+/// In which of its epochs a port counted a flow last. Numbers take four bits: they come
+/// round after 15 epochs, when whoever was counted has long asked again or is forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Epoch(u8);
 
 impl Epoch {
     /// In none.
     pub const NEVER: Epoch = Epoch(0);
+    /// Of epochs; none has the number 0.
+    const NUMBERS: u64 = 15;
 
     /// As written on the wire.
     pub const fn to_byte(self) -> u8 {
@@ -29,7 +32,7 @@ impl Epoch {
 
     /// So many epochs later.
     fn after(self, epochs: u64) -> Self {
-        Epoch(((u64::from(self.0) + epochs - 1) % 255) as u8 + 1)
+        Epoch(((u64::from(self.0) + epochs - 1) % Self::NUMBERS) as u8 + 1)
     }
 }
 

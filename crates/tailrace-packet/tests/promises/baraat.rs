@@ -37,11 +37,12 @@ fn mean_task_time(run: &Run) -> f64 {
 }
 
 /// A task takes 9.6 ms of the link, 9.86 with its packets' headers, and the protocol two round trips. Baraat's tasks
-/// are done one after the other, RCP's all at the end. (The paper measures 40 % less for eight.)
+/// are done one after the other, RCP's all at the end. (The paper measures 40 % less for eight, and 5 % between its
+/// platforms.)
 #[test]
 fn a_batch_of_tasks_takes_half_as_long_one_by_one() {
     let task = 9.6 * 1500.0 / 1460.0;
-    for (n, slack, saved) in [(1u32, 1.04, -0.01), (4, 1.1, 0.3), (8, 1.08, 0.38)] {
+    for (n, slack, saved) in [(1u32, 1.03, -0.01), (2, 1.05, 0.2), (4, 1.05, 0.33), (8, 1.05, 0.4)] {
         let tasks = f64::from(n);
         let mean = |scheme, params| mean_task_time(&batch(n).run(scheme, params));
         let (one_by_one, at_once) = (task * (tasks + 1.0) / 2.0 + 2.0, task * tasks + 2.0);
@@ -52,8 +53,10 @@ fn a_batch_of_tasks_takes_half_as_long_one_by_one() {
         let excess = fair / at_once;
         assert!((0.97..1.04).contains(&excess), "{n} tasks: {excess} of the time of equal shares");
         assert!(1.0 - baraat / fair >= saved, "{n} tasks: {baraat} ms, {fair} ms fairly");
-        let excess = mean("rcp", "router = \"exact\"\nrate = { beta = 0.1 }") / at_once;
-        assert!((0.97..1.09).contains(&excess), "{n} tasks under rcp: {excess} of the time of equal shares");
+        let rcp = mean("rcp", "router = \"exact\"");
+        println!("{n}: {one_by_one:.1} {baraat:.1} {at_once:.1} {fair:.1} {rcp:.1}");
+        let excess = rcp / at_once;
+        assert!((0.97..1.06).contains(&excess), "{n} tasks under rcp: {excess} of the time of equal shares");
     }
 }
 
@@ -189,8 +192,11 @@ fn baraat_has_all_properties_of_table_2() {
     let split = (0.45..0.52).contains(&heavy) && (0.45..0.52).contains(&light) && waiting < 0.02;
     assert!(split, "{heavy} for a heavy task, {light} for the next, {waiting} for the one behind");
     let leftovers = work_conservation(FIFO);
-    assert!(leftovers.iter().all(|share| (0.9..1.0).contains(share)), "{leftovers:?} of what is left");
     let preempted = preemption(FIFO);
+    println!(
+        "baraat: {strict:.2} {jain:.3} {heavy:.2} {light:.2} {waiting:.2} {leftovers:.2?} {preempted:.2}"
+    );
+    assert!(leftovers.iter().all(|share| (0.9..1.0).contains(share)), "{leftovers:?} of what is left");
     assert!(preempted > 0.93, "{preempted} of the link from two round trips on");
 }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{Bytes, FlowId, TaskId, Time};
 use tailrace_queues::{Epoch, SoftState, Tally};
 
-use super::scale::{Grains, bps_of};
+use super::header::{Hop, Wish};
+use super::scale::{Grains, Scale, bps_of};
 
 /// Which flows go first: how flows are mapped to priority classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,14 @@ pub struct Held {
 }
 
 impl Held {
+    /// What a flow holds that has asked for `wish` and was given `hop`, in this scale. What it was given beyond what
+    /// is counted as its demand is not kept for it.
+    #[inline]
+    pub fn at(scale: Scale, wish: Wish, hop: &Hop) -> Self {
+        let demand = scale.grains(if hop.receipt.most { wish.most } else { wish.demand });
+        Held::flow(demand, scale.grains(hop.actual).min(demand))
+    }
+
     /// What one flow holds.
     #[inline]
     pub fn flow(demand: Grains, allocated: Grains) -> Self {

@@ -1,15 +1,22 @@
 //! What SPC adds to packets: what a flow asks for, and what each port tells it (Baraat §4.4).
+//!
+//! A port that holds a flow back counts all that the flow could use, so that it gets its share of what becomes free
+//! with its next request, and whoever comes after it does not. The other ports of its way count what this one
+//! leaves it, so that others have the rest.
 
 use tailrace_core::{Header, TaskId};
 use tailrace_queues::Epoch;
 use tailrace_transport::Message;
 
+use super::classifier::Held;
 use super::scale::{Grains, Scale};
 
 /// Ports that a header has room for.
 pub const HOPS: usize = 6;
 /// In the byte of the switch index: the bits of the index; the message lies above.
 const INDEX: u8 = 0x0F;
+/// A scale has room for a sixteenth more than a steady share, and holds one that moves if that is 16 units at least.
+const HEADROOM: Grains = 16;
 
 /// A port's part of the header. Rates are in the header's scale once the port was passed, before that in the
 /// scale of the request before.
@@ -19,14 +26,45 @@ pub struct Hop {
     pub nominal: u8,
     /// The actual rate, AR: what is allocated. Before the port was passed, what it allocated last.
     pub actual: u8,
-    /// When the port counted that.
-    pub counted: Epoch,
+    /// What the port counted of the flow, and when.
+    pub receipt: Receipt,
+}
+
+/// What a port remembers by: a flow brings it back with its next request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// In which of the port's epochs the flow was counted.
+    pub epoch: Epoch,
+    /// Whether with all that it could use.
+    pub most: bool,
+}
+
+impl Receipt {
+    /// None: the flow was not counted.
+    pub const NONE: Receipt = Receipt { epoch: Epoch::NEVER, most: false };
+    const BITS: usize = 5;
+
+    fn to_bits(self) -> u32 {
+        u32::from(self.epoch.to_byte()) << 1 | u32::from(self.most)
+    }
+    fn from_bits(raw: u32) -> Self {
+        Receipt { epoch: Epoch::from_byte(raw as u8 >> 1 & 15), most: raw & 1 == 1 }
+    }
+}
+
+/// What a flow asks for, as rates in a header's scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Its demand: what the narrowest port of its way leaves it of `most`.
+    pub demand: u8,
+    /// What it could use, as far as the scale goes.
+    pub most: u8,
 }
 
 /// A rate request, its answer, or the end of a flow.
 ///
 /// Each port replaces the AR that it gave last by the one that it gives now. So the six bytes which the paper
-/// has for ARs that are sent back hold the epochs in which ports counted them.
+/// has for ARs that are sent back hold what ports remember by, in five bits each, and what the flow could use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BaraatHeader {
     /// The flow's task.
@@ -39,10 +77,10 @@ pub struct BaraatHeader {
     pub scale: Scale,
     /// The scale of the request before.
     pub scale_before: Scale,
-    /// The rate that the flow demands.
-    pub demand: u8,
-    /// The rate that it demanded with its last request.
-    pub demand_before: u8,
+    /// What the flow asks for.
+    pub wish: Wish,
+    /// What it asked for with its last request.
+    pub wish_before: Wish,
     /// By port.
     pub hops: [Hop; HOPS],
 }
@@ -51,7 +89,20 @@ impl BaraatHeader {
     /// What the flow demands.
     #[inline]
     pub fn demanded(&self) -> Grains {
-        self.scale.grains(self.demand)
+        self.scale.grains(self.wish.demand)
+    }
+
+    /// What the flow could use, as far as the scale goes.
+    #[inline]
+    pub fn most(&self) -> Grains {
+        self.scale.grains(self.wish.most)
+    }
+
+    /// What the next port has counted of the flow, unless the header has no room for that port.
+    #[inline]
+    pub fn held(&self) -> Option<Held> {
+        let hop = self.hops.get(usize::from(self.index))?;
+        Some(Held::at(self.scale_before, self.wish_before, hop))
     }
 
     fn least(&self, rate: impl Fn(&Hop) -> u8) -> Grains {
@@ -69,25 +120,33 @@ impl BaraatHeader {
         self.least(|hop| hop.nominal)
     }
 
-    /// The request that follows this answer, with a demand that is rounded up.
-    pub fn next_request(&self, demand: Grains) -> Self {
-        let scale = Scale::of(demand);
-        let demand = scale.at_least(demand);
-        let (scale_before, demand_before) = (self.scale, self.demand);
-        BaraatHeader {
-            message: Message::Request,
-            index: 0,
-            scale,
-            scale_before,
-            demand,
-            demand_before,
-            ..*self
+    /// The request that follows this answer: rates are rounded up.
+    pub fn next_request(&self, demand: Grains, most: Grains) -> Self {
+        let scale = self.next_scale(demand, most);
+        let wish = Wish { demand: scale.at_least(demand), most: scale.at_least(most) };
+        let (scale_before, wish_before) = (self.scale, self.wish);
+        BaraatHeader { message: Message::Request, index: 0, scale, scale_before, wish, wish_before, ..*self }
+    }
+
+    /// The scale of the next request, and so what can be told at most: 255 units. A flow asks in the scale of its share:
+    /// what 40 flows have each is hardly three units of what the link has. But whoever has no share yet, or one that
+    /// moves, may be told all that it could use, as long as its share is not lost in that scale; and whoever was told as much
+    /// as could be told, 16 times as much.
+    fn next_scale(&self, demand: Grains, most: Grains) -> Scale {
+        let (whole, before) = (Scale::of(most), self.demanded());
+        let moves = before.abs_diff(demand) * HEADROOM > demand;
+        if demand == 0 || before == 0 || moves && u64::from(whole.at_most(demand)) >= HEADROOM {
+            whole
+        } else if self.wish.most == u8::MAX && demand >= most {
+            whole.min(self.scale.coarser())
+        } else {
+            Scale::of(most.min(demand + demand / HEADROOM))
         }
     }
 
     /// The end of a flow of which this was the last answer.
     pub fn farewell(&self) -> Self {
-        BaraatHeader { message: Message::End, ..self.next_request(0) }
+        BaraatHeader { message: Message::End, ..self.next_request(0, 0) }
     }
 }
 
@@ -98,39 +157,44 @@ impl Header for BaraatHeader {
         index: 0,
         scale: Scale::FINEST,
         scale_before: Scale::FINEST,
-        demand: 0,
-        demand_before: 0,
-        hops: [Hop { nominal: 0, actual: 0, counted: Epoch::NEVER }; HOPS],
+        wish: Wish { demand: 0, most: 0 },
+        wish_before: Wish { demand: 0, most: 0 },
+        hops: [Hop { nominal: 0, actual: 0, receipt: Receipt::NONE }; HOPS],
     };
-    /// 4 of task, 1 of scales, 12 of feedback, 6 of epochs, 1 of index and message, 2 of demands.
+    /// 4 of task, 1 of scales, 12 of feedback, 4 of receipts, 1 of index and message, 4 of wishes.
     const WIRE_BYTES: u16 = 26;
 
     fn encode(&self, out: &mut [u8]) {
         out[0..4].copy_from_slice(&self.task.to_be_bytes());
         out[4] = self.scale.to_byte(self.scale_before);
+        let mut receipts = 0;
         for (i, hop) in self.hops.iter().enumerate() {
-            (out[5 + 2 * i], out[6 + 2 * i], out[17 + i]) = (hop.nominal, hop.actual, hop.counted.to_byte());
+            (out[5 + 2 * i], out[6 + 2 * i]) = (hop.nominal, hop.actual);
+            receipts |= hop.receipt.to_bits() << (Receipt::BITS * i);
         }
-        out[23] = (self.message as u8) << 4 | self.index;
-        (out[24], out[25]) = (self.demand, self.demand_before);
+        out[17..21].copy_from_slice(&receipts.to_be_bytes());
+        out[21] = (self.message as u8) << 4 | self.index;
+        let (wish, before) = (self.wish, self.wish_before);
+        out[22..26].copy_from_slice(&[wish.demand, wish.most, before.demand, before.most]);
     }
 
     fn decode(raw: &[u8]) -> Option<Self> {
         let raw: &[u8; 26] = raw.first_chunk()?;
         let (scale, scale_before) = Scale::from_byte(raw[4]);
-        let index = raw[23] & INDEX;
+        let receipts = u32::from_be_bytes([raw[17], raw[18], raw[19], raw[20]]);
+        let index = raw[21] & INDEX;
         (usize::from(index) <= HOPS).then_some(BaraatHeader {
             task: u32::from_be_bytes([raw[0], raw[1], raw[2], raw[3]]),
-            message: Message::from_byte(raw[23] >> 4)?,
+            message: Message::from_byte(raw[21] >> 4)?,
             index,
             scale,
             scale_before,
-            demand: raw[24],
-            demand_before: raw[25],
+            wish: Wish { demand: raw[22], most: raw[23] },
+            wish_before: Wish { demand: raw[24], most: raw[25] },
             hops: std::array::from_fn(|i| Hop {
                 nominal: raw[5 + 2 * i],
                 actual: raw[6 + 2 * i],
-                counted: Epoch::from_byte(raw[17 + i]),
+                receipt: Receipt::from_bits(receipts >> (Receipt::BITS * i)),
             }),
         })
     }

@@ -14,10 +14,6 @@ use super::scale::{Grains, bps_of, grains_in};
 /// without a task, each of which is its own.
 pub const BACKGROUND: u32 = 1 << 31;
 
-/// δ is this part of the nominal rate (a sixteenth): flows that share a link demand no more than that beyond what
-/// they can use, and one whose bottleneck has more to give by less than that finds it without demanding all.
-const DELTA: Grains = 16;
-
 /// Round trips by which a flow gives notice of its end.
 const NOTICE: f64 = 2.0;
 
@@ -77,9 +73,9 @@ impl BaraatLaw {
         Some(self.size?.saturating_sub(sent).as_f64() * 8.0 * (mss + f64::from(HEADER_BYTES)) / mss)
     }
 
-    /// Algorithm 2, line 2: what the network card carries, or what is left of the data, in a round trip. The answer
-    /// is a round trip away, and whoever waits for this flow's end takes another one from noticing that there is
-    /// something to have to having it: what leaves meanwhile is not demanded any more. (PDQ's early start.)
+    /// Algorithm 2, line 2: what the network card carries, or what is left of the data, in a round trip. Ports hear
+    /// of it after half a round trip, on the way; whoever waits for this flow's end asks half a one later on the mean, and
+    /// what it then sends arrives after a whole one: what leaves meanwhile is not asked for any more. (PDQ's early start.)
     fn most(&self, flow: &FlowView) -> Grains {
         let nic = self.nic.as_bps();
         let rate = self.unsent_bits(flow).map_or(nic, |bits| {
@@ -89,14 +85,11 @@ impl BaraatLaw {
         grains_in(rate)
     }
 
-    /// Algorithm 2: no more than the bottleneck gives, and a little, δ, so as to notice when that is more. δ is a
-    /// unit at least of what the bottleneck was told in: what rounding has cost comes back with the next request.
-    fn demand(&self, flow: &FlowView) -> Grains {
-        let (told, most) = (self.answer.nominal(), self.most(flow));
-        if told >= self.answer.demanded() {
-            return most;
-        }
-        most.min(told + (told / DELTA).max(self.answer.scale.grains(1)))
+    /// Algorithm 2, line 4: no more than the bottleneck leaves. It needs no δ more, so as to notice when that is more:
+    /// the bottleneck counts `most`.
+    fn demand(&self, most: Grains) -> Grains {
+        let told = self.answer.nominal();
+        if told >= self.answer.most() { most } else { most.min(told) }
     }
 
     fn ask(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
@@ -106,15 +99,16 @@ impl BaraatLaw {
             self.answer = BaraatHeader { task, ..BaraatHeader::NONE };
             self.pacing = Rate::from_bps(0);
         }
-        self.answer.next_request(self.demand(flow))
+        let most = self.most(flow);
+        self.answer.next_request(self.demand(most), most)
     }
 
-    /// Takes over what is granted. Who is granted all of a demand need not slow down: if that was less than before,
+    /// Takes over what is granted. Who is granted all that was of use need not slow down: if that was less than before,
     /// so is what is left to send.
     fn obey(&mut self, answer: &BaraatHeader) {
         self.answer = *answer;
-        let (demanded, granted) = (answer.demanded(), answer.actual());
-        let at_least = if granted < demanded { 0 } else { self.pacing.as_bps() };
+        let granted = answer.actual();
+        let at_least = if granted < answer.most() { 0 } else { self.pacing.as_bps() };
         self.pacing = Rate::from_bps(bps_of(granted).max(at_least));
     }
 

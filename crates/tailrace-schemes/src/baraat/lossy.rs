@@ -79,8 +79,8 @@ impl Chaos {
             flying.header = pass(&mut self.routers[hop], self.now, flow as u32, flying.header);
             flying.hops += 1;
             if flying.header.message == Message::Request && flying.life == self.lives[flow] {
-                let BaraatHeader { scale, hops, .. } = flying.header;
-                self.given[flow][hop] = (scale.grains(hops[hop].actual), self.now);
+                let BaraatHeader { scale, wish, hops, .. } = flying.header;
+                self.given[flow][hop] = (Held::at(scale, wish, &hops[hop]).allocated, self.now);
             }
             return;
         }

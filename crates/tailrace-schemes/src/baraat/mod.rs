@@ -17,7 +17,7 @@ mod tests;
 
 pub use classifier::{Classifier, Held, Order, Place, Standing};
 pub use feedback::Feedback;
-pub use header::{BaraatHeader, HOPS, Hop};
+pub use header::{BaraatHeader, HOPS, Hop, Receipt, Wish};
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;
 use rate::Ordered;
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{
     Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, RateRule, Scheme, Time, Untagged,
 };
-use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
+use tailrace_queues::{DrainedLink, MarkingScope, MultiQueue, PortParams, RoutedPort};
 use tailrace_transport::Requests;
 
 /// Parameters of `baraat`.
@@ -39,8 +39,8 @@ pub struct Params {
     /// With `order = "fifo-lm"`, a task is heavy at a port that has granted it more than this. Best is where the
     /// sizes of tasks have their second mode, or their 80th to 90th percentile, as far as one link carries them.
     pub heavy: Bytes,
-    /// How the capacity that ports grant follows the use of their links.
-    pub capacity: CapacityParams,
+    /// Share of its queue, 0 to 1, that a port takes off what it grants in a round trip.
+    pub drain: f64,
     /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.
     pub refresh: Time,
@@ -53,7 +53,7 @@ impl Default for Params {
         Params {
             order: Order::FifoLm,
             heavy: Bytes::new(10_000_000),
-            capacity: CapacityParams { gain: 0.4, drain: 0.1 },
+            drain: 0.1,
             refresh: Time::from_ms(1),
             port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
         }
@@ -91,7 +91,7 @@ impl Scheme for Baraat {
     type Port = RoutedPort<BaraatRouter, BaraatHeader>;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
-        params.capacity.check().map_err(|e| e.within("capacity"))?;
+        DrainedLink::check("drain", params.drain)?;
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(Baraat { facts: facts.clone(), params })
     }
@@ -107,7 +107,7 @@ impl Scheme for Baraat {
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let base_rtt = self.facts.base_rtt;
-        let capacity = VirtualCapacity::new(&self.params.capacity, port.rate, base_rtt);
+        let capacity = DrainedLink::new(self.params.drain, port.rate, base_rtt);
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
         let queues = MultiQueue::new(&self.params.port, port.rate);
         RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)

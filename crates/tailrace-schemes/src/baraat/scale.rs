@@ -2,8 +2,8 @@
 //!
 //! The paper's unit is 7.8125 Mbps, so that 1 Gbps is 128, and its scale factor is there for faster links. Here it
 //! also goes down: of 1 Gbps, 40 flows have 3.2 units each, and a grant that is rounded down to whole units would
-//! lose up to a third. The sender picks the scale in which its demand takes all eight bits, so that a grant,
-//! which is never more, loses less than 1/128 of the demand.
+//! lose up to a third. The sender picks a scale in which its share takes all eight bits, so that
+//! rounding loses less than 1/128 of it.
 
 /// A rate in units of the finest scale: 7.8125 Mbps / 128, about 61 kbit/s. Ports add up grains, so that they take
 /// back exactly what they have counted.
@@ -61,6 +61,11 @@ impl Scale {
     #[inline]
     pub fn grains(self, byte: u8) -> Grains {
         Grains::from(byte) << self.0
+    }
+
+    /// The one with units 16 times as large.
+    pub fn coarser(self) -> Self {
+        Scale((self.0 + 4).min(Self::COARSEST.0))
     }
 
     /// Two scales in a byte.

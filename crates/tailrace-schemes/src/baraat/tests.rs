@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Time};
-use tailrace_queues::{CapacityParams, Router, VirtualCapacity};
+use tailrace_queues::{DrainedLink, Router};
 use tailrace_transport::Message;
 
 use super::scale::{Grains, bps_of, grains_in};
@@ -18,7 +18,7 @@ const UNIT: Grains = 128;
 pub(super) const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
 
 pub(super) fn router(order: Order, heavy: u64) -> BaraatRouter {
-    let capacity = VirtualCapacity::new(&CapacityParams::default(), Rate::from_bps(LINK), RTT);
+    let capacity = DrainedLink::new(0.1, Rate::from_bps(LINK), RTT);
     BaraatRouter::new(capacity, Classifier::new(order, Bytes::new(heavy), REFRESH))
 }
 
@@ -51,7 +51,8 @@ impl Flows {
     fn rounds(&mut self, rounds: usize) -> Vec<f64> {
         for _ in 0..rounds {
             for (flow, (answer, demand)) in self.answers.iter_mut().zip(&self.demands).enumerate() {
-                *answer = pass(&mut self.router, self.now, flow as u32, answer.next_request(*demand));
+                *answer =
+                    pass(&mut self.router, self.now, flow as u32, answer.next_request(*demand, *demand));
             }
             self.now += RTT;
         }
@@ -132,8 +133,9 @@ fn rounding_costs_a_share_of_a_fortieth_less_than_a_hundredth() {
 #[test]
 fn a_seventh_port_gives_no_more_than_it_has_left() {
     let mut routers: Vec<_> = (0..8).map(|_| router(Order::Fifo, 0)).collect();
-    pass(&mut routers[7], Time::ZERO, 0, of_task(9).next_request(100 * UNIT));
-    let all = routers.iter_mut().fold(of_task(1).next_request(128 * UNIT), |h, r| pass(r, RTT, 1, h));
+    pass(&mut routers[7], Time::ZERO, 0, of_task(9).next_request(100 * UNIT, 100 * UNIT));
+    let all =
+        routers.iter_mut().fold(of_task(1).next_request(128 * UNIT, 128 * UNIT), |h, r| pass(r, RTT, 1, h));
     assert_eq!((all.index, all.actual()), (6, 28 * UNIT));
     assert_eq!(routers[6].classifier().total(RTT), Held::default());
 }
@@ -186,22 +188,77 @@ fn answered(law: &mut BaraatLaw, now: Time, view: &FlowView, nominal: Grains, ac
     law.on_feedback(now, RTT, &answer, view);
 }
 
+/// What a law asks next, in units: its demand, and what it could use.
+fn wish(law: &BaraatLaw, now: Time) -> (Grains, Grains) {
+    let request = { *law }.probe(now, &VIEW);
+    (request.demanded() / UNIT, request.most() / UNIT)
+}
+
 #[test]
 fn the_demand_follows_the_bottleneck_and_jumps_when_that_gives_all_of_it() {
     let mut law = law(1 << 30, 1);
-    answered(&mut law, Time::ZERO, &VIEW, 64 * UNIT, 16 * UNIT);
+    assert_eq!(wish(&law, Time::ZERO), (128, 128));
+    answered(&mut law, Time::ZERO, &VIEW, 60 * UNIT, 16 * UNIT);
     assert_eq!(law.allowance().pacing, Some(Rate::from_bps(LINK / 8)));
-    // δ is a sixteenth.
-    answered(&mut law, RTT, &VIEW, 68 * UNIT, 68 * UNIT);
-    assert_eq!(law.answer().demanded(), 68 * UNIT);
-    answered(&mut law, RTT * 2, &VIEW, 0, 0);
-    assert_eq!(law.answer().demanded(), 128 * UNIT);
-    // Nothing is sent, and hardly anything demanded: a unit of what was told.
+    // Where a share moves to, nobody knows.
+    assert_eq!(wish(&law, RTT), (60, 128));
+    answered(&mut law, RTT, &VIEW, 60 * UNIT, 60 * UNIT);
+    // It stays: 60 units and a sixteenth take a scale that ends below 64.
+    assert_eq!(wish(&law, RTT * 2), (60, 63));
+    // All that could be told: now it may be all that there is.
+    answered(&mut law, RTT * 2, &VIEW, 128 * UNIT, 60 * UNIT);
+    assert_eq!(wish(&law, RTT * 3), (128, 128));
+    answered(&mut law, RTT * 3, &VIEW, 0, 0);
+    // Nothing is sent, and nothing demanded but where the flow is held back, and it may be told all.
     assert_eq!(law.allowance().window, Bytes::ZERO);
-    answered(&mut law, RTT * 3, &VIEW, UNIT, UNIT);
-    assert_eq!(law.answer().demanded(), UNIT);
+    assert_eq!(wish(&law, RTT * 4), (0, 128));
     // It asks again at once.
     assert_eq!(law.probe_at(), RTT * 3);
+}
+
+/// Of two ports the first holds a flow back.
+#[test]
+fn a_port_that_holds_a_flow_back_counts_all_and_the_others_what_that_leaves() {
+    let mut routers = [router(Order::Fifo, 0), router(Order::Fifo, 0)];
+    pass(&mut routers[0], Time::ZERO, 9, of_task(1).next_request(100 * UNIT, 100 * UNIT));
+    let mut law = law(1 << 30, 2);
+    for round in 0..3 {
+        let now = RTT * round;
+        let header =
+            routers.iter_mut().fold(law.probe(now, &VIEW), |header, router| pass(router, now, 3, header));
+        law.on_feedback(now, RTT, &header.returned(), &VIEW);
+    }
+    let held = routers.map(|mut router| router.classifier().total(RTT * 2));
+    // 128 units less 100 are left, in a scale that ends below 32.
+    assert_eq!(held[0].demand, 100 * UNIT + 255 * UNIT / 8);
+    assert_eq!(held[1], Held::flow(28 * UNIT, 28 * UNIT));
+}
+
+/// Ports free up whole: a flow that waited has its share with its next request, before those behind it.
+#[test]
+fn who_is_next_has_what_becomes_free_with_its_next_request() {
+    let mut flows = Flows::new(Order::Fifo, 0, &[(1, 128), (2, 128), (3, 128)]);
+    assert_eq!(flows.rounds(4), [128.0, 0.0, 0.0]);
+    flows.end(0);
+    assert_eq!(flows.rounds(1), [128.0, 0.0]);
+}
+
+/// A share far below a unit of what the link has is found in two round trips more.
+#[test]
+fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
+    let mut router = router(Order::Fair, 0);
+    let mut flows: Vec<_> = (0..400).map(|flow| (flow, law(1 << 30, flow + 1))).collect();
+    for round in 0..6 {
+        let now = RTT * round;
+        for (flow, law) in &mut flows {
+            let answer = pass(&mut router, now, *flow, law.probe(now, &VIEW)).returned();
+            law.on_feedback(now, RTT, &answer, &VIEW);
+        }
+    }
+    for (_, law) in &flows {
+        let share = law.allowance().pacing.map_or(0, Rate::as_bps) as f64 / (LINK as f64 / 400.0);
+        assert!((0.96..=1.0).contains(&share), "{share}");
+    }
 }
 
 /// 1 MB at 1 Gbit/s: 8.2 round trips.
@@ -234,10 +291,10 @@ fn a_request_that_is_lost_stops_its_flow_until_it_is_counted_anew() {
     let mut law = law(1_000_000, 1);
     answered(&mut law, Time::ZERO, &VIEW, 128 * UNIT, 128 * UNIT);
     let lost = law.probe(RTT, &VIEW);
-    assert_eq!((lost.demand_before, lost.hops[0].actual), (128, 128));
+    assert_eq!((lost.wish_before, lost.hops[0].actual), (Wish { demand: 128, most: 128 }, 128));
     assert!(law.farewell(RTT).is_none());
     let again = law.probe(law.probe_at(), &VIEW);
-    assert_eq!((again.task, again.demand_before, again.hops), (1, 0, BaraatHeader::NONE.hops));
+    assert_eq!((again.task, again.wish_before, again.hops), (1, Wish::default(), BaraatHeader::NONE.hops));
     assert_eq!(law.allowance().window, Bytes::ZERO);
 }
 
@@ -265,7 +322,8 @@ proptest! {
     #[test]
     fn what_is_encoded_is_decoded(raw: [u8; 26], message in 1u8..4, index in 0u8..=6) {
         let mut whole = raw;
-        whole[23] = message << 4 | index;
+        whole[17] &= 0x3F; // two bits are free
+        whole[21] = message << 4 | index;
         let header = BaraatHeader::decode(&whole).unwrap();
         let mut again = [0xAA; 26];
         header.encode(&mut again);
@@ -279,7 +337,7 @@ fn what_is_no_header_is_not_read() {
     assert_eq!(BaraatHeader::decode(&[0; 26]), None);
     assert_eq!(BaraatHeader::decode(&[0x77; 26]), None);
     assert_eq!(BaraatHeader::decode(&[0x17; 26]), None);
-    assert_eq!(size_of::<BaraatHeader>(), 28);
+    assert_eq!(size_of::<BaraatHeader>(), 36);
     assert_eq!(BaraatHeader::NONE.message, Message::None);
     assert_eq!(bps_of(128 * UNIT), LINK);
 }

@@ -6,15 +6,17 @@ mod law;
 mod port;
 #[cfg(test)]
 mod tests;
+mod virtual_capacity;
 
 pub use header::{D3Header, HOPS};
 pub use law::D3Law;
 pub use port::{D3Router, Held};
+pub use virtual_capacity::{CapacityParams, VirtualCapacity};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Scheme, Time, Untagged};
-use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
+use tailrace_queues::{MarkingScope, MultiQueue, PortParams, RoutedPort};
 use tailrace_transport::Requests;
 
 /// Parameters of `d3`.

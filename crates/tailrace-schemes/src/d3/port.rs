@@ -1,9 +1,10 @@
 //! D3's router: rates are reserved greedily in the order of requests, the rest is shared (D3 §4.2).
 
 use tailrace_core::{Bytes, Packet, Time};
-use tailrace_queues::{Router, SoftState, Tally, VirtualCapacity};
+use tailrace_queues::{Router, SoftState, Tally};
 use tailrace_transport::{Message, WireRate};
 
+use super::VirtualCapacity;
 use super::header::{D3Header, HOPS};
 
 /// What a port has counted of its flows, or of one.

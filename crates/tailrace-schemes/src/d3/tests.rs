@@ -6,7 +6,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, CongestionLaw, FlowInfo, FlowView, Header, Packet, PacketKind, Rate, Standing, Time,
 };
-use tailrace_queues::{CapacityParams, Epoch, Router, VirtualCapacity};
+use tailrace_queues::{Epoch, Router};
 use tailrace_transport::{Message, WireRate};
 
 use super::*;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{
     Facts, FlowInfo, Knowledge, ParamError, PortFacts, Prospect, Rank, RateRule, Scheme, Time, Untagged,
 };
-use tailrace_queues::{CapacityParams, MarkingScope, MultiQueue, PortParams, RoutedPort, VirtualCapacity};
+use tailrace_queues::{DrainedLink, MarkingScope, MultiQueue, PortParams, RoutedPort};
 use tailrace_transport::Requests;
 
 /// How a router finds the fair rate.
@@ -39,7 +39,7 @@ pub enum RouterKind {
 pub struct Params {
     /// How routers find the fair rate.
     pub router: RouterKind,
-    /// How the rate moves; of the exact router, the capacity that it divides.
+    /// How the rate moves; of the exact router, `beta` alone: what it divides is its link less so much of the queue.
     pub rate: RateParams,
     /// A flow that has sent nothing in this time, or in seven base round trips if that is longer, may no longer be
     /// counted by exact routers; after twice that it is not.
@@ -79,6 +79,9 @@ impl Scheme for Rcp {
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.rate.check().map_err(|e| e.within("rate"))?;
+        if params.router == RouterKind::Exact {
+            DrainedLink::check("rate.beta", params.rate.beta)?;
+        }
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(Rcp { facts: facts.clone(), params })
     }
@@ -97,8 +100,7 @@ impl Scheme for Rcp {
         let router = match router {
             RouterKind::Estimated => RcpRouter::Estimated(FairRate::new(rate, port.rate, base_rtt)),
             RouterKind::Exact => {
-                let gains = CapacityParams { gain: rate.alpha, drain: rate.beta };
-                let capacity = VirtualCapacity::new(&gains, port.rate, base_rtt);
+                let capacity = DrainedLink::new(rate.beta, port.rate, base_rtt);
                 RcpRouter::Exact(Exact::new(capacity, port.rate, (*refresh).max(base_rtt * Requests::MEMORY)))
             }
         };

@@ -1,7 +1,7 @@
 //! RCP's routers: one rate for all flows of a link, stamped into their packets.
 
 use tailrace_core::{Bytes, Packet, Rate, Time};
-use tailrace_queues::{Router, SoftState, VirtualCapacity};
+use tailrace_queues::{DrainedLink, Router, SoftState};
 use tailrace_transport::{Message, WireRate};
 
 use super::fair_rate::FairRate;
@@ -10,10 +10,10 @@ use super::header::{HOPS, RcpHeader};
 /// The exact router never grants less than this part of its link in all, so that every flow has a rate.
 const LEAST_SHARE: u64 = 100;
 
-/// A router that counts the flows: `R = C_v/N` (Baraat, footnote 6).
+/// A router that counts the flows: `R = C/N`, with C the link less what drains its queue (Baraat, footnote 6).
 #[derive(Clone, Debug)]
 pub struct Exact {
-    capacity: VirtualCapacity,
+    capacity: DrainedLink,
     flows: SoftState<u32>,
     link_bps: u64,
     fair: WireRate,
@@ -21,7 +21,7 @@ pub struct Exact {
 
 impl Exact {
     /// A router that has counted nothing; `refresh` is its epoch.
-    pub fn new(capacity: VirtualCapacity, link: Rate, refresh: Time) -> Self {
+    pub fn new(capacity: DrainedLink, link: Rate, refresh: Time) -> Self {
         let link_bps = link.as_bps();
         Exact { capacity, flows: SoftState::new(refresh), link_bps, fair: WireRate::at_most(link_bps) }
     }
@@ -39,7 +39,7 @@ impl Exact {
             self.end(now, header);
             header.counted[counted] = self.flows.count(1);
         }
-        let capacity = self.capacity.at(now, backlog).max(self.link_bps / LEAST_SHARE);
+        let capacity = self.capacity.at(backlog).max(self.link_bps / LEAST_SHARE);
         self.fair = WireRate::at_most(capacity / u64::from(self.flows.total().max(1)));
     }
 
@@ -53,7 +53,6 @@ impl Exact {
     }
 
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<RcpHeader>, backlog: Bytes) {
-        self.capacity.arrive(packet.bytes);
         let header = &mut packet.header;
         match header.message {
             Message::Request => {

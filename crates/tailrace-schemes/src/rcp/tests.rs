@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tailrace_core::random::Stream;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, CongestionLaw, FlowView, Header, Packet, Rate, Time};
-use tailrace_queues::{CapacityParams, Router, VirtualCapacity};
+use tailrace_queues::{DrainedLink, Router};
 use tailrace_transport::Message;
 
 use super::*;
@@ -19,8 +19,7 @@ pub(super) fn law() -> RcpLaw {
 }
 
 fn exact() -> RcpRouter {
-    let capacity = VirtualCapacity::new(&CapacityParams::default(), LINK, RTT);
-    RcpRouter::Exact(Exact::new(capacity, LINK, REFRESH))
+    RcpRouter::Exact(Exact::new(DrainedLink::new(0.4, LINK, RTT), LINK, REFRESH))
 }
 
 fn counted(router: &mut RcpRouter, now: Time) -> u32 {
