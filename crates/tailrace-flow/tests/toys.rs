@@ -132,6 +132,17 @@ fn what_remains_least_goes_first() {
     assert_close(&ends(Srpt, flows), &[6.0, 3.0, 9.0]);
 }
 
+/// Two flows fit through the core; the third fills it, when 4 units of the first and 7 of the second are left.
+#[test]
+fn where_a_link_fills_later_what_remains_by_then_counts() {
+    let core = "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nhost_rate = \"1Gbps\"\nspine_rate = \"2Gbps\"";
+    let across = |from, units, start| FlowSpec { dst: from + 3, ..flow(from, 0, units, start) };
+    let flows = vec![across(0, 10, 0), across(1, 8, 5), across(2, 6, 6)];
+    let outcome = run(Srpt, &fabric_of(core), flows.into());
+    let ends: Vec<f64> = outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
+    assert_close(&ends, &[10.0, 17.0, 12.0]);
+}
+
 #[test]
 fn flows_sink_through_queues_as_they_send() {
     // The first sinks at 2, is overtaken at 3 by the second until that sinks as well, and both end in the third queue.

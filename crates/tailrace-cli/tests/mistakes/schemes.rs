@@ -64,7 +64,8 @@ fn parameters_of_schemes_say_what_they_take() {
         ("rcp", "router = \"exct\"", ["params.router", "did you mean \"exact\"?"]),
         ("baraat", "order = \"lifo\"", ["params.order", "did you mean \"fifo\"?"]),
         ("baraat", "order = \"smallest\"", ["params.order", "known are fifo-lm, fifo, fair, flow"]),
-        ("baraat", "capacity = { gain = 0 }", ["params.capacity.gain", "must be above 0 and at most 1"]),
+        ("baraat", "drain = 2", ["params.drain", "2 must be from 0 to 1"]),
+        ("rcp", "router = \"exact\"\nrate = { beta = 2 }", ["params.rate.beta", "2 must be from 0 to 1"]),
     ] {
         refused(&params(name, fields), &words);
     }

@@ -74,9 +74,7 @@ impl World<'_> {
             self.solver.add_link(capacity);
             self.link_bytes.push(0);
         }
-        if self.rule.follows_progress() {
-            self.rank_path_again(path);
-        }
+        self.rank_served_again(path);
         // Flows of one kind are one bundle, where none has a rank, need or weight of its own.
         let alone = standing.is_its_own() || self.rule.follows_progress() || self.control.is_some();
         let kind = Kind { rank: standing.rank, path };
@@ -155,7 +153,10 @@ impl World<'_> {
             }
         }
         self.changed = changed;
-        self.watch_tight_links();
+        for link in self.solver.turned() {
+            self.watch(link);
+            self.rank_turned_again(link);
+        }
     }
 
     /// Something has happened to a bundle.

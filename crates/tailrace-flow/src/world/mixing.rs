@@ -216,14 +216,12 @@ impl World<'_> {
         }
     }
 
-    /// Has links looked at that may be full from now on, and forgets what was known of those that cannot.
-    pub(super) fn watch_tight_links(&mut self) {
-        for link in self.solver.turned() {
-            let Some(mixing) = &mut self.mixing else { continue };
-            mixing.links[link as usize] = None;
-            if self.solver.is_tight(link) {
-                self.schedule.wake(Occupant::Link(link).entity(), self.now);
-            }
+    /// Has a link looked at that may be full from now on, or forgets what was known of one that cannot.
+    pub(super) fn watch(&mut self, link: LinkId) {
+        let Some(mixing) = &mut self.mixing else { return };
+        mixing.links[link as usize] = None;
+        if self.solver.is_tight(link) {
+            self.schedule.wake(Occupant::Link(link).entity(), self.now);
         }
     }
 

@@ -4,7 +4,7 @@ use tailrace_core::{Bytes, FlowId, Prospect, Rank, Time};
 
 use super::World;
 use crate::routes::Path;
-use crate::solver::BundleId;
+use crate::solver::{BundleId, LinkId};
 
 /// A flow that is to end at a time is meant to be done this long before: ends are rounded up to picoseconds.
 const MARGIN: Time = Time::from_ns(1);
@@ -51,13 +51,24 @@ impl World<'_> {
         Some((flow.flow, size.saturating_sub(left)))
     }
 
-    /// Ranks the flows anew that are being served on a path.
-    pub(super) fn rank_path_again(&mut self, path: Path) {
-        let mut served: Vec<BundleId> =
-            path.links().iter().flat_map(|&link| self.solver.served(link)).collect();
+    /// Ranks the flows anew that are being served on a path, as far as order makes a difference there: on tight links.
+    pub(super) fn rank_served_again(&mut self, path: Path) {
+        if !self.rule.follows_progress() {
+            return;
+        }
+        let tight = path.links().iter().filter(|&&link| self.solver.is_tight(link));
+        let mut served: Vec<BundleId> = tight.flat_map(|&link| self.solver.served(link)).collect();
         served.sort_unstable();
         served.dedup();
         served.into_iter().for_each(|bundle| self.rank_again(bundle));
+    }
+
+    /// Ranks all flows of a link anew that has become tight: until now they were served whatever their ranks.
+    pub(super) fn rank_turned_again(&mut self, link: LinkId) {
+        if self.rule.follows_progress() && self.solver.is_tight(link) {
+            let members: Vec<BundleId> = self.solver.members(link).collect();
+            members.into_iter().for_each(|bundle| self.rank_again(bundle));
+        }
     }
 
     /// Ranks the only flow of a bundle anew.
