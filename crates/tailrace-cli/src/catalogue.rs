@@ -6,7 +6,7 @@ use tailrace_core::{FlowScheme, Knowledge, Scheme};
 use tailrace_experiment::Error;
 use tailrace_scenario::fabric::{ListedFabric, list as fabric_list};
 use tailrace_scenario::workload::published;
-use tailrace_scenario::{ScenarioError, unknown};
+use tailrace_scenario::{Scenario, ScenarioError, unknown};
 use tailrace_schemes::{
     FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
 };
@@ -19,6 +19,7 @@ struct Entry {
     summary: &'static str,
     source: &'static str,
     knows: &'static str,
+    levels: &'static [&'static str],
     schema: Schema,
     defaults: Value,
 }
@@ -27,39 +28,58 @@ impl Entry {
     fn json(&self) -> Value {
         json!({
             "name": self.name, "summary": self.summary, "source": self.source, "knows": self.knows,
-            "params": self.schema, "defaults": self.defaults,
+            "levels": self.levels, "params": self.schema, "defaults": self.defaults,
         })
     }
+
+    fn has_parameters(&self) -> bool {
+        self.defaults.as_object().is_some_and(|fields| !fields.is_empty())
+    }
 }
+
+/// Where a scheme can be asked what it is able to do with its default parameters: any that has all that schemes need.
+const ANYWHERE: &str = r#"
+fabric = { preset = "tree5x4" }
+slice = [{ weight = 1 }]
+workload = { sizes = "web-search", load = 0.5, flows = 1, slice = 1 }
+"#;
 
 struct Describe;
 
 impl SchemeVisitor for Describe {
-    type Output = Entry;
-    fn visit<S: Scheme>(self) -> Entry {
-        Entry {
+    type Output = Result<Entry, ScenarioError>;
+    fn visit<S: Scheme>(self) -> Self::Output {
+        Ok(Entry {
             name: S::NAME,
             summary: S::SUMMARY,
             source: S::SOURCE,
             knows: in_words(S::KNOWS),
+            levels: if has_rule_for_rates::<S>()? { &["packet", "flow"] } else { &["packet"] },
             schema: schema_for!(S::Params),
             defaults: json!(S::Params::default()),
-        }
+        })
     }
 }
 
 impl FlowSchemeVisitor for Describe {
-    type Output = Entry;
-    fn visit<S: FlowScheme>(self) -> Entry {
-        Entry {
+    type Output = Result<Entry, ScenarioError>;
+    fn visit<S: FlowScheme>(self) -> Self::Output {
+        Ok(Entry {
             name: S::NAME,
             summary: S::SUMMARY,
             source: S::SOURCE,
             knows: in_words(S::KNOWS),
+            levels: &["flow"],
             schema: schema_for!(S::Params),
             defaults: json!(S::Params::default()),
-        }
+        })
     }
+}
+
+fn has_rule_for_rates<S: Scheme>() -> Result<bool, ScenarioError> {
+    let scenario = Scenario::parse(&format!("{ANYWHERE}scheme = {{ name = \"{}\" }}\n", S::NAME))?;
+    let facts = scenario.facts(&scenario.fabric.build());
+    Ok(S::new(S::Params::default(), &facts).is_ok_and(|scheme| scheme.rate_rule().is_some()))
 }
 
 fn in_words(knows: Knowledge) -> &'static str {
@@ -72,33 +92,34 @@ fn in_words(knows: Knowledge) -> &'static str {
 }
 
 pub fn schemes(options: &Catalogue) -> Result<i32, Error> {
-    let describe = |name: &str| {
+    let describe = |name: &str| -> Result<Entry, Error> {
         let names = || NAMES.iter().chain(FLOW_NAMES).copied();
         let found = with_scheme(name, Describe).or_else(|Unknown| with_flow_scheme(name, Describe));
-        found.map_err(|Unknown| not_there("scheme", name, names()))
+        Ok(found.map_err(|Unknown| not_there("scheme", name, names()))??)
     };
     let entries: Vec<Entry> = match &options.name {
         Some(name) => vec![describe(name)?],
         None => NAMES.iter().chain(FLOW_NAMES).map(|name| describe(name)).collect::<Result<_, _>>()?,
     };
     if options.json {
-        println!("{:#}", Value::Array(entries.iter().map(Entry::json).collect()));
+        say!("{:#}", Value::Array(entries.iter().map(Entry::json).collect()));
     } else if options.name.is_some() {
         entries.iter().for_each(print_scheme);
     } else {
         let (both, flows) = entries.split_at(NAMES.len());
         let listed = |e: &Entry| (e.name, e.summary.to_owned(), e.source.to_owned());
         print_list(both.iter().map(listed));
-        println!("\nAt flow level only:");
+        say!("\nAt flow level only:");
         print_list(flows.iter().map(listed));
-        println!("\n`tailrace schemes NAME` shows a scheme's parameters.");
+        say!("\n`tailrace schemes NAME` shows a scheme's parameters.");
     }
     Ok(0)
 }
 
 fn print_scheme(entry: &Entry) {
-    println!("{}: {}\nsource: {}\nknows: {}\n", entry.name, entry.summary, entry.source, entry.knows);
-    println!("parameters (scheme.params):");
+    say!("{}: {}\nsource: {}\nknows: {}", entry.name, entry.summary, entry.source, entry.knows);
+    say!("levels: {}\n", entry.levels.join(", "));
+    say!("parameters (scheme.params):{}", if entry.has_parameters() { "" } else { " none" });
     print_fields(entry.schema.as_value(), entry.schema.as_value(), &entry.defaults, "  ");
 }
 
@@ -111,12 +132,12 @@ fn print_fields(root: &Value, schema: &Value, defaults: &Value, indent: &str) {
         let text = field.get("description").or_else(|| target.get("description")).and_then(Value::as_str);
         let text = text.unwrap_or_default().replace('\n', " ");
         if default.is_object() && target.get("properties").is_some() {
-            println!("{indent}{name}: {text}");
+            say!("{indent}{name}: {text}");
             print_fields(root, target, default, &format!("{indent}  "));
         } else {
-            println!("{indent}{name} = {default}\n{indent}    {text}");
+            say!("{indent}{name} = {default}\n{indent}    {text}");
             for choice in choices(target) {
-                println!("{indent}    {choice}");
+                say!("{indent}    {choice}");
             }
         }
     }
@@ -152,13 +173,13 @@ pub fn workloads(options: &Catalogue) -> Result<i32, Error> {
                 "points": sizes.points().iter().map(|(size, p)| json!([size, p])).collect::<Vec<_>>(),
             })
         };
-        println!("{:#}", Value::Array(chosen.iter().map(json).collect()));
+        say!("{:#}", Value::Array(chosen.iter().map(json).collect()));
     } else if options.name.is_some() {
         for workload in chosen {
             let sizes = workload.distribution();
-            println!("{}: mean {:.0} bytes\nsource: {}\n", workload.name, sizes.mean(), workload.source);
-            println!("{:>14}  cumulative probability", "bytes");
-            sizes.points().iter().for_each(|(size, p)| println!("{size:>14}  {p}"));
+            say!("{}: mean {:.0} bytes\nsource: {}\n", workload.name, sizes.mean(), workload.source);
+            say!("{:>14}  cumulative probability", "bytes");
+            sizes.points().iter().for_each(|(size, p)| say!("{size:>14}  {p}"));
         }
     } else {
         print_list(
@@ -183,18 +204,18 @@ pub fn fabrics(options: &Catalogue) -> Result<i32, Error> {
             let what = if f.preset { "preset" } else { "kind" };
             json!({ "name": f.name, "is": what, "summary": f.summary, "source": f.source, "fields": fields })
         };
-        println!("{:#}", Value::Array(chosen.iter().map(json).collect()));
+        say!("{:#}", Value::Array(chosen.iter().map(json).collect()));
         return Ok(0);
     }
     for fabric in chosen {
         let what = if fabric.preset { "preset" } else { "kind" };
-        println!("{what} = \"{}\": {}", fabric.name, fabric.summary);
+        say!("{what} = \"{}\": {}", fabric.name, fabric.summary);
         if !fabric.source.is_empty() {
-            println!("    source: {}", fabric.source);
+            say!("    source: {}", fabric.source);
         }
         if options.name.is_some() || !fabric.preset {
             for (name, text) in &fabric.fields {
-                println!("    {name}: {text}");
+                say!("    {name}: {text}");
             }
         }
     }
@@ -208,6 +229,6 @@ fn not_there<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str
 /// Name, summary and source, aligned.
 fn print_list<'a>(entries: impl Iterator<Item = (&'a str, String, String)>) {
     for (name, summary, source) in entries {
-        println!("{name:<18} {summary}\n{:<18} source: {source}", "");
+        say!("{name:<18} {summary}\n{:<18} source: {source}", "");
     }
 }

@@ -16,12 +16,12 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
         shortfalls += check_one(experiment, options, host)?;
     }
     match shortfalls {
-        0 => println!(
+        0 => say!(
             "everything holds ({} file{})",
             experiments.len(),
             if experiments.len() == 1 { "" } else { "s" }
         ),
-        n => println!("shortfalls: {n}"),
+        n => say!("shortfalls: {n}"),
     }
     Ok(i32::from(shortfalls > 0))
 }
@@ -39,15 +39,15 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
     }
     let (results, lines) = checked?;
     eprint!("{}", output::control_note(&results));
-    println!("\n{} — {}", experiment.file.display(), experiment.title);
-    print!("{}", output::scale_note(experiment));
+    say!("\n{} — {}", experiment.file.display(), experiment.title);
+    say_part!("{}", output::scale_note(experiment));
     for Line { outcome, text } in &lines {
         let mark = match outcome {
             Outcome::Holds => "✓",
             Outcome::Differs => "≠",
             Outcome::Fails => "✗",
         };
-        println!("{mark} {text}");
+        say!("{mark} {text}");
     }
     Ok(lines.iter().filter(|line| line.outcome == Outcome::Fails).count())
 }

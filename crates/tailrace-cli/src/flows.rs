@@ -12,7 +12,7 @@ pub fn flows(options: &args::Flows) -> Result<i32, Error> {
     let flows = tailrace_experiment::exported_flows(&experiment.runs[0].scenario)
         .map_err(|error| in_file(error, &options.file))?;
     tailrace_experiment::write_flows(&options.out, flows)?;
-    println!("{}", options.out.display());
+    say!("{}", options.out.display());
     Ok(0)
 }
 

@@ -24,16 +24,16 @@ pub fn fluid(options: &args::Fluid, host: &dyn Host) -> Result<i32, Error> {
         let document = json!({
             "title": file.title, "phases": result.phases, "table": table, "plots": plots,
         });
-        println!("{document:#}");
+        say!("{document:#}");
         return Ok(0);
     }
     if !file.title.is_empty() {
-        println!("{}", file.title);
+        say!("{}", file.title);
     }
     print(&result);
-    println!("table: {}", table.display());
+    say!("table: {}", table.display());
     for plot in &plots {
-        println!("plot: {}", plot.display());
+        say!("plot: {}", plot.display());
     }
     Ok(0)
 }
@@ -42,10 +42,10 @@ pub fn fluid(options: &args::Fluid, host: &dyn Host) -> Result<i32, Error> {
 fn print(result: &FluidResult) {
     for phase in &result.phases {
         if result.phases.len() > 1 {
-            println!("\nphase from {} to {} s", short(phase.from_s), short(phase.to_s));
+            say!("\nphase from {} to {} s", short(phase.from_s), short(phase.to_s));
         }
-        println!("{}", table(phase));
-        println!(
+        say!("{}", table(phase));
+        say!(
             "queue: mean {:.2} packets, longest {:.2}; all measured from {} to {} s",
             phase.mean_queue_packets,
             phase.max_queue_packets,

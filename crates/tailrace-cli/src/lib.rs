@@ -1,5 +1,7 @@
 //! The command line. [`run`] is the whole program; the binary and the Python package call it.
-#![allow(clippy::print_stdout, reason = "a command line prints")]
+
+#[macro_use]
+mod say;
 
 mod args;
 mod bench;

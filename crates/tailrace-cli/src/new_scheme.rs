@@ -55,10 +55,10 @@ pub fn new_scheme(options: &args::NewScheme) -> Result<i32, Error> {
     }
     insert_line(&registry, "schemes! {\n", &format!("    crate::{module}::{type_name},\n"))?;
     insert_line(&lib, "\npub mod ", &format!("\npub mod {module};"))?;
-    println!("{}: the scheme, a copy of fifo to be changed", dir.display());
-    println!("{}: its line", registry.display());
-    println!("{}: its module", lib.display());
-    println!("next: cargo test -p tailrace-schemes {module}; then CONTRIBUTING.md, \"Add a scheme\"");
+    say!("{}: the scheme, a copy of fifo to be changed", dir.display());
+    say!("{}: its line", registry.display());
+    say!("{}: its module", lib.display());
+    say!("next: cargo test -p tailrace-schemes {module}; then CONTRIBUTING.md, \"Add a scheme\"");
     Ok(0)
 }
 

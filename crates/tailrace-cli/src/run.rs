@@ -22,16 +22,16 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     eprint!("{}", output::control_note(&results));
     let plots = draw(&dir, host);
     if options.json {
-        println!("{:#}", output::json(&experiment, &results, &plots));
+        say!("{:#}", output::json(&experiment, &results, &plots));
         return Ok(0);
     }
-    println!("{}", experiment.title);
-    print!("{}", output::scale_note(&experiment));
-    println!("{}", output::table(&experiment, &results));
-    print!("{}", output::task_table(&experiment, &results));
-    println!("tables: {}", dir.join("summary.csv").display());
+    say!("{}", experiment.title);
+    say_part!("{}", output::scale_note(&experiment));
+    say!("{}", output::table(&experiment, &results));
+    say_part!("{}", output::task_table(&experiment, &results));
+    say!("tables: {}", dir.join("summary.csv").display());
     for plot in &plots {
-        println!("plot: {}", plot.display());
+        say!("plot: {}", plot.display());
     }
     Ok(0)
 }

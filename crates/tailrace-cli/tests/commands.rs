@@ -213,3 +213,31 @@ fn what_a_killed_run_left_is_removed() {
         assert!(names.map(|name| name.to_string_lossy().into_owned()).all(|name| !name.starts_with(".tmp-")));
     }
 }
+
+#[test]
+fn the_list_of_schemes_tells_at_which_levels_they_exist() {
+    let here = std::path::Path::new(".");
+    let list: serde_json::Value =
+        serde_json::from_str(&stdout(&tailrace(here, &["schemes", "--json"]))).unwrap();
+    let with_rates =
+        |entry: &&serde_json::Value| entry["levels"].as_array().unwrap().contains(&"flow".into());
+    let of_both: Vec<&str> = (list.as_array().unwrap().iter().filter(with_rates))
+        .filter_map(|entry| (entry["levels"][0] == "packet").then(|| entry["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(of_both, ["mlfq", "pias", "karuna", "pfabric", "rcp", "baraat", "uranus"]);
+    let one = stdout(&tailrace(here, &["schemes", "stf"]));
+    assert!(one.contains("levels: flow\n") && one.contains("parameters (scheme.params): none\n"), "{one}");
+}
+
+#[test]
+fn a_reader_who_has_read_enough_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tailrace"))
+        .args(["schemes", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(141), vec![]));
+}

@@ -41,13 +41,13 @@ pub fn check(file: &Path) -> Result<i32, Error> {
     let counted = match per_packet_hop() {
         Ok(counted) => counted,
         Err(reason) => {
-            println!("instructions per packet-hop not compared: {reason}");
+            say!("instructions per packet-hop not compared: {reason}");
             return Ok(0);
         }
     };
     let change = counted.instructions / recorded - 1.0;
     let holds = change.abs() <= TOLERANCE;
-    println!(
+    say!(
         "{} instructions per packet-hop: {:.1} ({}), recorded {recorded:.1}, {:+.1} %",
         if holds { "✓" } else { "✗" },
         counted.instructions,
@@ -55,7 +55,7 @@ pub fn check(file: &Path) -> Result<i32, Error> {
         change * 100.0
     );
     if !holds {
-        println!("  more than 5 %: find out why; if it is meant, record it in {}", file.display());
+        say!("  more than 5 %: find out why; if it is meant, record it in {}", file.display());
     }
     Ok(i32::from(!holds))
 }

@@ -30,15 +30,15 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     }
     if let Some(name) = &options.part {
         if let Some(size) = growth::Size::parse(name) {
-            println!("{}", size.run()?);
+            say!("{}", size.run()?);
             return Ok(0);
         }
         if let Some(case) = flow_level::Case::parse(name) {
-            println!("{}", case.run()?);
+            say!("{}", case.run()?);
             return Ok(0);
         }
         let part = Part::parse(name)?;
-        println!("{}", part.run(options.flows)?.json());
+        say!("{}", part.run(options.flows)?.json());
         return Ok(0);
     }
     if let Some(recorded) = &options.instructions {
@@ -51,7 +51,7 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
         _ => compare(options)?,
     };
-    println!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
+    say!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
     Ok(0)
 }
 

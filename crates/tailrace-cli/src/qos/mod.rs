@@ -105,9 +105,9 @@ pub fn qos(options: &args::Qos) -> Result<i32, Error> {
     match &options.out {
         Some(path) => {
             write_whole(path, written.text.as_bytes())?;
-            println!("{}", path.display());
+            say!("{}", path.display());
         }
-        None => print!("{}", written.text),
+        None => say_part!("{}", written.text),
     }
     written.notes.iter().chain(&job.foreign_thresholds()).for_each(|note| eprintln!("note: {note}"));
     Ok(0)

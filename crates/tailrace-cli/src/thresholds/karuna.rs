@@ -57,15 +57,15 @@ impl Report {
             kind.as_ref().map_or("none".into(), |kind| format!("{} at {}", kind.name, kind.load))
         };
         let shares = self.shares();
-        println!("Karuna thresholds, {} queues", shares.len());
-        println!(
+        say!("Karuna thresholds, {} queues", shares.len());
+        say!(
             "deadline flows at load {}, known sizes: {}, unknown sizes: {}\n",
             self.kinds.deadline,
             planned(&self.kinds.known),
             planned(&self.kinds.unknown)
         );
         let row = |queue: &str, dscp: &str, known: &str, unknown: &str, share: &str| {
-            println!("{queue:>5}  {dscp:>4}  {known:<26}  {unknown:<26}  {share:>14}");
+            say!("{queue:>5}  {dscp:>4}  {known:<26}  {unknown:<26}  {share:>14}");
         };
         row("queue", "DSCP", "known size", "unknown: bytes sent", "share of bytes");
         for (queue, share) in shares.iter().enumerate() {
@@ -78,12 +78,10 @@ impl Report {
             row(&queue.to_string(), &dscp, &known, &unknown, &share);
         }
         let gain = (1.0 - self.plan.mean / self.single) * 100.0;
-        println!(
+        say!(
             "\nmean completion time without deadlines: {gain:.1} % less than with one queue below the first,"
         );
-        println!(
-            "by the model (one link, Poisson arrivals, deadline flows as a smooth load above all others)"
-        );
+        say!("by the model (one link, Poisson arrivals, deadline flows as a smooth load above all others)");
     }
 
     fn print_json(&self) {
@@ -98,7 +96,7 @@ impl Report {
             "dscp": (0..shares.len()).map(dscp_of).collect::<Vec<_>>(), "share_of_bytes": shares,
             "mean_bytes_of_link_time": self.plan.mean, "mean_with_one_queue": self.single,
         });
-        println!("{document:#}");
+        say!("{document:#}");
     }
 }
 

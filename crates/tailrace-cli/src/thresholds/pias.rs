@@ -31,18 +31,18 @@ pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
             "thresholds_bytes": plan.thresholds.iter().map(|t| t.get()).collect::<Vec<_>>(),
             "share_of_bytes": shares, "mean_bytes_of_link_time": plan.mean, "mean_with_one_queue": single,
         });
-        println!("{document:#}");
+        say!("{document:#}");
         return Ok(0);
     }
-    println!("PIAS thresholds for {} at load {}, {} queues", name, load, options.queues);
-    println!("(multi-level model; a flow sinks below a queue once it has sent more than its threshold)\n");
-    println!("{:>5}  {:>14}  {:>14}", "queue", "up to", "share of bytes");
+    say!("PIAS thresholds for {} at load {}, {} queues", name, load, options.queues);
+    say!("(multi-level model; a flow sinks below a queue once it has sent more than its threshold)\n");
+    say!("{:>5}  {:>14}  {:>14}", "queue", "up to", "share of bytes");
     for (queue, share) in shares.iter().enumerate() {
         let limit = plan.thresholds.get(queue).map_or("–".into(), Bytes::to_string);
-        println!("{queue:>5}  {limit:>14}  {:>13.1} %", share * 100.0);
+        say!("{queue:>5}  {limit:>14}  {:>13.1} %", share * 100.0);
     }
     let gain = (1.0 - plan.mean / single) * 100.0;
-    println!("\nmean completion time: {gain:.1} % less than with one queue, by the model");
+    say!("\nmean completion time: {gain:.1} % less than with one queue, by the model");
     Ok(0)
 }
 
