@@ -38,7 +38,7 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
         let _ = std::fs::remove_dir_all(&dir);
     }
     let (results, lines) = checked?;
-    eprint!("{}", output::control_note(&results));
+    eprint!("{}", output::warnings(experiment, &results));
     say!("\n{} — {}", experiment.file.display(), experiment.title);
     say_part!("{}", output::scale_note(experiment));
     for Line { outcome, text } in &lines {

@@ -80,8 +80,28 @@ pub fn task_table(experiment: &Experiment, results: &Results) -> String {
     if table.is_empty() { String::new() } else { format!("task completion times\n{table}\n") }
 }
 
+/// What a user should know of results beside the results.
+pub fn warnings(experiment: &Experiment, results: &Results) -> String {
+    nothing_note(experiment, results) + &control_note(results)
+}
+
+/// A warning if runs that are about flows, not about series in time, have measured none.
+fn nothing_note(experiment: &Experiment, results: &Results) -> String {
+    if experiment.runs.iter().any(|run| run.scenario.measure.sample_every.is_some()) {
+        return String::new();
+    }
+    let empty = |run: &&Finished| run.summary.classes.iter().all(|class| class.flows == 0);
+    match results.runs.iter().filter(empty).count() {
+        0 => String::new(),
+        count => format!(
+            "warning: {count} of {} runs have measured nothing: no flow started between measure.warmup and the end\n",
+            results.runs.len()
+        ),
+    }
+}
+
 /// A warning for each scheme whose controller has changed nothing in some runs.
-pub fn control_note(results: &Results) -> String {
+fn control_note(results: &Results) -> String {
     let idle = |run: &&Finished| run.summary.updates == Some(0);
     let mut schemes: Vec<&str> = results.runs.iter().filter(idle).map(|run| run.scheme.as_str()).collect();
     schemes.sort_unstable();

@@ -19,7 +19,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();
     let results = results?;
-    eprint!("{}", output::control_note(&results));
+    eprint!("{}", output::warnings(&experiment, &results));
     let plots = draw(&dir, host);
     if options.json {
         say!("{:#}", output::json(&experiment, &results, &plots));

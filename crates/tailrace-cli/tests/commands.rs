@@ -241,3 +241,15 @@ fn a_reader_who_has_read_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(141), vec![]));
 }
+
+#[test]
+fn runs_that_measure_nothing_are_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), format!("{SWEEP}\n[measure]\nwarmup = \"100s\"\n")).unwrap();
+    let warned = |warmup: &str| {
+        let set = format!("measure.warmup=\"{warmup}\"");
+        let output = tailrace(dir.path(), &["run", "x.toml", "--set", &set]);
+        String::from_utf8_lossy(&output.stderr).contains("warning: 4 of 4 runs have measured nothing")
+    };
+    assert_eq!((warned("100s"), warned("0s")), (true, false));
+}

@@ -106,6 +106,11 @@ impl Workload {
             workload.read_rules(defaults, written, setting)?;
         }
         workload.read_tasks(&tasks.unwrap_or_default(), task_counters, &setting)?;
+        if workload.flows.is_some() && workload.rules.is_empty() && workload.has_tasks() {
+            let message =
+                "counts flows that are of no task, and there are none: tasks have a count of their own";
+            return Err(ScenarioError::new("flows", message));
+        }
         workload.check_extent()?;
         Ok(workload)
     }

@@ -99,7 +99,9 @@ impl Coflow {
 }
 
 fn parse(text: &str, path: &Path, setting: &Setting) -> Result<Vec<Coflow>, ScenarioError> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    // Some editors begin a file with a byte-order mark.
+    let mut lines =
+        text.trim_start_matches('\u{feff}').lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let wrong = |line: usize, message: String| ScenarioError::in_line(path, line + 1, message);
     let Some((first, head)) = lines.next() else {
         return Err(wrong(
@@ -181,7 +183,7 @@ fn reducer(word: &str, ports: u16, mappers: u64, largest: u64) -> Result<(u16, u
     if !(bytes >= 1.0 && bytes / mappers as f64 <= largest as f64) {
         let most = Bytes::new(largest);
         return Err(format!(
-            "\"{word}\": a reducer receives more than 0 MB, and at most {most} of each mapper"
+            "\"{word}\": a reducer receives a byte at least, and at most {most} of each mapper"
         ));
     }
     Ok((port, bytes as u64))
@@ -259,6 +261,11 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_number() {
+        assert_eq!(read("\u{feff}5 1\n1 0 1 0 1 1:1"), read("5 1\n1 0 1 0 1 1:1"));
+    }
+
+    #[test]
     fn what_stays_at_its_port_needs_no_network() {
         assert!(!read("5 1\n1 0 1 2 1 2:1.0").unwrap()[0].needs_network());
         assert!(read("5 1\n1 0 2 2 3 1 2:1.0").unwrap()[0].needs_network());
@@ -278,7 +285,8 @@ mod tests {
             ("5 1\n1 -4 1 0 1 1:1", "t.txt:2: \"-4\" must be the arrival in milliseconds, a whole number"),
             ("5 1\n1 0 0 1 1:1", "t.txt:2: has no mapper"),
             ("5 1\n1 0 1 0 1 1", "t.txt:2: reducer \"1\" must be a port and megabytes"),
-            ("5 1\n1 0 1 0 1 1:0", "t.txt:2: \"1:0\": a reducer receives more than 0 MB"),
+            ("\n\n7 1\n1 0 1 0 1 1:1", "t.txt:3: has 7 ports"),
+            ("5 1\n1 0 1 0 1 1:0", "t.txt:2: \"1:0\": a reducer receives a byte at least"),
             ("5 1\n1 0 1 0 1 1:nan", "t.txt:2: \"1:nan\": a reducer"),
             ("5 1\n1 0 1 0 1 1:1 9", "t.txt:2: goes on with \"9\" where it should end"),
             ("5 1\n1 18446744073709551615 1 0 1 1:1", "t.txt:2: arrives after"),

@@ -8,7 +8,7 @@ use crate::fabric::Racks;
 use crate::workload::{Feed, FlowSpec, HostLoad, Setting, Workload};
 
 /// Two pods of three racks of five hosts.
-const SETTING: Setting = Setting {
+pub(super) const SETTING: Setting = Setting {
     hosts: 30,
     racks: Racks { first: 5, each: 5 },
     racks_per_pod: 3,

@@ -1,6 +1,7 @@
 //! Workflows that cannot be run say why.
 
-use super::feed_tests::workload;
+use super::feed_tests::{SETTING, workload};
+use crate::workload::Workload;
 
 #[test]
 fn bad_input_is_explained() {
@@ -48,6 +49,18 @@ fn bad_input_is_explained() {
             "task[0].workflow.partition-aggregate.mids: needs stages = 2",
         ),
         (
+            "{ partition-aggregate = { selectivity = 0.5 } }",
+            "task[0].workflow.partition-aggregate.selectivity: needs stages = 2",
+        ),
+        (
+            "{ shuffle = { mappers = 2, reducers = 2, selectivity = 0.5 } }",
+            "task[0].workflow.shuffle.selectivity: needs stages = 2 or more",
+        ),
+        (
+            "{ graph = [{ name = \"a\", from = [0], to = [1], selectivity = 0.5 }] }",
+            "task[0].workflow.graph[0].selectivity: is for stages that come after others",
+        ),
+        (
             "{ partition-aggregate = { stages = 2, mids = 3 } }",
             "task[0].workflow.partition-aggregate.mids: is 3, but must be 1 to 2",
         ),
@@ -60,7 +73,7 @@ fn bad_input_is_explained() {
             "task[0].workflow.shuffle.mappers: are 40 hosts with the reducers",
         ),
         (
-            "{ shuffle = { mappers = 2, reducers = 2, selectivity = 0 } }",
+            "{ shuffle = { mappers = 2, reducers = 2, stages = 2, selectivity = 0 } }",
             "task[0].workflow.shuffle.selectivity: is 0",
         ),
         (
@@ -80,4 +93,17 @@ fn bad_input_is_explained() {
         let error = error(workflow);
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+#[test]
+fn a_number_of_flows_beside_tasks_alone_is_refused() {
+    let error = |whole: &str| {
+        let task = "[[task]]\nworkflow = { parallel = { servers = 2 } }\nsizes = { fixed = \"1MB\" }\nload = 0.5\ncount = 3";
+        let table = format!("{whole}\n{task}").parse().unwrap();
+        Workload::from_table(&table, SETTING).map(drop).map_err(|error| error.to_string())
+    };
+    let expected =
+        "flows: counts flows that are of no task, and there are none: tasks have a count of their own";
+    assert_eq!(error("flows = 10"), Err(expected.to_owned()));
+    assert_eq!(error("flows = 10\nsizes = \"web-search\"\nload = 0.1"), Ok(()));
 }

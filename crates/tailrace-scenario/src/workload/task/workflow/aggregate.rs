@@ -50,6 +50,9 @@ impl PartitionAggregate {
         if self.stages == 1 && self.mids.is_some() {
             return Err(ScenarioError::new("mids", "needs stages = 2"));
         }
+        if self.stages == 1 && self.selectivity != three_percent() {
+            return Err(ScenarioError::new("selectivity", "needs stages = 2"));
+        }
         check_selectivity(self.selectivity)?;
         let tops = self.tops(setting)?;
         let mids = if self.stages == 1 { None } else { Some(self.mids(&tops, setting)?) };

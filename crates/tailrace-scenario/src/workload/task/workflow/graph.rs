@@ -87,6 +87,10 @@ impl GraphStage {
         hosts: &[u16],
     ) -> Result<Vec<(Role, Role, Origin)>, ScenarioError> {
         if after.is_empty() {
+            if self.selectivity != one() {
+                let message = "is for stages that come after others: this one has no input";
+                return Err(ScenarioError::new("selectivity", message));
+            }
             return Ok(pairs.iter().map(|&(src, dst)| (src, dst, Origin::Share)).collect());
         }
         check_selectivity(self.selectivity)?;

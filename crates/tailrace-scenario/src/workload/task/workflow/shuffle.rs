@@ -45,6 +45,9 @@ impl Shuffle {
         if let Some((field, _)) = positive.into_iter().find(|(_, given)| *given == 0) {
             return Err(ScenarioError::new(field, "is 0, but must be at least 1"));
         }
+        if stages == 1 && self.selectivity != three_percent() {
+            return Err(ScenarioError::new("selectivity", "needs stages = 2 or more"));
+        }
         check_selectivity(self.selectivity)?;
         check_flows("mappers", u64::from(mappers) * u64::from(reducers) * u64::from(stages))?;
         let pool = match &self.hosts {
