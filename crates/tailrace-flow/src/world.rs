@@ -80,6 +80,9 @@ pub struct World<'a> {
     schedule: Schedule,
     /// Whether flows have come or gone since rates were worked out.
     stale: bool,
+    /// When rates were worked out last, and how often at that instant.
+    solved_at: Time,
+    solutions: u32,
     /// Bundles whose level has changed, while rates are worked out; kept for its memory.
     changed: Vec<(BundleId, f64)>,
     digest: Digest,
@@ -125,6 +128,8 @@ impl<'a> World<'a> {
             control: None,
             schedule: Schedule::default(),
             stale: false,
+            solved_at: Time::ZERO,
+            solutions: 0,
             changed: Vec::new(),
             digest: Digest::default(),
             events: 0,

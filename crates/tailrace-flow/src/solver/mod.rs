@@ -241,7 +241,6 @@ impl Solver {
         while let Some(Reverse((_, _, class))) = self.queue.pop() {
             self.settle(class);
         }
-        self.loosen_idle();
         for id in self.changed.drain(..) {
             let bundle = &mut self.bundles[id as usize];
             if std::mem::take(&mut bundle.changed) && bundle.weight > 0.0 {

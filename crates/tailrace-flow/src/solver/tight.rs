@@ -69,8 +69,8 @@ impl Solver {
         }
     }
 
-    /// Lets links be that cannot be full any more.
-    pub(super) fn loosen_idle(&mut self) {
+    /// Lets links be that cannot be full any more. Rates stay as they are.
+    pub fn loosen_idle(&mut self) {
         while let Some(link) = self.idle.pop() {
             if self.links[link as usize].held == 0 && self.is_tight(link) {
                 self.loosen_if_it_fits(link);

@@ -7,6 +7,10 @@ use super::{Occupant, SETUPS, Setup, World};
 use crate::bundle::{Bundle, Kind};
 use crate::solver::BundleId;
 
+/// A link that fills by its classes of single ranks may not fill once it has joined some, and then fill again, without end
+/// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
+const MOST_TURNS: u32 = 4;
+
 impl World<'_> {
     /// The time has come for flows of the workload.
     pub(super) fn start_flows(&mut self) {
@@ -153,6 +157,11 @@ impl World<'_> {
             }
         }
         self.changed = changed;
+        self.solutions = if self.solved_at == self.now { self.solutions + 1 } else { 1 };
+        self.solved_at = self.now;
+        if self.solutions <= MOST_TURNS {
+            self.solver.loosen_idle();
+        }
         for link in self.solver.turned() {
             self.watch(link);
             self.rank_turned_again(link);
