@@ -219,11 +219,9 @@ fn the_list_of_schemes_tells_at_which_levels_they_exist() {
     let here = std::path::Path::new(".");
     let list: serde_json::Value =
         serde_json::from_str(&stdout(&tailrace(here, &["schemes", "--json"]))).unwrap();
-    let with_rates =
-        |entry: &&serde_json::Value| entry["levels"].as_array().unwrap().contains(&"flow".into());
-    let of_both: Vec<&str> = (list.as_array().unwrap().iter().filter(with_rates))
-        .filter_map(|entry| (entry["levels"][0] == "packet").then(|| entry["name"].as_str().unwrap()))
-        .collect();
+    let is_of_both = |entry: &&serde_json::Value| entry["levels"] == serde_json::json!(["packet", "flow"]);
+    let of_both = list.as_array().unwrap().iter().filter(is_of_both);
+    let of_both: Vec<&str> = of_both.map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!(of_both, ["mlfq", "pias", "karuna", "pfabric", "rcp", "baraat", "uranus"]);
     let one = stdout(&tailrace(here, &["schemes", "stf"]));
     assert!(one.contains("levels: flow\n") && one.contains("parameters (scheme.params): none\n"), "{one}");
