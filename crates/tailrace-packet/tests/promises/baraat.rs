@@ -73,6 +73,17 @@ fn requests_of_many_flows_leave_room_for_data() {
     }
 }
 
+/// 585 flows wait where a round trip takes 14 µs. What is sent takes 48 ms.
+#[test]
+fn hundreds_who_wait_leave_room_for_data() {
+    let star = fabric("kind = \"star\"\nhosts = 40\nhost_rate = \"10Gbps\"\nhost_delay = \"2us\"");
+    let answers = |task| (1..40).map(move |server| of_task(task, flow(server, 0, 100_000, Time::ZERO)));
+    let run = Setup::new(star, (1..=15).flat_map(answers).collect()).run("baraat", "");
+    assert_eq!(run.ending, Ending::Finished);
+    let last = run.records.iter().map(|record| record.end.as_secs_f64() * 1e3).fold(0.0, f64::max);
+    assert!(last < 70.0, "{last} ms");
+}
+
 #[test]
 fn a_lone_task_does_not_feel_the_order() {
     let time = |order: &str| mean_task_time(&batch(1).run("baraat", &format!("order = \"{order}\"")));

@@ -56,7 +56,7 @@ impl Held {
     #[inline]
     pub fn at(scale: Scale, wish: Wish, hop: &Hop) -> Self {
         let demand = scale.grains(if hop.receipt.most { wish.most } else { wish.demand });
-        Held::flow(demand, scale.grains(hop.actual).min(demand))
+        Held::flow(demand, scale.grains(hop.allocated()).min(demand))
     }
 
     /// What one flow holds.

@@ -24,10 +24,30 @@ const HEADROOM: Grains = 16;
 pub struct Hop {
     /// The nominal rate, NR: what the flow's class leaves it.
     pub nominal: u8,
-    /// The actual rate, AR: what is allocated. Before the port was passed, what it allocated last.
+    /// The actual rate, AR: what is allocated. Before the port was passed, what it allocated last. Where NR is 0 so is
+    /// AR, and the byte tells how many flows the port knows, in fours.
     pub actual: u8,
     /// What the port counted of the flow, and when.
     pub receipt: Receipt,
+}
+
+impl Hop {
+    /// Flows that a byte tells one of.
+    const CROWD_UNIT: u32 = 4;
+
+    /// What a port tells that leaves a flow nothing, of as many as `flows` that it knows.
+    pub(super) fn waiting(flows: u32) -> u8 {
+        u8::try_from(flows.div_ceil(Self::CROWD_UNIT)).unwrap_or(u8::MAX)
+    }
+
+    fn crowd(&self) -> u64 {
+        if self.nominal == 0 { u64::from(self.actual) * u64::from(Self::CROWD_UNIT) } else { 0 }
+    }
+
+    /// AR.
+    pub(super) fn allocated(&self) -> u8 {
+        if self.nominal == 0 { 0 } else { self.actual }
+    }
 }
 
 /// What a port remembers by: a flow brings it back with its next request.
@@ -105,14 +125,23 @@ impl BaraatHeader {
         Some(Held::at(self.scale_before, self.wish_before, hop))
     }
 
+    fn passed(&self) -> &[Hop] {
+        &self.hops[..usize::from(self.index)]
+    }
+
     fn least(&self, rate: impl Fn(&Hop) -> u8) -> Grains {
-        let passed = &self.hops[..usize::from(self.index)];
-        self.scale.grains(passed.iter().map(rate).min().unwrap_or_default())
+        self.scale.grains(self.passed().iter().map(rate).min().unwrap_or_default())
+    }
+
+    /// How many flows there are at the most crowded port that leaves the flow nothing, at least 1.
+    pub fn crowd(&self) -> u64 {
+        let crowds = self.passed().iter().map(Hop::crowd);
+        crowds.max().unwrap_or_default().max(1)
     }
 
     /// The rate to send at: the least AR of the way; nothing if no port was passed.
     pub fn actual(&self) -> Grains {
-        self.least(|hop| hop.actual)
+        self.least(Hop::allocated)
     }
 
     /// The share of the bottleneck: the least NR of the way.

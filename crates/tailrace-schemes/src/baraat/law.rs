@@ -17,10 +17,8 @@ pub const BACKGROUND: u32 = 1 << 31;
 /// Round trips by which a flow gives notice of its end.
 const NOTICE: f64 = 2.0;
 
-/// Headers without data take at most this part of what a flow is granted (an eighth) ...
+/// Headers without data take at most this part of what a flow is granted, or those of all who wait of the link (an eighth).
 const OVERHEAD: u64 = 8;
-/// ... or would be, if the card were shared by so many: who is granted nothing asks as often as one of these.
-const CROWD: u64 = 100;
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
@@ -120,9 +118,11 @@ impl BaraatLaw {
             return rtt;
         }
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
-        let rate = self.pacing.as_bps().max(self.nic.as_bps() / CROWD);
+        let rate = self.pacing.as_bps().max(self.nic.as_bps() / self.answer.crowd());
         let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
-        cycle.min(self.patience).saturating_sub(rtt)
+        // Who has nothing may be forgotten.
+        let longest = if self.pacing.as_bps() == 0 { Time::MAX } else { self.patience };
+        cycle.min(longest).saturating_sub(rtt)
     }
 
     /// Whether data leaves soon enough to carry the next request.

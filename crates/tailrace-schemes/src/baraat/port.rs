@@ -6,7 +6,7 @@ use tailrace_transport::Message;
 
 use super::classifier::{Classifier, Held};
 use super::feedback::Feedback;
-use super::header::{BaraatHeader, HOPS, Receipt};
+use super::header::{BaraatHeader, HOPS, Hop, Receipt};
 use super::scale::{Grains, Scale, grains_in};
 
 /// The router of one port.
@@ -44,7 +44,10 @@ impl BaraatRouter {
         // The port holds the flow back if it left it no more than the flow now demands.
         let most = header.scale_before.grains(hop.nominal) <= header.scale.grains(header.wish.demand);
         hop.nominal = byte_of_share(header.scale, told.nominal);
-        hop.actual = header.scale.at_most(told.actual);
+        hop.actual = match told.nominal {
+            0 => Hop::waiting(self.classifier.total(now).flows),
+            _ => header.scale.at_most(told.actual),
+        };
         hop.receipt = Receipt { most, ..hop.receipt };
         hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
         header.index += 1;

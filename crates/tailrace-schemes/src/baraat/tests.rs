@@ -261,6 +261,31 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
     }
 }
 
+/// 66 bytes of a request take 528 ns.
+#[test]
+fn who_waits_asks_less_often_the_more_wait() {
+    let pause = |flows: u32| {
+        let mut router = router(Order::Fifo, 0);
+        pass(&mut router, Time::ZERO, 999, of_task(1).next_request(128 * UNIT, 128 * UNIT));
+        let mut law = law(1 << 30, 2);
+        for flow in 1..=flows {
+            pass(&mut router, Time::ZERO, flow, of_task(2).next_request(128 * UNIT, 128 * UNIT));
+        }
+        let answer = pass(&mut router, Time::ZERO, 0, law.probe(Time::ZERO, &VIEW)).returned();
+        assert_eq!((answer.nominal(), answer.actual()), (0, 0));
+        law.on_feedback(RTT, RTT, &answer, &VIEW);
+        assert_eq!(law.allowance().window, Bytes::ZERO);
+        law.probe_at().saturating_sub(RTT)
+    };
+    // Once a round trip they take less than an eighth of the link; then each 528 ns · 8 · 501 flows, in fours, and a thousand
+    // at most.
+    assert_eq!(pause(100), Time::ZERO);
+    for (flows, told) in [(500, 504), (5000, 1020)] {
+        let expected = Time::from_ns(528 * 8 * told) - RTT;
+        assert!(pause(flows).as_ps().abs_diff(expected.as_ps()) < 10_000, "{}", pause(flows));
+    }
+}
+
 /// 1 MB at 1 Gbit/s: 8.2 round trips.
 #[test]
 fn a_flow_gives_notice_of_its_end_and_keeps_its_rate_until_then() {
