@@ -17,7 +17,7 @@ pub const BACKGROUND: u32 = 1 << 31;
 /// Round trips by which a flow gives notice of its end.
 const NOTICE: f64 = 2.0;
 
-/// Headers without data take at most this part of what a flow is granted, or those of all who wait of the link (an eighth).
+/// Headers without data take at most this part of a flow's share (an eighth).
 const OVERHEAD: u64 = 8;
 
 /// One flow.
@@ -118,7 +118,12 @@ impl BaraatLaw {
             return rtt;
         }
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
-        let rate = self.pacing.as_bps().max(self.nic.as_bps() / self.answer.crowd());
+        // What it is told that it will have, or its part of the link if all who wait had the same.
+        let share = match bps_of(self.answer.nominal()) {
+            0 => self.nic.as_bps() / self.answer.crowd(),
+            nominal => nominal,
+        };
+        let rate = self.pacing.as_bps().max(share);
         let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
         // Who has nothing may be forgotten.
         let longest = if self.pacing.as_bps() == 0 { Time::MAX } else { self.patience };
