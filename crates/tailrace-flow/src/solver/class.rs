@@ -48,26 +48,31 @@ pub(super) struct Class {
     pub(super) queued: bool,
     /// Whether it is all of a link that is not tight.
     pub(super) loose: bool,
+    /// Whether it is loose and does not hear of its members' rates, since their bounds fit: `others_rate` and `fastest` mean
+    /// nothing.
+    pub(super) slack: bool,
     /// Whether there are own members that do not have its level yet.
     pub(super) fresh: bool,
     /// Whether there may be members of other ranks than its own.
     pub(super) mixed: bool,
     /// How often it was settled by the latest [`Solver::solve`] that did.
     pub(super) rounds: u8,
-    /// The number of that.
-    pub(super) solved: u64,
     /// What higher classes leave of the link, in bytes a second.
     pub(super) free: f64,
     /// Sum of the others' rates.
     pub(super) others_rate: f64,
     /// No other member has a higher level.
     pub(super) fastest: f64,
-    /// What it left to the classes below when they last heard of it; unknown if they never did.
-    pub(super) passed_on: f64,
+    /// Sum of all members' bounds.
+    pub(super) bound: f64,
     /// What a member of weight 1 gets at most; infinite if the class does not fill.
     pub(super) level: f64,
     /// Sum of the own members' weights.
     pub(super) own_weight: f64,
+    /// What it left to the classes below when they last heard of it; unknown if they never did.
+    pub(super) passed_on: f64,
+    /// The number of the solution that `rounds` is of.
+    pub(super) solved: u64,
     /// Sum of the weights of those that have no bottleneck yet.
     pub(super) coming: f64,
     pub(super) rank: Rank,
@@ -89,6 +94,12 @@ impl Class {
         } else {
             (self.free - self.others_rate).max(0.0) / self.own_weight
         }
+    }
+
+    /// Adds one of the others to what is known of them.
+    pub(super) fn count(&mut self, other: &Bundle) {
+        self.others_rate += other.rate();
+        self.fastest = self.fastest.max(other.level);
     }
 
     /// What it leaves to the classes below.
@@ -146,7 +157,7 @@ impl Solver {
                 };
                 let loose = own.classes.is_empty();
                 let id = self.new_class(link, rank, free);
-                self.classes[id as usize].loose = loose;
+                (self.classes[id as usize].loose, self.classes[id as usize].slack) = (loose, loose);
                 self.links[link as usize].classes.insert(at, (rank, id));
                 id
             }
@@ -160,8 +171,9 @@ impl Solver {
         });
         let class = &mut self.classes[id as usize];
         (class.link, class.rank, class.free, class.level) = (link, rank, free, f64::INFINITY);
-        (class.others_rate, class.fastest, class.coming) = (0.0, 0.0, 0.0);
-        (class.loose, class.mixed, class.fresh, class.passed_on) = (false, false, false, f64::NAN);
+        (class.others_rate, class.fastest, class.coming, class.bound) = (0.0, 0.0, 0.0, 0.0);
+        (class.loose, class.slack, class.mixed, class.fresh) = (false, false, false, false);
+        class.passed_on = f64::NAN;
         id
     }
 
@@ -170,6 +182,8 @@ impl Solver {
         let class = &mut self.classes[id as usize];
         let bundle = &mut self.bundles[member.bundle as usize];
         class.mixed |= bundle.rank != class.rank;
+        bundle.set_slack(member.hop, class.slack);
+        class.bound += bundle.bound;
         let members = if member.hop == bundle.bottleneck {
             class.own_weight += bundle.weight;
             self.links[class.link as usize].held += 1;
@@ -179,8 +193,7 @@ impl Solver {
             class.coming += bundle.weight;
             &mut class.others
         } else {
-            class.others_rate += bundle.weight * bundle.level;
-            class.fastest = class.fastest.max(bundle.level);
+            class.count(bundle);
             &mut class.others
         };
         bundle.hops[usize::from(member.hop)] = Hop { class: id, place: members.len() as u32 };
@@ -189,9 +202,11 @@ impl Solver {
 
     /// Takes a bundle out of its class at one of its hops; the class's last member comes into its place.
     pub(super) fn leave(&mut self, member: Member) {
-        let Bundle { hops, bottleneck, weight, level, .. } = self.bundles[member.bundle as usize];
+        let bundle = &self.bundles[member.bundle as usize];
+        let Bundle { hops, bottleneck, weight, .. } = *bundle;
         let Hop { class, place } = hops[usize::from(member.hop)];
         let class = &mut self.classes[class as usize];
+        class.bound -= bundle.bound;
         let members = if member.hop == bottleneck {
             class.own_weight -= weight;
             self.links[class.link as usize].held -= 1;
@@ -200,7 +215,7 @@ impl Solver {
             class.coming -= weight;
             &mut class.others
         } else {
-            class.others_rate -= weight * level;
+            class.others_rate -= bundle.rate();
             &mut class.others
         };
         members.swap_remove(place as usize);

@@ -4,8 +4,8 @@
 //! those on its path, and that class is its bottleneck; a class which fills is the bottleneck of some member (the
 //! certificate of max–min fairness, Bertsekas and Gallager 1987, §6.5.2). Levels are the whole state, so an event is
 //! followed only as far as levels move: classes that do not fill keep the sum of their members' rates and nothing
-//! else, and on a link that cannot be full one class has all who are there. Classes are settled in order of rank and level,
-//! since neither a lower class nor a higher level can act back.
+//! else, on a link that cannot be full one class has all who are there, and with room to spare it hears of no rates.
+//! Classes are settled in order of rank and level, since neither a lower class nor a higher level can act back.
 
 mod class;
 #[cfg(test)]
@@ -13,6 +13,7 @@ mod naive;
 #[cfg(test)]
 mod properties;
 mod settle;
+mod slack;
 mod tight;
 
 use std::cmp::Reverse;
@@ -69,10 +70,25 @@ struct Bundle {
     bottleneck: u8,
     /// Whether it is among those whose level has changed.
     changed: bool,
+    /// Hops, a bit each, whose class is slack.
+    slack: u8,
     /// Sum of its flows' weights; 0 if there is no such bundle.
     weight: f64,
     /// Bytes a second for each unit of weight.
     level: f64,
+    /// Bytes a second that it does not exceed unless its links are told of a new bound.
+    bound: f64,
+}
+
+impl Bundle {
+    /// Bytes a second of all its flows.
+    fn rate(&self) -> f64 {
+        self.weight * self.level
+    }
+
+    fn is_slack(&self, hop: usize) -> bool {
+        self.slack & 1 << hop != 0
+    }
 }
 
 /// The rates of all flows.
@@ -139,8 +155,10 @@ impl Solver {
             length: path.len() as u8,
             bottleneck: NOWHERE,
             changed: false,
+            slack: 0,
             weight: 0.0,
             level: 0.0,
+            bound: 0.0,
         };
         let id = self.free_bundles.pop().unwrap_or(self.bundles.len() as BundleId);
         match self.bundles.get_mut(id as usize) {
@@ -201,7 +219,8 @@ impl Solver {
 
     /// Changes a bundle's weight; at 0 the bundle is gone, and its number free for others.
     pub fn set_weight(&mut self, id: BundleId, weight: f64) {
-        let Bundle { hops, length, bottleneck, level, weight: before, .. } = self.bundles[id as usize];
+        let bundle = self.bundles[id as usize];
+        let Bundle { hops, length, bottleneck, level, weight: before, .. } = bundle;
         self.bundles[id as usize].weight = weight;
         for (hop, &Hop { class: number, .. }) in hops[..usize::from(length)].iter().enumerate() {
             let class = &mut self.classes[number as usize];
@@ -210,13 +229,15 @@ impl Solver {
             } else if hop == usize::from(bottleneck) {
                 class.own_weight += weight - before;
                 self.enqueue(number);
-            } else {
+            } else if !bundle.is_slack(hop) {
                 class.others_rate += (weight - before) * level;
                 self.touch(number);
             }
         }
         if weight == 0.0 {
             self.remove(id);
+        } else {
+            self.keep_bound(id);
         }
     }
 
@@ -224,6 +245,7 @@ impl Solver {
         for hop in 0..self.bundles[id as usize].length {
             let class = self.bundles[id as usize].hops[usize::from(hop)].class;
             self.leave(Member { bundle: id, hop });
+            self.check_slack(class);
             self.drop_if_empty(class);
         }
         self.free_bundles.push(id);

@@ -96,7 +96,26 @@ fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) 
         let scale = wanted.path.iter().map(|&link| capacities[link as usize]).fold(f64::INFINITY, f64::min);
         prop_assert!((level - expected).abs() <= 1e-9 * scale, "{wanted:?}: {level} is not {expected}");
     }
+    check_bounds(solver)?;
     check_bottlenecks(solver, capacities, there, |_, rank| rank, 1e-9)
+}
+
+/// Classes know the sum of their members' bounds, those that are slack have room for it, and nobody exceeds its own.
+fn check_bounds(solver: &Solver) -> Result<(), TestCaseError> {
+    let classes = solver.links.iter().flat_map(|link| &link.classes);
+    for class in classes.map(|&(_, class)| &solver.classes[class as usize]) {
+        let mut sum = 0.0;
+        for member in class.own.iter().chain(&class.others) {
+            let bundle = &solver.bundles[member.bundle as usize];
+            prop_assert_eq!(bundle.is_slack(usize::from(member.hop)), class.slack);
+            prop_assert!(bundle.rate() <= bundle.bound);
+            sum += bundle.bound;
+        }
+        let scale = solver.links[class.link as usize].capacity.max(sum);
+        prop_assert!((sum - class.bound).abs() <= 1e-9 * scale, "{sum} is not {}", class.bound);
+        prop_assert!(!class.slack || (class.loose && sum <= class.free + 1e-9 * scale));
+    }
+    Ok(())
 }
 
 /// Whoever has a level has it from a link on its path which its class and those before it fill, and where nobody of its
@@ -212,6 +231,7 @@ proptest! {
                 }
             }
             check_feasible(&solver, &capacities, &there)?;
+            check_bounds(&solver)?;
             if has_solution {
                 let class = |link, rank| joint_class(&joint, link, rank);
                 check_bottlenecks(&solver, &capacities, &there, class, 1e-9)?;

@@ -24,7 +24,7 @@ impl Solver {
             if !class.is_settled(self.solved, self.precision) {
                 self.enqueue(id);
             }
-        } else if !class.fits(self.precision) {
+        } else if !class.slack && !class.fits(self.precision) {
             self.tighten(class.link);
         }
     }
@@ -68,7 +68,8 @@ impl Solver {
         let bundle = &self.bundles[id as usize];
         let room = |hop: &u8| {
             let class = &self.classes[bundle.hops[usize::from(*hop)].class as usize];
-            (class.free - class.others_rate).max(0.0) / (class.own_weight + class.coming)
+            let others = if class.slack { 0.0 } else { class.others_rate };
+            (class.free - others).max(0.0) / (class.own_weight + class.coming)
         };
         (0..bundle.length).min_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(0)
     }
@@ -199,7 +200,8 @@ impl Solver {
     fn least_elsewhere(&self, bundle: BundleId, hop: u8) -> (u8, f64) {
         let bundle = &self.bundles[bundle as usize];
         let mut least = (hop, f64::INFINITY);
-        for other in (0..bundle.length).filter(|other| *other != hop) {
+        for other in (0..bundle.length).filter(|&other| other != hop && !bundle.is_slack(usize::from(other)))
+        {
             let level = self.classes[bundle.hops[usize::from(other)].class as usize].level;
             if level < least.1 {
                 least = (other, level);
@@ -235,14 +237,16 @@ impl Solver {
             bundle.changed = true;
             self.changed.push(id);
         }
-        let (hops, bottleneck) = (bundle.hops, usize::from(bundle.bottleneck));
-        for (hop, &Hop { class, .. }) in hops[..usize::from(bundle.length)].iter().enumerate() {
-            if hop != bottleneck {
+        let Bundle { hops, length, bottleneck, slack, .. } = *bundle;
+        let silent = slack | 1 << bottleneck;
+        for (hop, &Hop { class, .. }) in hops[..usize::from(length)].iter().enumerate() {
+            if silent & 1 << hop == 0 {
                 let this = &mut self.classes[class as usize];
                 this.others_rate += by;
                 this.fastest = this.fastest.max(level);
                 self.touch(class);
             }
         }
+        self.keep_bound(id);
     }
 }

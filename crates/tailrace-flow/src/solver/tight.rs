@@ -14,6 +14,7 @@ impl Solver {
     pub(super) fn tighten(&mut self, link: LinkId) {
         let Some(&(_, joint)) = self.links[link as usize].classes.first() else { return };
         self.turned.push(link);
+        self.tell(joint);
         self.classes[joint as usize].loose = false;
         if self.classes[joint as usize].mixed {
             self.split(joint);
@@ -27,6 +28,7 @@ impl Solver {
         match self.links[link as usize].classes.first() {
             Some(&(_, joint)) if self.classes[joint as usize].loose => {
                 self.classes[joint as usize].free = capacity;
+                self.check_slack(joint);
                 self.touch(joint);
             }
             _ => self.hand_down(link),
@@ -53,7 +55,8 @@ impl Solver {
         let class = &mut self.classes[joint as usize];
         let link = class.link;
         let mut members = std::mem::take(&mut class.others);
-        (class.mixed, class.others_rate, class.fastest, class.coming) = (false, 0.0, 0.0, 0.0);
+        (class.others_rate, class.fastest, class.coming, class.bound) = (0.0, 0.0, 0.0, 0.0);
+        class.mixed = false;
         members.sort_by_key(|member| self.bundles[member.bundle as usize].rank);
         let Some(first) = members.first() else { return };
         let least = self.bundles[first.bundle as usize].rank;
@@ -95,5 +98,6 @@ impl Solver {
         }
         let class = &mut self.classes[joint as usize];
         (class.loose, class.free, class.level) = (true, capacity, f64::INFINITY);
+        self.check_slack(joint);
     }
 }
