@@ -78,6 +78,21 @@ def _dumbbell() -> Case:
     return Case("dumbbell, 25 Gbps over 2.5", fabric, path)
 
 
+def _parking_lot() -> Case:
+    fabric = {
+        "kind": "parking-lot",
+        "switches": 4,
+        "hosts_per_switch": 2,
+        "host_rate": "10Gbps",
+        "row_rate": "4Gbps",
+        "host_delay": "5us",
+        "row_delay": "2us",
+    }
+    host, row = (_gbps(10), 5_000_000), (_gbps(4), 2_000_000)
+    path = _fixed(("up", *host), ("first", *row), ("second", *row), ("third", *row), ("down", *host))
+    return Case("row of four, 10 Gbps over 4", fabric, path)
+
+
 def _leaf_spine(spine_gbps: float, balancing: str) -> Case:
     spines = 4
     fabric = {
@@ -137,6 +152,7 @@ def _cases(balancing: str) -> list[Case]:
     return [
         _star(),
         _dumbbell(),
+        _parking_lot(),
         _leaf_spine(40, balancing),
         _leaf_spine(2.5, balancing),
         _tree(40, 100, balancing),
@@ -184,6 +200,8 @@ def _hosts(fabric: dict[str, Any]) -> int:
             return int(fabric["hosts"])
         case "dumbbell":
             return int(fabric["left"] + fabric["right"])
+        case "parking-lot":
+            return int(fabric["switches"] * fabric["hosts_per_switch"])
         case "leaf-spine":
             return int(fabric["leaves"] * fabric["hosts_per_leaf"])
         case _:

@@ -71,6 +71,8 @@ pub struct Facts {
     pub host_rate: Rate,
     /// Round trip of one full packet and its ACK between the farthest hosts, unloaded.
     pub base_rtt: Time,
+    /// The most ports that a packet passes, its sender's own included.
+    pub longest_path: usize,
     /// The transport's parameters.
     pub transport: TransportParams,
     /// The traffic that is planned, if it is known in advance.
@@ -83,6 +85,22 @@ pub struct Facts {
     pub racks: Vec<u16>,
     /// Published flow sizes by the workload's name.
     pub published_sizes: fn(&str) -> Option<SizeDistribution>,
+}
+
+impl Facts {
+    /// Checks that headers with places for so many ports are enough for all paths.
+    pub fn check_path(&self, places: usize) -> Result<(), ParamError> {
+        if self.longest_path <= places {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot be used on this fabric: its header has room for {places} ports, the sender's and those of {} \
+             switches, and there are paths over {} switches",
+            places - 1,
+            self.longest_path - 1
+        );
+        Err(ParamError::new("", message))
+    }
 }
 
 /// Where a port is.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::{Controller, FlowRecord, FlowScheme, HEADER_BYTES, Knowledge, RateRule, Scheme};
-use tailrace_flow::{Ending, Outcome, Setup, World};
+use tailrace_flow::{Ending, LONGEST_PATH, Outcome, Setup, World};
 use tailrace_packet::{PortCounts, Progress, Series};
 use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::workload::{Deadlines, Rule};
@@ -42,7 +42,14 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             "is true: which flows get deadlines would depend on queues, and at flow level there are none";
         return Err(ScenarioError::new("workload.deadline.gamma.observed", message));
     }
-    shared(scenario, &scenario.fabric.build()).map(drop)
+    let fabric = scenario.fabric.build();
+    let links = fabric.longest_path();
+    if links > LONGEST_PATH {
+        let message =
+            format!("has paths of {links} links, and at flow level there is room for {LONGEST_PATH}");
+        return Err(ScenarioError::new("fabric", message));
+    }
+    shared(scenario, &fabric).map(drop)
 }
 
 /// A scheme that exists at both levels.

@@ -6,4 +6,5 @@ mod schedule;
 mod solver;
 mod world;
 
+pub use routes::LONGEST_PATH;
 pub use world::{Ending, Outcome, Progress, Setup, World};

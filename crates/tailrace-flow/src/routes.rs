@@ -9,6 +9,9 @@ use tailrace_scenario::fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
 
 use crate::solver::{LinkId, MAX_HOPS};
 
+/// Links on a path at most: one more is the flow's own.
+pub const LONGEST_PATH: usize = MAX_HOPS - 1;
+
 /// The links of a path, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path {

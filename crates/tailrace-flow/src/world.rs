@@ -101,7 +101,8 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// A world at time zero, with the flows of `feed` under `rule`, which may know of flows what `knows` says.
+    /// A world at time zero, with the flows of `feed` under `rule`, which may know of flows what `knows` says. No path
+    /// of the fabric may have more links than [`LONGEST_PATH`](crate::LONGEST_PATH).
     pub fn new(
         rule: Box<dyn RateRule>,
         knows: Knowledge,

@@ -171,6 +171,21 @@ fn a_flow_with_a_deadline_takes_just_what_it_needs() {
     assert_close(&ends(JustInTime, flows), &[4.0, 4.0]);
 }
 
+/// A flow over three links of a row, and others over one each, two of them over the second: the second is its bottleneck,
+/// which all three share; whoever has another link besides it takes two thirds of that (Bertsekas and Gallager 1987, §6.5.2).
+#[test]
+fn along_a_row_the_narrowest_link_decides() {
+    let row = "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 3\nhost_rate = \"10Gbps\"\nrow_rate = \"1Gbps\"";
+    let flow = |src, dst, units| FlowSpec { src, dst, size: Bytes::new(units * UNIT), ..FlowSpec::default() };
+    let flows = vec![flow(0, 9, 5), flow(1, 3, 4), flow(4, 6, 3), flow(5, 7, 1), flow(8, 10, 8)];
+    let outcome = run(Fair, &fabric_of(row), flows.into());
+    let ends: Vec<f64> = outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
+    // By 3 the fourth is done, the long flow has 1 of 5, the second 2 of 4 and the last 2 of 8. Then the long flow has a
+    // half of every link: by 7 the second and third are done, and the last has 4 of 8. It and the long flow, with 2 to go,
+    // share the last link until 11, when the last has 2 to go.
+    assert_close(&ends, &[11.0, 7.0, 7.0, 3.0, 13.0]);
+}
+
 #[test]
 fn a_lone_flow_takes_as_long_as_its_packets_would() {
     let far = "preset = \"spine144\"";

@@ -186,6 +186,7 @@ impl Scenario {
             traffic: self.traffic(),
             published_sizes,
             horizon: self.measure.horizon,
+            longest_path: fabric.longest_path(),
             slices: self.slices.clone(),
             racks: fabric.edge_of.clone(),
         }

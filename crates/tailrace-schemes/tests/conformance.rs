@@ -20,6 +20,7 @@ fn facts() -> Facts {
         hosts: 16,
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(80),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
         published_sizes: |_| None,

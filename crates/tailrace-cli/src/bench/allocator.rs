@@ -170,6 +170,7 @@ fn facts() -> Facts {
         hosts: RACKS.into(),
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         slices: (0..SLICES).map(slice).collect(),

@@ -53,3 +53,32 @@ fn fields_of_the_flow_level_are_checked() {
         &["flow.setups", "did you mean \"setup\"?"],
     );
 }
+
+fn in_a_row(switches: u16, level: &str, scheme: &str, more: &str) -> String {
+    format!(
+        "title = \"t\"\nlevel = \"{level}\"\n[fabric]\nkind = \"parking-lot\"\nswitches = {switches}\n\
+         hosts_per_switch = 2\nhost_rate = \"1Gbps\"\nrow_rate = \"1Gbps\"\n[workload]\nsizes = \"web-search\"\n\
+         load = 0.1\nflows = 9\n[[scheme]]\nname = \"{scheme}\"\n{more}"
+    )
+}
+
+/// Headers with a place for each port have room for six: the sender's and five switches'.
+#[test]
+fn paths_that_a_header_has_no_room_for_are_refused() {
+    for (scheme, params) in [("baraat", ""), ("d3", ""), ("rcp", "params = { router = \"exact\" }")] {
+        accepted(&in_a_row(5, "packet", scheme, params));
+        let problem = "cannot be used on this fabric: its header has room for 6 ports, the sender's and those of 5 \
+                       switches, and there are paths over 7 switches";
+        refused(&in_a_row(7, "packet", scheme, params), &["x.toml:", "scheme[0]", problem]);
+    }
+    for scheme in ["rcp", "pdq", "dctcp"] {
+        accepted(&in_a_row(7, "packet", scheme, ""));
+    }
+}
+
+#[test]
+fn paths_are_refused_that_are_too_long_for_the_flow_level() {
+    accepted(&in_a_row(5, "flow", "stf", ""));
+    let problem = "fabric: has paths of 7 links, and at flow level there is room for 6";
+    refused(&in_a_row(6, "flow", "stf", ""), &["x.toml:", problem]);
+}

@@ -105,6 +105,39 @@ fn flows_have_equal_shares_within_ten_round_trips() {
     }
 }
 
+/// What flows get of a row's links of 10 Gbps, in thirds: one over all three links, two more over the second, where it is
+/// narrowest for the first, and one over each of the others.
+fn thirds_in_a_row(scheme: &str, params: &str) -> [f64; 5] {
+    let row = fabric(
+        "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 3\nhost_rate = \"10Gbps\"\nrow_rate = \"10Gbps\"\n\
+         host_delay = \"10us\"\nrow_delay = \"0.2us\"",
+    );
+    let pairs = [(0, 9), (4, 6), (5, 7), (1, 3), (8, 10)];
+    let flows: Vec<FlowSpec> = pairs.map(|(src, dst)| flow(src, dst, 1 << 40, Time::ZERO)).into();
+    let received = |until: Time| {
+        let run =
+            Setup { horizon: Some(until), ..Setup::new(row.clone(), flows.clone()) }.run(scheme, params);
+        let port = |dst: u16| row.port_named(&format!("row{}->host{dst}", dst / 3)).unwrap();
+        pairs.map(|(_, dst)| run.ports[port(dst) as usize].sent.bytes as f64)
+    };
+    let (from, to) = (Time::from_ms(5), Time::from_ms(10));
+    let (before, after) = (received(from), received(to));
+    std::array::from_fn(|i| (after[i] - before[i]) / (us(to - from) * 1_250.0) * 3.0)
+}
+
+/// Shares are max-min fair where ports see what is left to them. A router that divides its rate by the number of flows
+/// leaves idle what the long flow cannot use.
+#[test]
+fn shares_in_a_row_are_max_min() {
+    for (scheme, params, outer) in
+        [("rcp", "", 2.0), ("baraat", "order = \"fair\"", 2.0), ("rcp", EXACT, 1.5)]
+    {
+        let thirds = thirds_in_a_row(scheme, params);
+        let close = thirds.iter().zip([1.0, 1.0, 1.0, outer, outer]).all(|(a, b)| (a - b).abs() < 0.07 * b);
+        assert!(close, "{scheme} {params}: {thirds:.3?}");
+    }
+}
+
 #[test]
 fn d3_meets_deadlines_that_fit_the_link() {
     // Deadlines of 1, 2 and 3 Gbps, and a flow without.

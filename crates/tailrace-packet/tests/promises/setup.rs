@@ -101,6 +101,7 @@ impl Setup {
             hosts: self.fabric.hosts,
             host_rate: self.fabric.host_rate(),
             base_rtt: self.fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
+            longest_path: self.fabric.longest_path(),
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
             published_sizes: |_| None,

@@ -2,7 +2,7 @@
 
 use tailrace_core::{Rate, Time};
 
-use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, Star, Tree};
+use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
 use crate::error::ScenarioError;
 
 /// Host numbers have 16 bits.
@@ -22,6 +22,7 @@ impl FabricKind {
         match self {
             FabricKind::Star(kind) => kind.check(),
             FabricKind::Dumbbell(kind) => kind.check(),
+            FabricKind::ParkingLot(kind) => kind.check(),
             FabricKind::LeafSpine(kind) => kind.check(),
             FabricKind::Tree(kind) => kind.check(),
         }
@@ -34,6 +35,7 @@ impl FabricParams {
         match self.kind {
             FabricKind::Star(kind) => kind.hosts,
             FabricKind::Dumbbell(kind) => kind.left + kind.right,
+            FabricKind::ParkingLot(kind) => kind.switches * kind.hosts_per_switch,
             FabricKind::LeafSpine(kind) => kind.leaves * kind.hosts_per_leaf,
             FabricKind::Tree(kind) => kind.pods * kind.edges_per_pod * kind.hosts_per_edge,
         }
@@ -44,6 +46,7 @@ impl FabricParams {
         match self.kind {
             FabricKind::Star(kind) => kind.host_rate,
             FabricKind::Dumbbell(kind) => kind.host_rate,
+            FabricKind::ParkingLot(kind) => kind.host_rate,
             FabricKind::LeafSpine(kind) => kind.host_rate,
             FabricKind::Tree(kind) => kind.host_rate,
         }
@@ -58,6 +61,9 @@ impl FabricParams {
         match self.kind {
             FabricKind::Star(_) => 0.0,
             FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right), 1, kind.bottleneck_rate),
+            FabricKind::ParkingLot(kind) => {
+                ratio(kind.switches / 2 * kind.hosts_per_switch, 1, kind.row_rate)
+            }
             FabricKind::LeafSpine(kind) => ratio(kind.hosts_per_leaf, kind.spines, kind.spine_rate),
             FabricKind::Tree(kind) => {
                 let edge = ratio(kind.hosts_per_edge, kind.aggs_per_pod, kind.edge_rate);
@@ -89,6 +95,19 @@ impl Dumbbell {
         rate("bottleneck_rate", self.bottleneck_rate)?;
         delay("host_delay", self.host_delay)?;
         delay("bottleneck_delay", self.bottleneck_delay)
+    }
+}
+
+impl ParkingLot {
+    fn check(&self) -> Checked {
+        positive("switches", self.switches)?;
+        positive("hosts_per_switch", self.hosts_per_switch)?;
+        hosts("hosts_per_switch", &[self.switches, self.hosts_per_switch])?;
+        switches("switches", u64::from(self.switches))?;
+        rate("host_rate", self.host_rate)?;
+        rate("row_rate", self.row_rate)?;
+        delay("host_delay", self.host_delay)?;
+        delay("row_delay", self.row_delay)
     }
 }
 

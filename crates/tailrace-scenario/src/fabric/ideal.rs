@@ -93,8 +93,8 @@ impl Fabric {
         self.farthest_rtt(MTU_BYTES)
     }
 
-    /// Round trip of a packet and its acknowledgement between the hosts farthest apart. All kinds of fabric
-    /// look the same from every host, so one end is host 0.
+    /// Round trip of a packet and its acknowledgement between the hosts farthest apart. Host 0 is as far
+    /// from some host as any is: fabrics look the same from every host, or it is at their end.
     pub fn farthest_rtt(&self, packet_bytes: u16) -> Time {
         let round = |dst: u16| {
             one_path(&self.hops(0, dst, packet_bytes, packet_bytes), 1)
@@ -106,6 +106,11 @@ impl Fabric {
     /// How many links a packet takes from one host to another.
     pub fn hops_between(&self, src: u16, dst: u16) -> usize {
         self.ports_passed(src, dst, 0).count()
+    }
+
+    /// Links between the hosts farthest apart: also the most ports that a packet passes, its sender's own included.
+    pub fn longest_path(&self) -> usize {
+        (1..self.hosts as u16).map(|dst| self.hops_between(0, dst)).max().unwrap_or(0)
     }
 
     /// The ports that a packet passes which finds `turn` packets (or cells) of its flow gone before it. At a

@@ -6,7 +6,7 @@ use tailrace_core::Time;
 use toml::{Table, Value};
 
 use super::common::Common;
-use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, Star, Tree, presets};
+use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, ParkingLot, Star, Tree, presets};
 use crate::error::ScenarioError;
 use crate::{suggest, table};
 
@@ -21,6 +21,8 @@ pub enum FabricKind {
     Star(Star),
     /// Two switches joined by one link.
     Dumbbell(Dumbbell),
+    /// Switches in a row, each with hosts.
+    ParkingLot(ParkingLot),
     /// Two tiers: every leaf switch has a link to every spine switch.
     LeafSpine(LeafSpine),
     /// Three tiers: pods of edge and aggregation switches, joined by core switches.
@@ -39,7 +41,7 @@ pub struct FabricParams {
 }
 
 /// The names of the kinds.
-pub(super) const KINDS: [&str; 4] = ["star", "dumbbell", "leaf-spine", "tree"];
+pub(super) const KINDS: [&str; 5] = ["star", "dumbbell", "parking-lot", "leaf-spine", "tree"];
 
 /// Fields that do not depend on the kind.
 const FIELDS: [&str; 8] =
@@ -53,6 +55,7 @@ impl FabricParams {
         match kind {
             "star" => table::check_fields::<Star>(&fields, &FIELDS),
             "dumbbell" => table::check_fields::<Dumbbell>(&fields, &FIELDS),
+            "parking-lot" => table::check_fields::<ParkingLot>(&fields, &FIELDS),
             "leaf-spine" => table::check_fields::<LeafSpine>(&fields, &FIELDS),
             _ => table::check_fields::<Tree>(&fields, &FIELDS),
         }?;
@@ -61,6 +64,7 @@ impl FabricParams {
         let kind = match kind {
             "star" => FabricKind::Star(table::read(fields)?),
             "dumbbell" => FabricKind::Dumbbell(table::read(fields)?),
+            "parking-lot" => FabricKind::ParkingLot(table::read(fields)?),
             "leaf-spine" => FabricKind::LeafSpine(table::read(fields)?),
             _ => FabricKind::Tree(table::read(fields)?),
         };
@@ -80,6 +84,7 @@ impl FabricParams {
         match &self.kind {
             FabricKind::Star(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Dumbbell(kind) => kind.build(self.load_balancing, self.buffer),
+            FabricKind::ParkingLot(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::LeafSpine(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Tree(kind) => kind.build(self.load_balancing, self.buffer),
         }
@@ -147,6 +152,7 @@ fn delay_fields(kind: &str) -> &'static [&'static str] {
     match kind {
         "star" => &["host_delay"],
         "dumbbell" => &["host_delay", "bottleneck_delay"],
+        "parking-lot" => &["host_delay", "row_delay"],
         "leaf-spine" => &["host_delay", "spine_delay"],
         _ => &["host_delay", "edge_delay", "core_delay"],
     }
@@ -172,6 +178,7 @@ impl JsonSchema for FabricParams {
         });
         table::add_fields::<Star>(&mut schema, generator);
         table::add_fields::<Dumbbell>(&mut schema, generator);
+        table::add_fields::<ParkingLot>(&mut schema, generator);
         table::add_fields::<LeafSpine>(&mut schema, generator);
         table::add_fields::<Tree>(&mut schema, generator);
         table::add_fields::<Common>(&mut schema, generator);

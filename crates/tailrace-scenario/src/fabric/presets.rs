@@ -3,7 +3,7 @@
 use toml::Table;
 
 use super::params::KINDS;
-use super::{Dumbbell, LeafSpine, Star, Tree};
+use super::{Dumbbell, LeafSpine, ParkingLot, Star, Tree};
 use crate::error::ScenarioError;
 use crate::{suggest, table};
 
@@ -149,6 +149,7 @@ pub fn list() -> Vec<ListedFabric> {
     let kinds = [
         ("one switch with all hosts", table::fields::<Star>()),
         ("two switches joined by one link", table::fields::<Dumbbell>()),
+        ("switches in a row, each with hosts", table::fields::<ParkingLot>()),
         ("two tiers: every leaf switch has a link to every spine switch", table::fields::<LeafSpine>()),
         (
             "three tiers: pods of edge and aggregation switches, joined by core switches",

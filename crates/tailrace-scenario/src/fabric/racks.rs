@@ -41,6 +41,7 @@ impl FabricParams {
         match self.kind {
             FabricKind::Star(kind) => alike(kind.hosts),
             FabricKind::Dumbbell(kind) => Racks { first: kind.left, each: kind.right },
+            FabricKind::ParkingLot(kind) => alike(kind.hosts_per_switch),
             FabricKind::LeafSpine(kind) => alike(kind.hosts_per_leaf),
             FabricKind::Tree(kind) => alike(kind.hosts_per_edge),
         }
@@ -62,8 +63,10 @@ mod tests {
 
     #[test]
     fn hosts_of_a_rack_share_an_edge_switch() {
-        let own =
-            ["kind = \"dumbbell\"\nleft = 3\nright = 5\nhost_rate = \"1Gbps\"\nbottleneck_rate = \"1Gbps\""];
+        let own = [
+            "kind = \"dumbbell\"\nleft = 3\nright = 5\nhost_rate = \"1Gbps\"\nbottleneck_rate = \"1Gbps\"",
+            "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 3\nhost_rate = \"1Gbps\"\nrow_rate = \"1Gbps\"",
+        ];
         let tables =
             presets::names().map(|name| format!("preset = \"{name}\"")).chain(own.map(str::to_owned));
         for text in tables {

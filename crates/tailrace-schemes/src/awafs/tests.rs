@@ -13,6 +13,7 @@ fn scheme(params: Params) -> Result<Awafs, ParamError> {
         hosts: 2,
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,

@@ -91,6 +91,7 @@ impl Scheme for Baraat {
     type Port = RoutedPort<BaraatRouter, BaraatHeader>;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        facts.check_path(HOPS)?;
         DrainedLink::check("drain", params.drain)?;
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(Baraat { facts: facts.clone(), params })

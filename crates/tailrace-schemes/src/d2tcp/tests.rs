@@ -82,6 +82,7 @@ fn bounds_are_checked() {
         hosts: 2,
         host_rate: Rate::from_gbps(10),
         base_rtt: US(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,

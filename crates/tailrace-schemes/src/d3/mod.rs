@@ -59,6 +59,7 @@ impl Scheme for D3 {
     type Port = RoutedPort<D3Router, D3Header>;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
+        facts.check_path(HOPS)?;
         params.capacity.check().map_err(|e| e.within("capacity"))?;
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(D3 { facts: facts.clone(), params })

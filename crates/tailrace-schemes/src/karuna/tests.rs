@@ -15,6 +15,7 @@ fn facts() -> Facts {
         hosts: 2,
         host_rate: Rate::from_gbps(10),
         base_rtt: RTT,
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,

@@ -10,6 +10,7 @@ fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
         hosts: 2,
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,

@@ -12,6 +12,7 @@ fn facts() -> Facts {
         hosts: 144,
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_ns(84_700),
+        longest_path: 4,
         transport: TransportParams { min_rto: Time::from_us(250), ..TransportParams::default() },
         traffic: None,
         published_sizes: |_| None,

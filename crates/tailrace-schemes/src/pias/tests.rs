@@ -77,6 +77,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
         hosts: 2,
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic,
         published_sizes: |_| None,

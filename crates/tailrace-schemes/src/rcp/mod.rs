@@ -80,6 +80,7 @@ impl Scheme for Rcp {
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.rate.check().map_err(|e| e.within("rate"))?;
         if params.router == RouterKind::Exact {
+            facts.check_path(HOPS)?;
             DrainedLink::check("rate.beta", params.rate.beta)?;
         }
         params.port.check().map_err(|e| e.within("port"))?;

@@ -200,6 +200,7 @@ fn scheme(slices: usize) -> Scc {
         hosts: 4,
         host_rate: Rate::from_gbps(1),
         base_rtt: RTT,
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         slices: vec![Slice { weight: 1.0, objective: Objective::Completion }; slices],

@@ -177,6 +177,7 @@ pub(super) fn facts(slices: Vec<Slice>) -> Facts {
         hosts: RACKS.into(),
         host_rate: Rate::from_gbps(10),
         base_rtt: Time::from_us(85),
+        longest_path: 4,
         transport: TransportParams::default(),
         traffic: None,
         published_sizes: |_| None,
