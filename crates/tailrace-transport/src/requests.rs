@@ -51,6 +51,8 @@ pub struct Requests {
     base_rtt: Time,
     /// When a header without data is due.
     due: Time,
+    /// When the latest request left.
+    asked: Time,
     open: bool,
     waiting: bool,
 }
@@ -71,7 +73,8 @@ impl Requests {
             rto: RtoMode::Standard,
             ..TransportParams::default()
         };
-        Requests { rtt: RttEstimate::new(&timer), base_rtt, due: Time::ZERO, open: false, waiting: false }
+        let rtt = RttEstimate::new(&timer);
+        Requests { rtt, base_rtt, due: Time::ZERO, asked: Time::ZERO, open: false, waiting: false }
     }
 
     /// When a header without data is due; see [`tailrace_core::CongestionLaw::probe_at`].
@@ -108,6 +111,7 @@ impl Requests {
             (true, true) => Ask::Again,
         };
         self.waiting = true;
+        self.asked = now;
         self.due = now + self.rtt.rto();
         ask
     }
@@ -118,7 +122,15 @@ impl Requests {
         self.rtt.sample(rtt);
     }
 
-    /// An answer has come; a header without data is due after `pause`.
+    /// Whether an answer that comes after `rtt` is to the latest request. Where an earlier one is late and not lost, its
+    /// answer tells what ports had counted before; taken for that to the latest, it would call for one request more,
+    /// and of two that are under way at any time each would be counted beside the other.
+    #[inline]
+    pub fn awaits(&self, now: Time, rtt: Time) -> bool {
+        self.waiting && now.saturating_sub(rtt) == self.asked
+    }
+
+    /// The answer to the latest request has come; a header without data is due after `pause`.
     pub fn answered(&mut self, now: Time, pause: Time) {
         self.open = true;
         self.waiting = false;
@@ -166,5 +178,17 @@ mod tests {
         assert_eq!(requests.ask(RTT), Ask::Next);
         assert!(!requests.wanted(RTT * 2));
         assert_eq!(requests.ask(requests.due()), Ask::Again);
+    }
+
+    #[test]
+    fn a_late_answer_is_not_that_to_the_latest_request() {
+        let mut requests = Requests::new(RTT);
+        requests.ask(Time::ZERO);
+        let again = requests.due();
+        requests.ask(again);
+        assert!(!requests.awaits(again + RTT, again + RTT), "the first request's answer");
+        assert!(requests.awaits(again + RTT, RTT));
+        requests.answered(again + RTT, RTT);
+        assert!(!requests.awaits(again + RTT, RTT), "nothing is awaited");
     }
 }

@@ -138,6 +138,22 @@ fn shares_in_a_row_are_max_min() {
     }
 }
 
+/// Four hosts send to each other at once: three flows fill every link. The first requests meet in queues and are asked again;
+/// their late answers must not leave flows with two requests under way, each of which would be counted.
+#[test]
+fn flows_whose_first_answers_are_late_have_their_whole_share() {
+    let star = fabric("kind = \"star\"\nhosts = 4\nhost_rate = \"1Gbps\"\ndelay = \"100us\"");
+    let pairs = (0..4).flat_map(|src| (0..4).filter(move |dst| *dst != src).map(move |dst| (src, dst)));
+    let flows: Vec<FlowSpec> = pairs.map(|(src, dst)| flow(src, dst, 2_920_000, Time::ZERO)).collect();
+    for (scheme, params) in [("rcp", EXACT), ("d3", ""), ("baraat", "order = \"fair\"")] {
+        let run = Setup::new(star.clone(), flows.clone()).run(scheme, params);
+        let last = run.records.iter().map(|record| us(record.end)).fold(0.0, f64::max);
+        // 6,000 full packets of 12 µs over each link.
+        let ratio = last / 72_000.0;
+        assert!((1.0..1.15).contains(&ratio), "{scheme}: {last} µs, {ratio:.3} of the closed form");
+    }
+}
+
 #[test]
 fn d3_meets_deadlines_that_fit_the_link() {
     // Deadlines of 1, 2 and 3 Gbps, and a flow without.

@@ -145,7 +145,7 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &BaraatHeader, _: &FlowView) {
         self.requests.sample(rtt);
-        if echo.message == Message::Answer {
+        if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
             self.obey(echo);
             self.requests.answered(now, self.pause());
         }

@@ -6,7 +6,7 @@ use tailrace_core::{CongestionLaw, Header, Time};
 use tailrace_transport::Message;
 
 use super::scale::{Grains, bps_of};
-use super::tests::{LINK, REFRESH, RTT, VIEW, law, pass, router};
+use super::tests::{LINK, REFRESH, VIEW, law, pass, router};
 use super::*;
 
 const FLOWS: usize = 12;
@@ -16,6 +16,7 @@ const HEAVY: u64 = 100_000;
 struct Flying {
     flow: usize,
     life: u32,
+    asked: Time,
     header: BaraatHeader,
     hops: usize,
 }
@@ -64,7 +65,8 @@ impl Chaos {
         } else {
             (law.probe_at() <= self.now).then(|| law.probe(self.now, &VIEW))
         };
-        self.flying.extend(header.map(|header| Flying { flow, life, header, hops: 0 }));
+        let asked = self.now;
+        self.flying.extend(header.map(|header| Flying { flow, life, asked, header, hops: 0 }));
     }
 
     /// A header reaches the next router, or its sender again, or gets lost.
@@ -84,9 +86,9 @@ impl Chaos {
             }
             return;
         }
-        let Flying { flow, life, header, .. } = self.flying.swap_remove(which);
+        let Flying { flow, life, asked, header, .. } = self.flying.swap_remove(which);
         if life == self.lives[flow] {
-            self.laws[flow].on_feedback(self.now, RTT, &header.returned(), &VIEW);
+            self.laws[flow].on_feedback(self.now, self.now.saturating_sub(asked), &header.returned(), &VIEW);
         }
     }
 

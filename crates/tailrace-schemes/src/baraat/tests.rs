@@ -121,7 +121,7 @@ fn rounding_costs_a_share_of_a_fortieth_less_than_a_hundredth() {
         let now = RTT * round;
         for (flow, law) in &mut flows {
             let answer = pass(&mut router, now, *flow, law.probe(now, &VIEW)).returned();
-            law.on_feedback(now, RTT, &answer, &VIEW);
+            law.on_feedback(now + RTT, RTT, &answer, &VIEW);
         }
     }
     for (_, law) in &flows {
@@ -185,7 +185,7 @@ fn answered(law: &mut BaraatLaw, now: Time, view: &FlowView, nominal: Grains, ac
     let (nominal, actual) = (request.scale.at_most(nominal), request.scale.at_most(actual));
     let mut answer = BaraatHeader { index: 1, ..request }.returned();
     answer.hops[0] = Hop { nominal, actual, ..answer.hops[0] };
-    law.on_feedback(now, RTT, &answer, view);
+    law.on_feedback(now + RTT, RTT, &answer, view);
 }
 
 /// What a law asks next, in units: its demand, and what it could use.
@@ -213,7 +213,7 @@ fn the_demand_follows_the_bottleneck_and_jumps_when_that_gives_all_of_it() {
     assert_eq!(law.allowance().window, Bytes::ZERO);
     assert_eq!(wish(&law, RTT * 4), (0, 128));
     // It asks again at once.
-    assert_eq!(law.probe_at(), RTT * 3);
+    assert_eq!(law.probe_at(), RTT * 4);
 }
 
 /// Of two ports the first holds a flow back.
@@ -226,7 +226,7 @@ fn a_port_that_holds_a_flow_back_counts_all_and_the_others_what_that_leaves() {
         let now = RTT * round;
         let header =
             routers.iter_mut().fold(law.probe(now, &VIEW), |header, router| pass(router, now, 3, header));
-        law.on_feedback(now, RTT, &header.returned(), &VIEW);
+        law.on_feedback(now + RTT, RTT, &header.returned(), &VIEW);
     }
     let held = routers.map(|mut router| router.classifier().total(RTT * 2));
     // 128 units less 100 are left, in a scale that ends below 32.
@@ -252,7 +252,7 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
         let now = RTT * round;
         for (flow, law) in &mut flows {
             let answer = pass(&mut router, now, *flow, law.probe(now, &VIEW)).returned();
-            law.on_feedback(now, RTT, &answer, &VIEW);
+            law.on_feedback(now + RTT, RTT, &answer, &VIEW);
         }
     }
     for (_, law) in &flows {

@@ -91,7 +91,7 @@ impl CongestionLaw<D3Header> for D3Law {
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &D3Header, flow: &FlowView) {
         self.requests.sample(rtt);
-        if echo.message == Message::Answer {
+        if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
             let rtt = self.requests.rtt();
             self.requests.answered(now, rtt);
             self.answer = *echo;

@@ -135,11 +135,14 @@ fn without_deadline_nothing_is_desired() {
 #[test]
 fn a_hopeless_flow_is_given_up() {
     let mut law = law(2_000_000, Time::from_ms(2));
-    let answer = D3Header { hop: 1, ..law.probe(Time::ZERO, &VIEW) }.returned();
-    law.on_feedback(Time::from_us(300), RTT, &answer, &VIEW);
+    let answer_at = |law: &mut D3Law, now: Time| {
+        let request = law.probe(now.saturating_sub(RTT), &VIEW);
+        law.on_feedback(now, RTT, &D3Header { hop: 1, ..request }.returned(), &VIEW);
+    };
+    answer_at(&mut law, Time::from_us(300));
     assert_eq!(law.standing(), Standing::Going);
     // 2 MB take 1.64 ms with their headers.
-    law.on_feedback(Time::from_us(400), RTT, &answer, &VIEW);
+    answer_at(&mut law, Time::from_us(400));
     assert_eq!(law.standing(), Standing::Stopped);
 }
 
@@ -159,6 +162,7 @@ fn nothing_but_the_request_leaves_before_its_answer_and_a_segment_a_round_trip_a
 struct Flying {
     flow: usize,
     life: u32,
+    asked: Time,
     header: D3Header,
     hops: usize,
 }
@@ -213,7 +217,8 @@ impl Chaos {
         } else {
             return;
         };
-        self.flying.extend(message.map(|header| Flying { flow, life, header, hops: 0 }));
+        let asked = self.now;
+        self.flying.extend(message.map(|header| Flying { flow, life, asked, header, hops: 0 }));
     }
 
     /// A header reaches the next router, or its sender again, or gets lost.
@@ -232,9 +237,9 @@ impl Chaos {
             }
             return;
         }
-        let Flying { flow, life, header, .. } = self.flying.swap_remove(which);
+        let Flying { flow, life, asked, header, .. } = self.flying.swap_remove(which);
         if life == self.lives[flow] {
-            self.laws[flow].on_feedback(self.now, RTT, &header.returned(), &VIEW);
+            self.laws[flow].on_feedback(self.now, self.now.saturating_sub(asked), &header.returned(), &VIEW);
         }
     }
 

@@ -92,7 +92,7 @@ impl CongestionLaw<PdqHeader> for PdqLaw {
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &PdqHeader, flow: &FlowView) {
         self.requests.sample(rtt);
-        if echo.message == Message::Answer {
+        if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
             (self.rate, self.paused_by) = (echo.rate, echo.paused_by);
             // A paused flow probes once in so many round trips, of which this one was the first (§3.3.1,
             // suppressed probing); a flow that sends has data to carry the next request.

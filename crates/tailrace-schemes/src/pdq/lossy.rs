@@ -150,7 +150,7 @@ impl Chaos {
             self.reverse(2 * HOPS - 1 - hops, &mut flying.packet);
         } else if let Some(flow) = self.find(flying.packet.flow) {
             let (this, now) = (&mut self.flows[flow], self.now);
-            this.law.on_feedback(now, RTT, &flying.packet.header, &VIEW);
+            this.law.on_feedback(now, now.saturating_sub(flying.asked), &flying.packet.header, &VIEW);
             this.asked = flying.asked;
             if this.law.standing() == Standing::Stopped {
                 self.end(flow);

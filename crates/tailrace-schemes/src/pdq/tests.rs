@@ -158,9 +158,9 @@ fn a_flow_paused_elsewhere_holds_nothing_here() {
     assert_eq!((router.grants().count(), answer.header.rate), (0, WireRate::ZERO));
 }
 
-/// The law after an answer with this rate at `now`, having sent nothing.
+/// The law after an answer with this rate at `now`, a round trip after its request, having sent nothing.
 fn after(mut law: PdqLaw, now: Time, rate: u64, place: u8) -> PdqLaw {
-    let request = law.probe(now, &VIEW);
+    let request = law.probe(now.saturating_sub(RTT), &VIEW);
     let paused_by = u32::from(rate == 0);
     let answer = PdqHeader { rate: WireRate::at_most(rate), paused_by, place, ..request }.returned();
     law.on_feedback(now, RTT, &answer, &VIEW);

@@ -60,7 +60,7 @@ impl CongestionLaw<RcpHeader> for RcpLaw {
         self.requests.sample(rtt);
         if echo.message == Message::Answer {
             self.pacing = Rate::from_bps(echo.rate.bps().max(1));
-            if echo.counts {
+            if echo.counts && self.requests.awaits(now, rtt) {
                 let rtt = self.requests.rtt();
                 self.requests.answered(now, rtt);
                 self.answer = *echo;
