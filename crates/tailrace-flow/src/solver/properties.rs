@@ -113,7 +113,8 @@ fn check_bounds(solver: &Solver) -> Result<(), TestCaseError> {
         }
         let scale = solver.links[class.link as usize].capacity.max(sum);
         prop_assert!((sum - class.bound).abs() <= 1e-9 * scale, "{sum} is not {}", class.bound);
-        prop_assert!(!class.slack || (class.loose && sum <= class.free + 1e-9 * scale));
+        let room = class.free * (1.0 + solver.precision.sums) + 1e-9 * scale;
+        prop_assert!(!class.slack || (class.loose && sum <= room));
     }
     Ok(())
 }
@@ -156,6 +157,7 @@ fn check_feasible(
     solver: &Solver,
     capacities: &[f64],
     there: &[(BundleId, Wanted)],
+    tolerance: f64,
 ) -> Result<(), TestCaseError> {
     let mut used = vec![0.0; capacities.len()];
     for (bundle, wanted) in there {
@@ -163,7 +165,7 @@ fn check_feasible(
         wanted.path.iter().for_each(|&link| used[link as usize] += wanted.weight * solver.level(*bundle));
     }
     for (used, capacity) in used.iter().zip(capacities) {
-        prop_assert!(*used <= capacity * (1.0 + 1e-9), "{used} of {capacity}");
+        prop_assert!(*used <= capacity * (1.0 + tolerance), "{used} of {capacity}");
     }
     Ok(())
 }
@@ -197,8 +199,9 @@ proptest! {
     fn links_may_join_ranks_as_each_likes(
         (capacities, batches) in network(6),
         joint in prop::collection::vec(1..6_u64, 12),
+        (precision, tolerance) in prop_oneof![Just((Precision::EXACT, 1e-9)), Just((Precision::CLOSE, 3e-4))],
     ) {
-        let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
+        let mut solver = Solver::new(capacities.iter().copied(), precision);
         let mut there: Vec<(BundleId, Wanted)> = Vec::new();
         let mut has_solution = true;
         for change in batches.into_iter().flatten() {
@@ -230,11 +233,11 @@ proptest! {
                     solver.loosen_idle();
                 }
             }
-            check_feasible(&solver, &capacities, &there)?;
+            check_feasible(&solver, &capacities, &there, tolerance)?;
             check_bounds(&solver)?;
             if has_solution {
                 let class = |link, rank| joint_class(&joint, link, rank);
-                check_bottlenecks(&solver, &capacities, &there, class, 1e-9)?;
+                check_bottlenecks(&solver, &capacities, &there, class, tolerance)?;
             }
         }
     }
