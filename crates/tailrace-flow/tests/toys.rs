@@ -132,10 +132,11 @@ fn what_remains_least_goes_first() {
     assert_close(&ends(Srpt, flows), &[6.0, 3.0, 9.0]);
 }
 
-/// When a flow of 6 units comes, one of 10 has 5 left, and goes on.
+/// When a flow of 6 units comes, one of 10 has 5 left, and goes on. A third has the link full all the time.
 #[test]
 fn what_is_under_way_is_ranked_by_what_it_has_left() {
-    assert_close(&ends(Srpt, vec![flow(1, 0, 10, 0), flow(2, 0, 6, 5)]), &[10.0, 16.0]);
+    let flows = vec![flow(1, 0, 10, 0), flow(2, 0, 30, 0), flow(3, 0, 6, 5)];
+    assert_close(&ends(Srpt, flows), &[10.0, 46.0, 16.0]);
 }
 
 #[test]
