@@ -86,6 +86,14 @@ fn sizes_and_arrivals_are_given_once() {
             "sizes = \"web-search\"\narrivals = \"once\"\ncount = 2\nload = 0.2",
             "task[0].load: has no meaning",
         ),
+        (
+            "sizes = \"web-search\"\narrivals = \"once\"\ncount = 4000000000",
+            "task[0].count: is 4000000000, and each task has 2 flows, but a run that begins with all of them has at most",
+        ),
+        (
+            "sizes = \"web-search\"\nload = 0.5\ncount = 4000000000",
+            "a run has at most 4294967295 flows: 2147483647 tasks",
+        ),
         ("sizes = \"data-analytics\"\nload = 0.5\ncount = 2", "task[0].sizes: allows flows of"),
         (
             "sizes = \"web-search\"\nload = 0.5\ncount = 2\ncompute = { exp = \"0s\" }",
@@ -156,6 +164,8 @@ fn a_trace_that_cannot_be_read_says_where() {
             "3 1\n\n1 0 1 0 1 3:1",
             "trace.txt:3: workload.coflow_trace: port 3 does not exist: the first line tells 3",
         ),
+        ("3 1\n1 0 2 1 1 1 2:1", "trace.txt:2: workload.coflow_trace: has mapper 1 twice"),
+        ("3 1\n1 0 1 1 2 2:1 2:3", "trace.txt:2: workload.coflow_trace: has reducer 2 twice"),
         ("3 1\n1 soon 1 0 1 1:1", "trace.txt:2: workload.coflow_trace: \"soon\" must be the arrival"),
     ] {
         let message = said_of_trace(trace);
@@ -163,4 +173,25 @@ fn a_trace_that_cannot_be_read_says_where() {
     }
     let missing = FABRIC.to_owned() + "[workload]\ncoflow_trace = \"no.txt\"\n" + &scheme("dctcp", "");
     refused(&missing, &["workload.coflow_trace: cannot read", "no.txt"]);
+}
+
+#[test]
+fn tasks_share_neither_their_numbers_nor_their_class() {
+    let fixed = "sizes = { fixed = \"20KB\" }\n";
+    let tasks = format!(
+        "[[workload.task]]\ncount = 3\nevery = \"1ms\"\n{fixed}workflow = {{ parallel = {{ servers = 2 }} }}\n"
+    );
+    let incast = format!(
+        "{FABRIC}[workload]\nload = 0.1\nflows = 5\n{fixed}pattern = {{ incast = {{ fan_in = 2 }} }}\n{tasks}{}",
+        scheme("dctcp", "")
+    );
+    refused(&incast, &["pattern: is incast, whose bursts are numbered as tasks are"]);
+    let last = format!(
+        "{FABRIC}[workload]\ncoflow_trace = \"trace.txt\"\n{tasks}class = 255\n{}",
+        scheme("dctcp", "")
+    );
+    let place = Place::with(&last);
+    std::fs::write(place.path("trace.txt"), "3 1\n1 0 1 0 1 1:1\n").unwrap();
+    let message = place.mistake(&["run", "x.toml"]);
+    assert!(message.contains("coflow_trace: has a traffic class of its own"), "{message}");
 }

@@ -12,7 +12,7 @@ use super::input_file::InputFile;
 use super::rule::{Arrivals, Rule};
 use super::shares::take_shared_load;
 use super::task::CoflowTrace;
-use super::{Feed, FlowSource, Plan, Setting, TaskRule, flow_list};
+use super::{Feed, FlowSource, Pattern, Plan, Setting, TaskRule, flow_list};
 use crate::error::ScenarioError;
 use crate::table;
 
@@ -112,6 +112,7 @@ impl Workload {
             return Err(ScenarioError::new("flows", message));
         }
         workload.check_extent()?;
+        workload.check_tasks()?;
         Ok(workload)
     }
 
@@ -221,17 +222,16 @@ impl Workload {
             return Ok(source.limited(self.flows, self.duration).into());
         }
         let read = |file: &InputFile| {
-            CoflowTrace::read(&base.join(&file.path), &setting, self.next_class(), self.duration)
+            CoflowTrace::read(&base.join(&file.path), &setting, self.classes_end() as u8, self.duration)
         };
         let trace = self.coflow_trace.as_ref().map(read).transpose().map_err(|e| e.within("coflow_trace"))?;
         Ok(self.plan(setting, seed)?.feed(trace))
     }
 
-    /// A class above those of all rules and tasks, as far as there is one.
-    fn next_class(&self) -> u8 {
+    /// The first class above those of all rules and tasks.
+    fn classes_end(&self) -> u16 {
         let of_tasks = self.tasks.iter().map(|tasks| u16::from(tasks.class.unwrap_or_default()) + 1);
-        let end = self.rules.iter().map(Rule::classes_end).chain(of_tasks).max().unwrap_or(0);
-        u8::try_from(end).unwrap_or(u8::MAX)
+        self.rules.iter().map(Rule::classes_end).chain(of_tasks).max().unwrap_or(0)
     }
 
     fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {
@@ -298,6 +298,24 @@ impl Workload {
         {
             let message = "is missing; say how many tasks, or give the workload a duration";
             return Err(ScenarioError::new(format!("task[{number}].count"), message));
+        }
+        Ok(())
+    }
+
+    /// What tasks have for themselves: a trace its class, and all of them their numbers.
+    fn check_tasks(&self) -> Result<(), ScenarioError> {
+        if self.coflow_trace.is_some() && self.classes_end() > u16::from(u8::MAX) {
+            let message = "has a traffic class of its own, above all others, but those of rules and tasks go up to 255: \
+                           give them lower ones";
+            return Err(ScenarioError::new("coflow_trace", message));
+        }
+        let bursts = |rule: &Rule| matches!(rule.pattern, Pattern::Incast(_));
+        if self.has_tasks()
+            && let Some(number) = self.rules.iter().position(bursts)
+        {
+            let message = "is incast, whose bursts are numbered as tasks are: beside tasks, write bursts as tasks too, with \
+                           workflow = { parallel = { servers = 20 } }";
+            return Err(ScenarioError::new(format!("rule[{number}].pattern"), message));
         }
         Ok(())
     }

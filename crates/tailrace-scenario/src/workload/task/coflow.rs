@@ -6,6 +6,7 @@
 //! mappers send a reducer equal parts, as CoflowSim reads it. Ports are hosts. What stays at a port needs no network and
 //! is left out.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -155,11 +156,24 @@ fn coflow(line: &str, ports: u16, setting: &Setting) -> Result<Coflow, String> {
     let reducers =
         words.several(reducer_count, "reducer", |word| reducer(word, ports, mapper_count, largest))?;
     words.end()?;
+    twice("mapper", mappers.iter().copied())?;
+    twice("reducer", reducers.iter().map(|(port, _)| *port))?;
     let flows = mappers.len() as u64 * reducers.len() as u64;
     if flows > MOST_FLOWS {
         return Err(format!("has {flows} flows, but {MOST_FLOWS} are the most"));
     }
     Ok(Coflow { arrival, mappers, reducers })
+}
+
+/// Each port is there once.
+fn twice(what: &str, ports: impl Iterator<Item = u16>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    match ports.into_iter().find(|port| !seen.insert(*port)) {
+        Some(port) => {
+            Err(format!("has {what} {port} twice: a coflow has one flow from each mapper to each reducer"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn port(word: &str, ports: u16) -> Result<u16, String> {

@@ -42,6 +42,8 @@ pub(super) enum TaskSizes {
 /// Up to so many tasks, a load is that of the sizes that are drawn: of sizes with a tail as heavy as that of MapReduce
 /// jobs, ten thousand do not fix the mean.
 const LOOKED_AT: u32 = 100_000;
+/// Flows of tasks that arrive at once: some gigabytes.
+const MOST_AT_ONCE: u64 = 50_000_000;
 
 impl PlannedTasks {
     pub(in crate::workload) fn new(
@@ -65,6 +67,7 @@ impl PlannedTasks {
             mean: Vec::new(),
         };
         tasks.check_largest(setting.mss)?;
+        tasks.check_number()?;
         let count = rule.count.filter(|&count| count <= LOOKED_AT);
         tasks.mean = tasks.flows_of(tasks.sizes.mean(count, tasks.stream("task sizes", seed)));
         if let Some(every) = rule.every {
@@ -100,6 +103,23 @@ impl PlannedTasks {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Flow numbers have 32 bits, and tasks that arrive at once are all in memory.
+    fn check_number(&self) -> Result<(), ScenarioError> {
+        let (most, when) = match self.rule.arrivals {
+            Arrivals::Once => (MOST_AT_ONCE, " that begins with all of them"),
+            _ => (u64::from(u32::MAX), ""),
+        };
+        let (count, flows) = (self.rule.count.unwrap_or(0), self.shape.flows.len() as u64);
+        if u64::from(count) * flows <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "is {count}, and each task has {flows} flows, but a run{when} has at most {most} flows: {} tasks",
+            most / flows.max(1)
+        );
+        Err(ScenarioError::new("count", message))
     }
 
     /// Bytes of each flow where those of a task, or of each first flow, are the given ones.
