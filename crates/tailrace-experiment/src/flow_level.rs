@@ -107,6 +107,7 @@ fn simulate(
     let (feed, horizon) = (crate::flow_list::flows(scenario)?, scenario.measure.horizon);
     let mut world = World::new(rule, knows, fabric, scenario.transport, feed, setup, horizon)
         .omniscient(scenario.scheme.oracle)
+        .with_feedback_delay(scenario.flow.feedback_delay)
         .controlled(controller);
     let ending = world.run(&mut |progress| {
         control.progress(&as_shown(progress));

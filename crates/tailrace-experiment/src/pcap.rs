@@ -14,7 +14,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time, dscp_of};
 use tailrace_packet::Tap;
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::{Level, Scenario, ScenarioError};
 
 use crate::error::Error;
 
@@ -162,6 +162,10 @@ fn checksum(header: &[u8]) -> u16 {
 
 /// The number of the port to capture.
 pub(crate) fn port_number(scenario: &Scenario, name: &str) -> Result<u32, ScenarioError> {
+    if scenario.level == Level::Flow {
+        let message = format!("{name} carries no packets at flow level, so there is nothing to capture");
+        return Err(ScenarioError::new("--pcap", message));
+    }
     let fabric = scenario.fabric.build();
     fabric.port_named(name).ok_or_else(|| {
         let last = fabric.port_name(fabric.ports.len() as u32 - 1);

@@ -107,9 +107,7 @@ pub fn run(
 ) -> Result<RunResult, Error> {
     if scenario.level == Level::Flow {
         if let Some(capture) = capture {
-            let message =
-                format!("{} carries no packets at flow level, so there is nothing to capture", capture.port);
-            return Err(ScenarioError::new("--pcap", message).into());
+            pcap::port_number(scenario, &capture.port)?;
         }
         return crate::flow_level::run(scenario, control);
     }

@@ -127,6 +127,11 @@ impl Bundle {
         self.rate = level * self.each;
     }
 
+    /// Bytes a second for each unit of a flow's weight.
+    pub(crate) fn level(&self) -> f64 {
+        self.rate / self.each
+    }
+
     /// From the next level on each flow has this weight.
     pub(crate) fn weigh(&mut self, each: f64) {
         self.each = each;

@@ -1,6 +1,7 @@
 //! A whole run: flows that come and go, at the rates that a rule and the links give them.
 
 mod control;
+mod feedback;
 mod life;
 mod mixing;
 mod ranks;
@@ -15,6 +16,7 @@ use tailrace_scenario::fabric::Fabric;
 use tailrace_scenario::workload::{Feed, FlowSpec};
 
 use self::control::Control;
+use self::feedback::Feedback;
 use self::mixing::Mixing;
 use crate::bundle::{Bundle, Kind};
 use crate::routes::Routes;
@@ -61,8 +63,9 @@ const SOURCE: Entity = 0;
 const SETUPS: Entity = 1;
 const HORIZON: Entity = 2;
 const CONTROL: Entity = 3;
+const FEEDBACK: Entity = 4;
 /// Bundles and links follow, in turn.
-const SPECIAL: Entity = 4;
+const SPECIAL: Entity = 5;
 
 /// A run.
 pub struct World<'a> {
@@ -77,6 +80,7 @@ pub struct World<'a> {
     mixing: Option<Mixing>,
     /// Decides for the whole network, if the scheme has such.
     control: Option<Control>,
+    feedback: Feedback,
     schedule: Schedule,
     /// Whether flows have come or gone since rates were worked out.
     stale: bool,
@@ -127,6 +131,7 @@ impl<'a> World<'a> {
             routes,
             mixing,
             control: None,
+            feedback: Feedback::default(),
             schedule: Schedule::default(),
             stale: false,
             solved_at: Time::ZERO,
@@ -166,6 +171,7 @@ impl<'a> World<'a> {
                 SETUPS => self.admit_flows(),
                 HORIZON => return Ending::Horizon,
                 CONTROL => self.wake_control(),
+                FEEDBACK => self.hear(),
                 other => match Occupant::of(other) {
                     Occupant::Bundle(bundle) => self.look_at(bundle),
                     Occupant::Link(link) => self.mix(link),

@@ -152,6 +152,24 @@ fn a_fixed_setup_puts_off_first_bytes() {
     assert_close(&fcts, &[6.0, 4.0]);
 }
 
+/// Rates take effect a unit after what changes them.
+#[test]
+fn with_late_feedback_links_are_shared_late_and_idle_for_as_long() {
+    let feed = vec![flow(1, 0, 4, 0), flow(2, 0, 1, 2)].into();
+    let (fabric, transport) = (star(), TransportParams::default());
+    let world = World::new(Box::new(Fair), ALL, &fabric, transport, feed, Setup::Fixed(Time::ZERO), None);
+    let mut world = world.with_feedback_delay(Time::from_ms(12));
+    assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);
+    let ends = world
+        .into_outcome()
+        .records
+        .iter()
+        .map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS)
+        .collect::<Vec<_>>();
+    // From 1 to 3 the first is alone, then both have a half until the second ends at 5; until 6 the first has no more.
+    assert_close(&ends, &[6.5, 5.0]);
+}
+
 /// Two flows fit through the core; the third fills it, when 4 units of the first and 7 of the second are left.
 #[test]
 fn where_a_link_fills_later_what_remains_by_then_counts() {

@@ -29,4 +29,12 @@ pub struct FlowLevel {
     /// that a flow which has the network to itself takes as long as its packets would.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Time>,
+    /// How long after what changes them rates change: what feedback takes, such as a round trip. A flow has its first
+    /// rate after its setup and this; what one that has ended leaves is idle for so long.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub feedback_delay: Time,
+}
+
+fn is_zero(time: &Time) -> bool {
+    *time == Time::ZERO
 }

@@ -252,7 +252,8 @@ impl Solver {
     }
 
     /// A bundle's bytes a second for each unit of its weight.
-    pub fn level(&self, bundle: BundleId) -> f64 {
+    #[cfg(test)]
+    fn level(&self, bundle: BundleId) -> f64 {
         self.bundles[bundle as usize].level
     }
 

@@ -94,7 +94,7 @@ impl World<'_> {
     }
 
     fn give_weight(&mut self, bundle: BundleId, weight: f64) {
-        let level = self.solver.level(bundle);
+        let level = self.bundles[bundle as usize].level();
         self.bundles[bundle as usize].weigh(weight);
         self.bundles[bundle as usize].set_level(self.now, level);
         self.resize(bundle);

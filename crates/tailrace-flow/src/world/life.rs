@@ -79,8 +79,9 @@ impl World<'_> {
             self.link_bytes.push(0);
         }
         self.rank_served_again(path);
-        // Flows of one kind are one bundle, where none has a rank, need or weight of its own.
-        let alone = standing.is_its_own() || self.rule.follows_progress() || self.control.is_some();
+        // Flows of one kind are one bundle, where none has a rank, need, weight or rate of its own.
+        let own_rate = self.control.is_some() || !self.feedback.is_instant();
+        let alone = standing.is_its_own() || self.rule.follows_progress() || own_rate;
         let kind = Kind { rank: standing.rank, path };
         let bundle = if alone { self.new_bundle(kind) } else { self.shared_bundle(kind) };
         let bytes = self.wire_bytes(spec.size) as f64;
@@ -150,8 +151,7 @@ impl World<'_> {
         let some_are_paced = self.routes.some_are_own();
         self.solver.solve(|bundle, level| changed.push((bundle, level)));
         for (bundle, level) in changed.drain(..) {
-            self.bundles[bundle as usize].set_level(self.now, level);
-            self.arm(bundle);
+            self.tell(bundle, level);
             if some_are_paced {
                 self.pace(bundle);
             }
