@@ -113,11 +113,12 @@ def new_chart(panels: int = 1) -> tuple[Chart, list[Axes]]:
 
 
 def finish(chart: Chart, footnote: str) -> None:
-    """Add the legend, beside the last panel so that it hides neither curves nor a long title, and the footnote."""
+    """Add the legend, beside the last panel where it hides neither curves nor a long title, and the footnote."""
     handles, labels = chart.axes[0].get_legend_handles_labels()
     if labels:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
-        chart.axes[-1].legend(handles, labels, **beside)
+        chart.axes[-1].legend(
+            handles, labels, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0
+        )
     chart.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color="0.35")
 
 
