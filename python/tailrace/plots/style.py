@@ -113,7 +113,7 @@ def new_chart(panels: int = 1) -> tuple[Chart, list[Axes]]:
 
 
 def finish(chart: Chart, footnote: str) -> None:
-    """Add the legend, beside the last panel where it hides neither curves nor a long title, and the footnote."""
+    """Add the legend, beside the last panel so that it hides no curve or long title, and the footnote."""
     handles, labels = chart.axes[0].get_legend_handles_labels()
     if labels:
         chart.axes[-1].legend(
