@@ -64,7 +64,8 @@ impl SchemeVisitor for OfBoth<'_> {
         let scheme = crate::run::with_params::<S>(self.scenario, self.fabric)?;
         let Some(rule) = scheme.rate_rule() else {
             let message = format!(
-                "{} has no rule for rates (with these parameters), so that it exists at packet level only",
+                "{} has no rule for rates (with these parameters), so that it exists at packet level only: leave out \
+                 level = \"flow\" (or --level flow), or write with = {{ level = \"packet\" }} into its [[scheme]]",
                 S::NAME
             );
             return Err(ScenarioError::new("scheme.name", message));

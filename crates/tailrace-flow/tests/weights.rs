@@ -28,10 +28,11 @@ impl RateRule for OneToThree {
 /// Turns weights round, once.
 struct TurnedRound {
     at: Time,
+    delay: Time,
 }
 impl Controller for TurnedRound {
     fn delay(&self) -> Time {
-        Time::ZERO
+        self.delay
     }
     fn on_flow_start(&mut self, _: Time, _: &FlowInfo) {}
     fn on_flow_end(&mut self, _: Time, _: FlowId) {}
@@ -45,16 +46,18 @@ impl Controller for TurnedRound {
     }
 }
 
-/// When two flows to one host end, of 2 and 3 units; the first has 1/4 of the link until weights change at `turn`.
-fn ends(turn: Option<u64>) -> Vec<f64> {
+/// When two flows to one host end, of 2 and 3 units; the first has 1/4 of the link until a controller changes weights at
+/// `turn`, and they arrive after the delay.
+fn ends(turn: Option<(u64, u64)>) -> Vec<f64> {
     let table = "kind = \"star\"\nhosts = 3\nhost_rate = \"1Gbps\"".parse().unwrap_or_else(|e| panic!("{e}"));
     let fabric = FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build();
     let flow =
         |src, units: u64| FlowSpec { src, dst: 0, size: Bytes::new(units * UNIT), ..FlowSpec::default() };
     let knows = Knowledge { sizes: true, deadlines: true };
     let (feed, setup) = (vec![flow(1, 2), flow(2, 3)].into(), Setup::Fixed(Time::ZERO));
-    let controller =
-        turn.map(|units| Box::new(TurnedRound { at: Time::from_ms(units * UNIT_MS) }) as Box<dyn Controller>);
+    let units = |units| Time::from_ms(units * UNIT_MS);
+    let turned_round = |(at, delay)| TurnedRound { at: units(at), delay: units(delay) };
+    let controller = turn.map(|turn| Box::new(turned_round(turn)) as Box<dyn Controller>);
     let world =
         World::new(Box::new(OneToThree), knows, &fabric, TransportParams::default(), feed, setup, None);
     let mut world = world.controlled(controller);
@@ -76,6 +79,8 @@ fn flows_share_by_weight_from_their_start() {
 #[test]
 fn a_flow_ends_when_it_should_though_only_its_weight_has_changed() {
     // At 2 they have sent 0.5 and 1.5. The first needs 1.5 at 3/4.
-    let ends = ends(Some(2));
-    assert!((ends[0] - 4.0).abs() < 1e-6 && (ends[1] - 5.0).abs() < 1e-6, "{ends:?}");
+    for turn in [(2, 0), (1, 1), (0, 2)] {
+        let ends = ends(Some(turn));
+        assert!((ends[0] - 4.0).abs() < 1e-6 && (ends[1] - 5.0).abs() < 1e-6, "{turn:?}: {ends:?}");
+    }
 }

@@ -117,6 +117,17 @@ fn sizes_and_arrivals_are_given_once() {
 }
 
 #[test]
+fn a_workflow_is_one_of_those_that_there_are() {
+    let forms = "must be a table of one of parallel, partition-aggregate, shuffle";
+    refused(&workflow("\"ring-all-reduce\""), &["task[0].workflow:", forms, "{ ring-all-reduce = { … } }"]);
+    refused(&workflow("{}"), &["task[0].workflow:", forms]);
+    refused(&workflow("{ parallel = { servers = 2 }, shuffle = {} }"), &["task[0].workflow:", forms]);
+    refused(&workflow("{ paralel = { servers = 2 } }"), &["did you mean", "parallel"]);
+    let selective = "{ shuffle = { mappers = 2, reducers = 2, stages = 2, selectivity = 1e9 } }";
+    refused(&workflow(selective), &["selectivity: is 1000000000, but must be above 0 and at most 1000000"]);
+}
+
+#[test]
 fn metrics_of_tasks_have_no_size_class() {
     let expect = |class: &str| {
         workflow("{ parallel = { servers = 2 } }")

@@ -5,7 +5,7 @@ use tailrace_core::TaskId;
 /// The first number of background tasks: above all others, so that schemes serve them last.
 const BACKGROUND: TaskId = 1 << 31;
 
-/// Counters that start at 1, 2, … and count in steps of their number, so that none gives a number twice.
+/// Counters that start at 1, 2, … and count in steps of their number, so that no two give the same one until they wrap.
 #[derive(Clone, Debug)]
 pub(super) struct Counters {
     /// How many tasks each has numbered: others, background.

@@ -78,6 +78,7 @@ impl TaskRule {
         duration: Option<Time>,
         setting: &Setting,
     ) -> Result<Self, ScenarioError> {
+        Workflow::check_form(fields.get("workflow"))?;
         let mut rule: TaskRule = table::read(fields)?;
         rule.class = rule.class.or(class);
         if rule.class.is_none() {

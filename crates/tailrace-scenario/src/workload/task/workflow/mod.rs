@@ -16,6 +16,7 @@ pub use shuffle::Shuffle;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 use super::placement::Placement;
 use super::shape::Shape;
@@ -50,7 +51,37 @@ type Built = Result<(Shape, Placement), ScenarioError>;
 /// The flows of a task at most.
 pub(super) const MOST_FLOWS: u64 = 1 << 20;
 
+/// Bytes that a stage sends on for each that came in, at most.
+const MOST_SENT_ON: f64 = 1e6;
+
+/// The names of the workflows.
+const NAMES: [&str; 8] = [
+    "parallel",
+    "partition-aggregate",
+    "shuffle",
+    "ring-all-reduce",
+    "tree-all-reduce",
+    "all-to-all",
+    "pipeline",
+    "graph",
+];
+
 impl Workflow {
+    /// Checks that what is written is one workflow with its fields.
+    pub(super) fn check_form(written: Option<&Value>) -> Result<(), ScenarioError> {
+        let name = match written {
+            None => return Ok(()),
+            Some(Value::Table(table)) if table.len() == 1 => return Ok(()),
+            Some(Value::String(name)) if NAMES.contains(&name.as_str()) => name,
+            _ => NAMES[0],
+        };
+        let message = format!(
+            "must be a table of one of {}, with its fields: {{ {name} = {{ … }} }}",
+            NAMES.join(", ")
+        );
+        Err(ScenarioError::new("workflow", message))
+    }
+
     /// The stages, and how hosts are drawn for them. Field names in errors are relative to `workflow`.
     pub(super) fn build(&self, setting: &Setting) -> Built {
         let (kind, built) = match self {
@@ -88,10 +119,11 @@ fn check_flows(field: &str, flows: u64) -> Result<(), ScenarioError> {
 
 /// Refuses a share of its input that nobody can send on.
 fn check_selectivity(selectivity: f64) -> Result<(), ScenarioError> {
-    if selectivity > 0.0 && selectivity <= 1e6 {
+    if selectivity > 0.0 && selectivity <= MOST_SENT_ON {
         return Ok(());
     }
-    let message =
-        format!("is {selectivity}, but must be a positive number: bytes sent on for each that came in");
+    let message = format!(
+        "is {selectivity}, but must be above 0 and at most {MOST_SENT_ON}: bytes sent on for each that came in"
+    );
     Err(ScenarioError::new("selectivity", message))
 }
