@@ -8,7 +8,7 @@ use crate::{Bytes, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, Time};
 
 /// A flow's place in the order of service. Flows of lower rank go first wherever they meet others, those of equal
 /// rank share. Compared by the first number, then by the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(pub u64, pub u64);
 
 impl Rank {

@@ -9,7 +9,7 @@ use tailrace_core::{FlowId, Rank, Time};
 use crate::routes::Path;
 
 /// What sets bundles apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) rank: Rank,
     pub(crate) path: Path,

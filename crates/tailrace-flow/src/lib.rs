@@ -1,6 +1,7 @@
 //! The flow-level world: flows have rates, and no packets.
 
 mod bundle;
+mod lookup;
 mod routes;
 mod schedule;
 mod solver;

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use tailrace_scenario::fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
 
+use crate::lookup::Lookup;
 use crate::solver::{LinkId, MAX_HOPS};
 
 /// Links on a path at most: one more is the flow's own.
 pub const LONGEST_PATH: usize = MAX_HOPS - 1;
 
 /// The links of a path, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Path {
     links: [LinkId; MAX_HOPS],
     length: u8,
@@ -49,7 +50,7 @@ pub(crate) struct Routes<'a> {
     /// Links that are several ports, by these; numbered on after the ports.
     joint: BTreeMap<Vec<PortId>, LinkId>,
     /// What lies between two edge switches, where it does not depend on the flow.
-    between: BTreeMap<(SwitchId, SwitchId), Vec<LinkId>>,
+    between: Lookup<(SwitchId, SwitchId), Vec<LinkId>>,
     /// Bytes a second of each link.
     capacities: Vec<f64>,
     /// Links of flows' own that were made, and those that no flow has now.
@@ -64,7 +65,7 @@ impl<'a> Routes<'a> {
         Routes {
             fabric,
             joint: BTreeMap::new(),
-            between: BTreeMap::new(),
+            between: Lookup::default(),
             capacities,
             own: 0,
             spare: Vec::new(),

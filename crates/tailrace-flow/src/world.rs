@@ -19,6 +19,7 @@ use self::control::Control;
 use self::feedback::Feedback;
 use self::mixing::Mixing;
 use crate::bundle::{Bundle, Kind};
+use crate::lookup::Lookup;
 use crate::routes::Routes;
 use crate::schedule::Schedule;
 use crate::solver::{BundleId, Precision, Solver};
@@ -98,7 +99,7 @@ pub struct World<'a> {
     setting_up: BTreeMap<(Time, FlowId), FlowSpec>,
     bundles: Vec<Bundle>,
     /// Where flows may share one.
-    by_kind: BTreeMap<Kind, BundleId>,
+    by_kind: Lookup<Kind, BundleId>,
     active: usize,
     /// Bytes that finished flows have sent over each link.
     link_bytes: Vec<u64>,
@@ -144,7 +145,7 @@ impl<'a> World<'a> {
             records: Vec::new(),
             setting_up: BTreeMap::new(),
             bundles: Vec::new(),
-            by_kind: BTreeMap::new(),
+            by_kind: Lookup::default(),
             active: 0,
         };
         world.arm_source();
