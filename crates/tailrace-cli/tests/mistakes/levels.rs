@@ -82,3 +82,9 @@ fn paths_are_refused_that_are_too_long_for_the_flow_level() {
     let problem = "fabric: has paths of 7 links, and at flow level there is room for 6";
     refused(&in_a_row(6, "flow", "stf", ""), &["x.toml:", problem]);
 }
+
+#[test]
+fn a_row_has_an_end() {
+    accepted(&in_a_row(64, "packet", "dctcp", ""));
+    refused(&in_a_row(65, "packet", "dctcp", ""), &["fabric.switches: is 65, but a row has at most 64"]);
+}

@@ -196,7 +196,7 @@ fn tasks_share_neither_their_numbers_nor_their_class() {
         "{FABRIC}[workload]\nload = 0.1\nflows = 5\n{fixed}pattern = {{ incast = {{ fan_in = 2 }} }}\n{tasks}{}",
         scheme("dctcp", "")
     );
-    refused(&incast, &["pattern: is incast, whose bursts are numbered as tasks are"]);
+    refused(&incast, &["x.toml:", "workload.pattern: is incast, whose bursts are numbered as tasks are"]);
     let last = format!(
         "{FABRIC}[workload]\ncoflow_trace = \"trace.txt\"\n{tasks}class = 255\n{}",
         scheme("dctcp", "")

@@ -9,6 +9,8 @@ use crate::error::ScenarioError;
 const MAX_HOSTS: u64 = 65_535;
 /// Route tables grow with the square of this.
 const MAX_SWITCHES: u64 = 4_096;
+/// What is asked of the farthest hosts walks along the row from each.
+const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
 const RATES: [Rate; 2] = [Rate::from_bps(1_000_000), Rate::from_gbps(10_000)];
 /// Far more than any datacenter needs, and little enough that sums stay in range.
@@ -103,7 +105,10 @@ impl ParkingLot {
         positive("switches", self.switches)?;
         positive("hosts_per_switch", self.hosts_per_switch)?;
         hosts("hosts_per_switch", &[self.switches, self.hosts_per_switch])?;
-        switches("switches", u64::from(self.switches))?;
+        if self.switches > LONGEST_ROW {
+            let message = format!("is {}, but a row has at most {LONGEST_ROW}", self.switches);
+            return Err(ScenarioError::new("switches", message));
+        }
         rate("host_rate", self.host_rate)?;
         rate("row_rate", self.row_rate)?;
         delay("host_delay", self.host_delay)?;

@@ -148,6 +148,16 @@ impl Rule {
         self.reveals.unwrap_or(most)
     }
 
+    /// Refuses bursts where there are tasks: both are numbered from 1.
+    pub(super) fn beside_tasks(self, has_tasks: bool) -> Result<Self, ScenarioError> {
+        if has_tasks && matches!(self.pattern, Pattern::Incast(_)) {
+            let message = "is incast, whose bursts are numbered as tasks are: beside tasks, write bursts as tasks too, with \
+                           workflow = { parallel = { servers = 20 } }";
+            return Err(ScenarioError::new("pattern", message));
+        }
+        Ok(self)
+    }
+
     /// One above its largest class; under Γ control it takes three.
     pub(super) fn classes_end(&self) -> u16 {
         let taken = if matches!(self.deadline, Some(Deadlines::Gamma(_))) { 3 } else { 1 };

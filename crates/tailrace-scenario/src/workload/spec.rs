@@ -12,7 +12,7 @@ use super::input_file::InputFile;
 use super::rule::{Arrivals, Rule};
 use super::shares::take_shared_load;
 use super::task::CoflowTrace;
-use super::{Feed, FlowSource, Pattern, Plan, Setting, TaskRule, flow_list};
+use super::{Feed, FlowSource, Plan, Setting, TaskRule, flow_list};
 use crate::error::ScenarioError;
 use crate::table;
 
@@ -100,10 +100,11 @@ impl Workload {
         }
         let known = ["rule", "task", "flows", "duration", "task_counters", "flow_list", "coflow_trace"];
         table::check_fields::<Rule>(&defaults, &known)?;
-        let only_others = flow_list.is_some() || tasks.is_some() || coflow_trace.is_some();
+        let has_tasks = tasks.is_some() || coflow_trace.is_some();
+        let only_others = flow_list.is_some() || has_tasks;
         let mut workload = Workload { flows, duration, flow_list, coflow_trace, ..Workload::default() };
         if !only_others || written.is_some() || !defaults.is_empty() {
-            workload.read_rules(defaults, written, setting)?;
+            workload.read_rules(defaults, written, has_tasks, setting)?;
         }
         workload.read_tasks(&tasks.unwrap_or_default(), task_counters, &setting)?;
         if workload.flows.is_some() && workload.rules.is_empty() && workload.has_tasks() {
@@ -112,7 +113,7 @@ impl Workload {
             return Err(ScenarioError::new("flows", message));
         }
         workload.check_extent()?;
-        workload.check_tasks()?;
+        workload.check_trace()?;
         Ok(workload)
     }
 
@@ -120,11 +121,13 @@ impl Workload {
         &mut self,
         mut defaults: Table,
         written: Option<Vec<Table>>,
+        has_tasks: bool,
         setting: Setting,
     ) -> Result<(), ScenarioError> {
         self.load = take_shared_load(&mut defaults, written.as_deref().unwrap_or_default())?;
         for (number, own) in written.as_deref().unwrap_or(&[Table::new()]).iter().enumerate() {
             let rule = self.read_rule(number, over(&defaults, own), setting);
+            let rule = rule.and_then(|rule| rule.beside_tasks(has_tasks));
             self.rules.push(rule.map_err(|error| place(error, number, own, written.is_some(), &defaults))?);
         }
         let named = |number: usize| {
@@ -302,20 +305,12 @@ impl Workload {
         Ok(())
     }
 
-    /// What tasks have for themselves: a trace its class, and all of them their numbers.
-    fn check_tasks(&self) -> Result<(), ScenarioError> {
+    /// A trace has a class for itself.
+    fn check_trace(&self) -> Result<(), ScenarioError> {
         if self.coflow_trace.is_some() && self.classes_end() > u16::from(u8::MAX) {
             let message = "has a traffic class of its own, above all others, but those of rules and tasks go up to 255: \
                            give them lower ones";
             return Err(ScenarioError::new("coflow_trace", message));
-        }
-        let bursts = |rule: &Rule| matches!(rule.pattern, Pattern::Incast(_));
-        if self.has_tasks()
-            && let Some(number) = self.rules.iter().position(bursts)
-        {
-            let message = "is incast, whose bursts are numbered as tasks are: beside tasks, write bursts as tasks too, with \
-                           workflow = { parallel = { servers = 20 } }";
-            return Err(ScenarioError::new(format!("rule[{number}].pattern"), message));
         }
         Ok(())
     }
