@@ -8,12 +8,12 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint bench validate check-papers docs clean
+.PHONY: demo test lint deny audit bench validate check-papers docs clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
 
-test: lint .venv/built
+test: lint deny .venv/built
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo test --locked
 	$(BIN)/mypy
@@ -33,6 +33,22 @@ lint: .venv/tools
 	cargo fmt --all --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+# Licences, sources and known vulnerabilities of what becomes part of Tailrace; deny.toml. What could not be looked up
+# is said.
+deny:
+ifeq ($(shell command -v cargo-deny),)
+	@echo "cargo-deny is not installed: licences and advisories are NOT checked (make audit installs it)"
+else
+	cargo deny --locked check bans licenses sources
+	if cargo deny fetch db; then cargo deny --locked check advisories; \
+	else echo "The database of advisories cannot be reached: advisories are NOT checked"; fi
+endif
+
+# The same, where a check that cannot be made fails.
+audit:
+	command -v cargo-deny || cargo install --locked cargo-deny
+	cargo deny --locked check
 
 # How fast the simulator is.
 bench: .venv/built
@@ -61,5 +77,5 @@ clean:
 .venv/tools: requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --disable-pip-version-check --quiet --requirement requirements-dev.txt
+	$(BIN)/pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements-dev.txt
 	touch $@
