@@ -16,6 +16,7 @@ mod switch;
 mod tags;
 pub mod transport;
 mod units;
+mod wrapper;
 
 pub use controller::{Controller, WeightUpdate};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
@@ -33,3 +34,4 @@ pub use slice::{Objective, Slice, Weight};
 pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};
+pub use wrapper::{Adds, Headers, Same, Wrapper};

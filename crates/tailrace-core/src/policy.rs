@@ -17,6 +17,8 @@ pub struct AckSample {
     /// Round-trip time of the packet that caused the acknowledgement. It carries its own send time, so
     /// retransmissions measure as well as first transmissions.
     pub rtt: Time,
+    /// Smoothed round-trip time, this one included (RFC 6298: 7/8 old, 1/8 new).
+    pub srtt: Time,
     /// Whether the flow had less to send than its window allowed.
     pub app_limited: bool,
 }
@@ -65,10 +67,8 @@ pub enum Standing {
 /// A congestion control law; one value per flow.
 ///
 /// Laws that talk to the network also send headers without data ([`Self::probe`]) and read what comes back
-/// in every acknowledgement ([`Self::on_feedback`]).
+/// in every acknowledgement ([`Self::on_feedback`]). A law around another one is a [`Wrapper`](crate::Wrapper).
 pub trait CongestionLaw<H: Header = ()> {
-    /// Packets that may leave at once where packets are paced, after a pause of as many.
-    const BURST: u16 = 1;
     /// The header of a data packet about to leave. `flow` is the state before it.
     #[inline]
     fn stamp(&mut self, _now: Time, _segment: &Segment, _flow: &FlowView) -> H {
@@ -84,6 +84,12 @@ pub trait CongestionLaw<H: Header = ()> {
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView);
     /// What the flow may have now.
     fn allowance(&self) -> Allowance;
+    /// Packets that may leave at once where packets are paced, after a pause of as many. Asked for with each
+    /// allowance.
+    #[inline]
+    fn burst(&self) -> u16 {
+        1
+    }
     /// When a header without data is due, if no data packet carries one first; [`Time::MAX`] for never.
     #[inline]
     fn probe_at(&self) -> Time {
@@ -180,7 +186,17 @@ pub trait PortPolicy<H: Header = ()> {
     /// Whether the port wants to see acknowledgements that come back over its link; their flows must then
     /// take the same way in both directions.
     const REVERSE: bool = false;
-    /// An acknowledgement of packets that passed this port comes back over its link.
+    /// Whether the port sends as long as it holds packets. One that does not is asked when it will
+    /// ([`Self::next_ready`]), and never for a [`Self::pass`].
+    const WORK_CONSERVING: bool = true;
+    /// When [`Self::dequeue`] will give the next packet if nothing else happens at the port: `now` or later;
+    /// `None` if it holds no packet, or will not know before its [`Self::on_wake`].
+    #[inline]
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        (self.backlog_packets() > 0).then_some(now)
+    }
+    /// An acknowledgement of packets that passed this port comes back over its link. It makes no packet ready
+    /// earlier.
     fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
     /// Takes in a packet. The port may hold `room` bytes in all, this packet included; what does not fit
     /// goes to `drop` — the newcomer, or what the policy evicts for it.

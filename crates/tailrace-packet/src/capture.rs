@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tailrace_core::{
     Bytes, Controller, Facts, FlowInfo, Header, HostId, Knowledge, Packet, ParamError, PortFacts, PortPolicy,
-    Reason, Scheme, SeriesSink, Time,
+    Rate, RateRule, Reason, Scheme, SeriesSink, SwitchPlan, Time,
 };
 
 /// Told of every packet when its transmission starts, and of the host that it comes from.
@@ -47,8 +47,14 @@ impl<P: PortPolicy<H>, H: Header> TappedPort<P, H> {
     }
 }
 
+// Clippy reports a method that is missing in this wrapper, or in that of the scheme.
+#[deny(clippy::missing_trait_methods)]
 impl<P: PortPolicy<H>, H: Header> PortPolicy<H> for TappedPort<P, H> {
     const REVERSE: bool = P::REVERSE;
+    const WORK_CONSERVING: bool = P::WORK_CONSERVING;
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.port.next_ready(now)
+    }
     fn on_reverse(&mut self, now: Time, packet: &mut Packet<H>) {
         self.port.on_reverse(now, packet);
     }
@@ -95,6 +101,7 @@ impl<P: PortPolicy<H>, H: Header> PortPolicy<H> for TappedPort<P, H> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<S: Scheme> Scheme for Captured<S> {
     const NAME: &'static str = S::NAME;
     const SUMMARY: &'static str = S::SUMMARY;
@@ -131,5 +138,11 @@ impl<S: Scheme> Scheme for Captured<S> {
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         self.scheme.controller()
+    }
+    fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
+        self.scheme.rate_rule()
+    }
+    fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
+        self.scheme.switch_plan(link)
     }
 }

@@ -139,11 +139,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
-            let (mut packet, next) = port.arrive(self.now);
+            let (arrived, next) = port.look(self.now);
             let to = port.to;
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
             }
+            let Some(mut packet) = arrived else { continue };
             if P::REVERSE && packet.is_ack() {
                 let back = self.reverse[entity as usize];
                 self.ports[back as usize].policy.on_reverse(self.now, &mut packet);
@@ -198,10 +199,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Wakes a port's policy.
     pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
-        let now = self.now;
-        let port = &mut self.ports[port as usize];
-        port.catch_up(now);
-        port.policy.on_wake(now, series);
+        if let Some(at) = self.ports[port as usize].wake_policy(self.now, series) {
+            self.agenda.wake(port, at.as_ps());
+        }
     }
 
     /// What each port sent, dropped and marked, in order of port number.

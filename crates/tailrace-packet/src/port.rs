@@ -4,10 +4,13 @@
 //! link that arrives at the far end — first lets it catch up: departures that are due happen then, in
 //! order and at their own times. While a port is busy its link is never empty, so the arrival of the
 //! link's head always comes soon enough to start the next departure. One event a packet-hop is left.
+//!
+//! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
+//! the next of them is ready.
 
 use std::collections::VecDeque;
 
-use tailrace_core::{Bytes, Count, Header, LinkRate, Packet, PortPolicy, Reason, Time};
+use tailrace_core::{Bytes, Count, Header, LinkRate, Packet, PortPolicy, Reason, SeriesSink, Time};
 
 /// A packet on a link.
 #[derive(Clone, Copy)]
@@ -59,7 +62,14 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     #[inline]
     pub(crate) fn catch_up(&mut self, now: Time) {
         while self.free_at <= now {
-            let start = self.free_at;
+            let start = if P::WORK_CONSERVING {
+                self.free_at
+            } else {
+                match self.policy.next_ready(self.free_at) {
+                    Some(ready) if ready <= now => ready.max(self.free_at),
+                    _ => break,
+                }
+            };
             match self.policy.dequeue(start) {
                 Some(packet) => self.transmit(start, packet),
                 None => break,
@@ -67,7 +77,18 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         }
     }
 
-    /// Takes in a packet at `now`. Returns when the link's head arrives if the link was idle before.
+    /// When the port is to be looked at next: when the link's head arrives, or, beside an empty link, when the
+    /// policy has something to send.
+    #[inline]
+    fn next_look(&self) -> Option<Time> {
+        match self.link.front() {
+            Some(head) => Some(head.at),
+            None if P::WORK_CONSERVING => None,
+            None => self.policy.next_ready(self.free_at).map(|ready| ready.max(self.free_at)),
+        }
+    }
+
+    /// Takes in a packet at `now`. Returns when the port is to be looked at next if the link was idle before.
     #[inline]
     pub(crate) fn accept(
         &mut self,
@@ -86,8 +107,15 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
             self.policy.enqueue(now, packet, room, &mut count_drop);
             return None;
         }
-        let packet = self.policy.pass(now, packet, room, &mut count_drop)?;
         let was_idle = self.link.is_empty();
+        if !P::WORK_CONSERVING {
+            self.policy.enqueue(now, packet, room, &mut count_drop);
+            // Nothing was ready before: what is now, leaves from now on.
+            self.free_at = now;
+            self.catch_up(now);
+            return was_idle.then(|| self.next_look()).flatten();
+        }
+        let packet = self.policy.pass(now, packet, room, &mut count_drop)?;
         self.transmit(now, packet);
         was_idle.then(|| self.free_at + self.delay)
     }
@@ -100,13 +128,30 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.link.push_back(Flight { at: self.free_at + self.delay, packet });
     }
 
-    /// The link's head arrives at `now`. Returns it and when the next one does.
+    /// The port is looked at, as it has asked for. Returns the link's head, which arrives at `now`, and when to look
+    /// next. The head is always there if the policy is work-conserving.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time) -> (Packet<H>, Option<Time>) {
+    pub(crate) fn look(&mut self, now: Time) -> (Option<Packet<H>>, Option<Time>) {
         self.catch_up(now);
+        if !P::WORK_CONSERVING && self.link.front().is_none_or(|head| head.at > now) {
+            return (None, self.next_look());
+        }
         let Some(head) = self.link.pop_front() else { panic!("a link was woken at {now} but is empty") };
         debug_assert_eq!(head.at, now);
-        (head.packet, self.link.front().map(|next| next.at))
+        (Some(head.packet), self.next_look())
+    }
+
+    /// Wakes the policy. Returns when the port is to be looked at next, if that may have changed.
+    pub(crate) fn wake_policy(&mut self, now: Time, series: &mut dyn SeriesSink) -> Option<Time> {
+        self.catch_up(now);
+        self.policy.on_wake(now, series);
+        if P::WORK_CONSERVING {
+            return None;
+        }
+        // Nothing was ready before: what the policy makes ready, leaves from now on.
+        self.free_at = self.free_at.max(now);
+        self.catch_up(now);
+        self.next_look()
     }
 
     /// What is on the link.

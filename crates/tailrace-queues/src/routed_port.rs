@@ -8,8 +8,23 @@ use crate::MultiQueue;
 pub trait Router<H> {
     /// See [`PortPolicy::REVERSE`].
     const REVERSE: bool = false;
+    /// See [`PortPolicy::WORK_CONSERVING`].
+    const WORK_CONSERVING: bool = true;
+    /// From when on the packet may leave that the queues would send next: `now` or later. `None` if that is open until
+    /// [`Self::on_wake`].
+    #[inline]
+    fn next_ready(&self, now: Time, _queues: &MultiQueue<H>) -> Option<Time> {
+        Some(now)
+    }
     /// A packet arrives at the port, which holds `backlog`. It may still be dropped.
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<H>, backlog: Bytes);
+    /// A packet leaves the port. What happens to it here has no part in what the queues do.
+    #[inline]
+    fn on_departure(&mut self, _now: Time, _packet: &mut Packet<H>) {}
+    /// Packets that it has marked itself.
+    fn marked(&self) -> u64 {
+        0
+    }
     /// See [`PortPolicy::on_reverse`].
     fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
     /// See [`PortPolicy::next_wake`].
@@ -39,9 +54,16 @@ impl<R, H> RoutedPort<R, H> {
     }
 }
 
+// Clippy reports a method of `PortPolicy` that is missing here.
+#[deny(clippy::missing_trait_methods)]
 impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
     const REVERSE: bool = R::REVERSE;
+    const WORK_CONSERVING: bool = R::WORK_CONSERVING;
 
+    #[inline]
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        (self.queues.backlog_packets() > 0).then(|| self.router.next_ready(now, &self.queues)).flatten()
+    }
     #[inline]
     fn on_reverse(&mut self, now: Time, packet: &mut Packet<H>) {
         self.router.on_reverse(now, packet);
@@ -66,11 +88,15 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Packet<H>> {
         self.router.on_arrival(now, &mut packet, Bytes::ZERO);
-        self.queues.pass(now, packet, room, drop)
+        let mut packet = self.queues.pass(now, packet, room, drop)?;
+        self.router.on_departure(now, &mut packet);
+        Some(packet)
     }
     #[inline]
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {
-        self.queues.dequeue(now)
+        let mut packet = self.queues.dequeue(now)?;
+        self.router.on_departure(now, &mut packet);
+        Some(packet)
     }
     #[inline]
     fn backlog(&self) -> Bytes {
@@ -83,7 +109,7 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
         self.queues.backlog_of(priority)
     }
     fn marked(&self) -> u64 {
-        self.queues.marked()
+        self.queues.marked() + self.router.marked()
     }
     fn next_wake(&self) -> Option<Time> {
         self.router.next_wake()

@@ -115,6 +115,7 @@ impl SchemeVisitor for Laws {
                             marked,
                             in_flight: Bytes::new(sent.get() - acked.get()),
                             rtt: Time::from_us(u64::from(1 + stream.below(5_000))),
+                            srtt: Time::from_us(u64::from(1 + stream.below(5_000))),
                             app_limited: stream.below(2) == 0,
                         };
                         let flow = FlowView { sent, acked, delivered: acked };

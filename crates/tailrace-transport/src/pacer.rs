@@ -16,18 +16,18 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Nothing has left, and nothing is held back. After a pause `spare` bytes may leave with a packet.
-    pub(crate) fn new(spare: u32) -> Self {
+    /// Nothing has left, and nothing is held back.
+    pub(crate) fn new() -> Self {
         let link = LinkRate::new(Rate::from_gbps(1));
-        Pacer { rate: None, link, next: Time::ZERO, left: Time::ZERO, lacked: 0, spare }
+        Pacer { rate: None, link, next: Time::ZERO, left: Time::ZERO, lacked: 0, spare: 0 }
     }
 
-    /// Paces at `rate` from now on. What has left since the bucket was full counts at the new rate too: a low
-    /// rate must not hold back a higher one that follows.
+    /// Paces at `rate` from now on, where after a pause `spare` bytes may leave with a packet. What has left since
+    /// the bucket was full counts at the new rate too: a low rate must not hold back a higher one that follows.
     #[inline]
-    pub(crate) fn set(&mut self, rate: Option<Rate>) {
-        if rate != self.rate {
-            self.rate = rate;
+    pub(crate) fn set(&mut self, rate: Option<Rate>, spare: u32) {
+        if rate != self.rate || (rate.is_some() && spare != self.spare) {
+            (self.rate, self.spare) = (rate, spare);
             if let Some(rate) = rate {
                 self.link = LinkRate::new(rate);
                 self.schedule();
@@ -65,21 +65,21 @@ mod tests {
 
     #[test]
     fn a_higher_rate_counts_from_the_last_packet_on() {
-        let mut pacer = Pacer::new(0);
-        pacer.set(Some(Rate::from_bps(1_000_000)));
+        let mut pacer = Pacer::new();
+        pacer.set(Some(Rate::from_bps(1_000_000)), 0);
         pacer.leave(Time::from_us(5), 1500);
         assert_eq!(pacer.next(), Some(Time::from_us(12_005)));
-        pacer.set(Some(Rate::from_gbps(1)));
+        pacer.set(Some(Rate::from_gbps(1)), 0);
         assert_eq!(pacer.next(), Some(Time::from_us(17)));
-        pacer.set(None);
+        pacer.set(None, 0);
         assert_eq!(pacer.next(), None);
     }
 
     #[test]
     fn two_packets_leave_after_a_pause_and_then_one_a_turn() {
         // A full packet every 12 µs.
-        let mut pacer = Pacer::new(1500);
-        pacer.set(Some(Rate::from_gbps(1)));
+        let mut pacer = Pacer::new();
+        pacer.set(Some(Rate::from_gbps(1)), 1500);
         let mut leave = |us: u64| {
             let now = Time::from_us(us);
             assert!(pacer.next() <= Some(now));
@@ -96,5 +96,23 @@ mod tests {
         assert_eq!(leave(148), wait(12));
         assert_eq!(leave(1000), wait(0));
         assert_eq!(leave(1000), wait(12));
+    }
+    #[test]
+    fn a_burst_that_changes_counts_from_the_next_packet_on() {
+        let rate = Some(Rate::from_gbps(1));
+        let mut pacer = Pacer::new();
+        let start = Time::from_us(100);
+        pacer.set(rate, 0);
+        pacer.leave(start, 1500);
+        assert_eq!(pacer.next(), Some(start + Time::from_us(12)));
+        // Two more packets may leave at once, and no third one.
+        pacer.set(rate, 3000);
+        assert_eq!(pacer.next(), Some(start));
+        pacer.leave(start, 1500);
+        pacer.leave(start, 1500);
+        assert_eq!(pacer.next(), Some(start + Time::from_us(12)));
+        // The burst that has left is still owed.
+        pacer.set(rate, 0);
+        assert_eq!(pacer.next(), Some(start + Time::from_us(36)));
     }
 }

@@ -86,7 +86,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
             ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
-            pacer: Pacer::new(u32::from(L::BURST - 1) * u32::from(params.mss.saturating_add(HEADER_BYTES))),
+            pacer: Pacer::new(),
             rtt: RttEstimate::new(params),
             sacked: SeqSet::default(),
             directive,
@@ -255,7 +255,9 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     #[inline]
     fn allow(&mut self) {
         self.allowance = self.law.allowance();
-        self.pacer.set(self.allowance.pacing);
+        let spare =
+            u32::from(self.law.burst().saturating_sub(1)) * u32::from(self.mss.saturating_add(HEADER_BYTES));
+        self.pacer.set(self.allowance.pacing, spare);
     }
 
     /// An acknowledgement of this flow has arrived.
@@ -294,6 +296,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
                 marked,
                 in_flight: Bytes::new(u64::from(self.in_flight) * u64::from(self.mss)),
                 rtt,
+                srtt: self.rtt.smoothed().unwrap_or(rtt),
                 app_limited: self.next == self.segments,
             };
             let view = self.view();

@@ -12,6 +12,7 @@ mod karuna;
 mod leaving;
 mod lone_flow;
 mod md1;
+mod pauses;
 mod pfabric;
 mod rates;
 mod setup;

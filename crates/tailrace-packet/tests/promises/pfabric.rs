@@ -1,9 +1,11 @@
 //! pFabric and LAS in whole networks: who goes first, who waits, and what waiting costs.
 
+use std::marker::PhantomData;
+
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
 use tailrace_core::{
-    AckSample, Allowance, CongestionLaw, Facts, FlowInfo, FlowView, HEADER_BYTES, Header, Knowledge, Loss,
-    ParamError, PortFacts, Reveals, Scheme, Segment, Time,
+    AckSample, CongestionLaw, Facts, FlowInfo, FlowView, HEADER_BYTES, Header, Knowledge, ParamError,
+    PortFacts, Reveals, Same, Scheme, Time, Wrapper,
 };
 use tailrace_scenario::FlowSpec;
 
@@ -217,22 +219,22 @@ impl WithScheme for Orderly<'_> {
 
 struct Insisting<T>(T);
 
-impl<H: Header, L: CongestionLaw<H>> CongestionLaw<H> for Insisting<L> {
-    fn stamp(&mut self, now: Time, segment: &Segment, flow: &FlowView) -> H {
-        self.0.stamp(now, segment, flow)
+/// The law of a scheme that insists.
+struct InOrder<L, H>(L, PhantomData<H>);
+
+impl<H: Header, L: CongestionLaw<H>> Wrapper for InOrder<L, H> {
+    type Law = L;
+    type Headers = Same<H>;
+
+    fn law(&self) -> &L {
+        &self.0
     }
-    fn on_feedback(&mut self, now: Time, rtt: Time, echo: &H, flow: &FlowView) {
-        self.0.on_feedback(now, rtt, echo, flow);
+    fn law_mut(&mut self) -> &mut L {
+        &mut self.0
     }
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         assert_eq!(flow.acked, flow.delivered, "a segment has arrived before an earlier one");
         self.0.on_ack(ack, flow);
-    }
-    fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        self.0.on_loss(now, loss, flow);
-    }
-    fn allowance(&self) -> Allowance {
-        self.0.allowance()
     }
 }
 
@@ -243,7 +245,7 @@ impl<S: Scheme> Scheme for Insisting<S> {
     const KNOWS: Knowledge = S::KNOWS;
     type Params = S::Params;
     type Header = S::Header;
-    type Law = Insisting<S::Law>;
+    type Law = InOrder<S::Law, S::Header>;
     type Host = S::Host;
     type Port = S::Port;
 
@@ -253,8 +255,8 @@ impl<S: Scheme> Scheme for Insisting<S> {
     fn ecn(&self) -> bool {
         self.0.ecn()
     }
-    fn law(&self, flow: &FlowInfo) -> Insisting<S::Law> {
-        Insisting(self.0.law(flow))
+    fn law(&self, flow: &FlowInfo) -> Self::Law {
+        InOrder(self.0.law(flow), PhantomData)
     }
     fn host(&self) -> S::Host {
         self.0.host()

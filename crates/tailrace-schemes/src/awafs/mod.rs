@@ -19,8 +19,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError,
-    PortFacts, Rate, Scheme, Segment, SwitchPlan, Time,
+    Adds, Bytes, Facts, FlowInfo, FlowView, Knowledge, ParamError, PortFacts, Rate, Scheme, Segment,
+    SwitchPlan, Time, Wrapper,
 };
 use tailrace_queues::{MultiQueue, PortParams, RoutedPort};
 
@@ -175,20 +175,20 @@ pub struct AwafsLaw {
     on_wire: bool,
 }
 
-impl CongestionLaw<Shim> for AwafsLaw {
+impl Wrapper for AwafsLaw {
+    type Law = DctcpLaw;
+    type Headers = Adds<Shim>;
+
+    #[inline]
+    fn law(&self) -> &DctcpLaw {
+        &self.dctcp
+    }
+    #[inline]
+    fn law_mut(&mut self) -> &mut DctcpLaw {
+        &mut self.dctcp
+    }
     #[inline]
     fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> Shim {
         Shim { before: segment.before.get(), last: segment.last, on_wire: self.on_wire }
-    }
-    #[inline]
-    fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
-        CongestionLaw::<Shim>::on_ack(&mut self.dctcp, ack, flow);
-    }
-    fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        CongestionLaw::<Shim>::on_loss(&mut self.dctcp, now, loss, flow);
-    }
-    #[inline]
-    fn allowance(&self) -> Allowance {
-        CongestionLaw::<Shim>::allowance(&self.dctcp)
     }
 }

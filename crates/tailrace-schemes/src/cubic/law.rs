@@ -1,7 +1,7 @@
 //! CUBIC's window (RFC 9438), in segments.
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{AckSample, Allowance, Bytes, CongestionLaw, FlowView, Header, Loss, Time};
+use tailrace_core::{AckSample, Allowance, Bytes, CongestionLaw, FlowView, Loss, Time};
 
 use super::LawParams;
 
@@ -95,7 +95,7 @@ impl CubicLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for CubicLaw {
+impl CongestionLaw for CubicLaw {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, _: &FlowView) {
         let acked = ack.acked.as_f64() / self.mss;

@@ -13,7 +13,7 @@ fn law(initial_window: u32) -> CubicLaw {
 }
 
 fn lose(law: &mut CubicLaw, loss: Loss) {
-    CongestionLaw::<()>::on_loss(law, Time::ZERO, loss, &VIEW);
+    law.on_loss(Time::ZERO, loss, &VIEW);
 }
 
 /// All of the window is acknowledged, segment by segment, over one round trip that ends at `end`.
@@ -22,9 +22,16 @@ fn round(law: &mut CubicLaw, rtt: Time, end: Time) {
     for i in 1..=segments {
         let now = end - rtt + Time::from_ps(rtt.as_ps() / segments * i);
         let acked = Bytes::new(MSS);
-        let ack =
-            AckSample { now, acked, marked: Bytes::ZERO, in_flight: Bytes::ZERO, rtt, app_limited: false };
-        CongestionLaw::<()>::on_ack(law, &ack, &VIEW);
+        let ack = AckSample {
+            now,
+            acked,
+            marked: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
+            rtt,
+            srtt: rtt,
+            app_limited: false,
+        };
+        law.on_ack(&ack, &VIEW);
     }
 }
 

@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Header, Knowledge, Loss,
-    ParamError, PortFacts, Rate, Scheme, SeriesSink, Standing, SwitchPlan, Time, Untagged,
+    AckSample, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError, PortFacts, Rate,
+    Same, Scheme, Standing, SwitchPlan, Time, Untagged, Wrapper,
 };
 use tailrace_queues::{MultiQueue, PortParams};
-use tailrace_transport::RttEstimate;
 
 use crate::dctcp::{DctcpLaw, LawParams};
 
@@ -75,11 +74,7 @@ impl Scheme for D2tcp {
     fn law(&self, flow: &FlowInfo) -> D2tcpLaw {
         D2tcpLaw {
             dctcp: DctcpLaw::new(&self.params.law, &self.transport),
-            urgency: Urgency {
-                due: flow.size.zip(flow.deadline),
-                bounds: self.params.urgency,
-                rtt: RttEstimate::new(&self.transport),
-            },
+            urgency: Urgency { due: flow.size.zip(flow.deadline), bounds: self.params.urgency },
             terminate: self.params.terminate.then_some(self.host_rate.bytes_per_sec()),
             standing: Standing::Going,
         }
@@ -111,7 +106,6 @@ pub struct Urgency {
     /// Size and absolute deadline, where there is one.
     due: Option<(Bytes, Time)>,
     bounds: [f64; 2],
-    rtt: RttEstimate,
 }
 
 /// A window that saw-tooths between half and all of itself sends three quarters on average (§3.2.2).
@@ -120,13 +114,15 @@ const MEAN_WINDOW: f64 = 0.75;
 impl Urgency {
     /// d: the time that the flow needs at a window of so many bytes over the time that it has (§3.2.2, Eq. 3),
     /// within bounds. 1 without deadline; the least after it, as both public implementations do.
-    fn at(&self, now: Time, window: f64, flow: &FlowView) -> f64 {
+    fn at(&self, ack: &AckSample, window: f64, flow: &FlowView) -> f64 {
         let [least, most] = self.bounds;
         let Some((size, deadline)) = self.due else { return 1.0 };
         let left = size.saturating_sub(flow.delivered).as_f64();
-        let time = deadline.saturating_sub(now).as_secs_f64();
-        let (Some(rtt), true) = (self.rtt.smoothed(), time > 0.0 && left > 0.0) else { return least };
-        let rate = MEAN_WINDOW * window / rtt.as_secs_f64();
+        let time = deadline.saturating_sub(ack.now).as_secs_f64();
+        if time <= 0.0 || left <= 0.0 {
+            return least;
+        }
+        let rate = MEAN_WINDOW * window / ack.srtt.as_secs_f64();
         (left / rate / time).clamp(least, most)
     }
 }
@@ -143,34 +139,35 @@ impl D2tcpLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for D2tcpLaw {
+impl Wrapper for D2tcpLaw {
+    type Law = DctcpLaw;
+    type Headers = Same;
+
+    #[inline]
+    fn law(&self) -> &DctcpLaw {
+        &self.dctcp
+    }
+    #[inline]
+    fn law_mut(&mut self) -> &mut DctcpLaw {
+        &mut self.dctcp
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
-        let urgency = &mut self.urgency;
-        urgency.rtt.sample(ack.rtt);
         // p = α^d (§3.2.1, Eq. 2) is for the cut only, α itself stays.
         self.dctcp.answer(ack, flow, 1.0, |dctcp| {
-            libm::pow(dctcp.alpha(), urgency.at(ack.now, dctcp.window().bytes(), flow))
+            libm::pow(dctcp.alpha(), self.urgency.at(ack, dctcp.window().bytes(), flow))
         });
         self.judge(ack.now, flow);
     }
 
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        CongestionLaw::<H>::on_loss(&mut self.dctcp, now, loss, flow);
+        self.dctcp.on_loss(now, loss, flow);
         self.judge(now, flow);
-    }
-
-    #[inline]
-    fn allowance(&self) -> Allowance {
-        CongestionLaw::<H>::allowance(&self.dctcp)
     }
 
     #[inline]
     fn standing(&self) -> Standing {
         self.standing
-    }
-
-    fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
-        CongestionLaw::<H>::trace(&mut self.dctcp, now, series);
     }
 }

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, FlowView, Header, Loss, ParamError, SeriesRow, SeriesSink,
-    Time,
+    AckSample, Allowance, Bytes, CongestionLaw, FlowView, Loss, ParamError, SeriesRow, SeriesSink, Time,
 };
 use tailrace_transport::Window;
 
@@ -134,7 +133,7 @@ impl DctcpLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for DctcpLaw {
+impl CongestionLaw for DctcpLaw {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         self.answer(ack, flow, 1.0, Self::alpha);
@@ -184,11 +183,12 @@ mod tests {
                 marked: if i <= marked { segment } else { Bytes::ZERO },
                 in_flight: Bytes::ZERO,
                 rtt: Time::from_us(100),
+                srtt: Time::from_us(100),
                 app_limited: false,
             };
             let sent = Bytes::new((acked_before + n + i) * MSS);
             let acked = Bytes::new((acked_before + i) * MSS);
-            CongestionLaw::<()>::on_ack(law, &sample, &FlowView { sent, acked, delivered: acked });
+            law.on_ack(&sample, &FlowView { sent, acked, delivered: acked });
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     fn a_loss_halves_whatever_alpha_is() {
         let mut law = law(0.0);
         let view = FlowView { sent: Bytes::new(100), acked: Bytes::ZERO, delivered: Bytes::ZERO };
-        CongestionLaw::<()>::on_loss(&mut law, Time::ZERO, Loss::Fast, &view);
+        law.on_loss(Time::ZERO, Loss::Fast, &view);
         assert_eq!(law.window().segments(), 50.0);
     }
 
@@ -229,12 +229,12 @@ mod tests {
         let mut law = law(0.5);
         let mut rows: Vec<SeriesRow> = Vec::new();
         for _ in 0..2 {
-            CongestionLaw::<()>::trace(&mut law, Time::from_us(7), &mut rows);
+            law.trace(Time::from_us(7), &mut rows);
         }
         assert!(rows.is_empty(), "nothing has happened");
         window(&mut law, 0, 100, 0);
         for _ in 0..2 {
-            CongestionLaw::<()>::trace(&mut law, Time::from_us(7), &mut rows);
+            law.trace(Time::from_us(7), &mut rows);
         }
         let said: Vec<_> = rows.iter().map(|row| (row.metric, row.value)).collect();
         // In slow start the window doubles; α loses a sixteenth.

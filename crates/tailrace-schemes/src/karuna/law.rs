@@ -1,8 +1,6 @@
 //! Karuna's law: MCP for flows with deadlines, DCTCP for all others.
 
-use tailrace_core::{
-    AckSample, Allowance, CongestionLaw, FlowView, Header, Loss, SeriesSink, Standing, Time,
-};
+use tailrace_core::{AckSample, Allowance, CongestionLaw, FlowView, Loss, SeriesSink, Standing, Time};
 
 use super::mcp::{Hopeless, Mcp};
 use crate::dctcp::DctcpLaw;
@@ -40,11 +38,11 @@ impl KarunaLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for KarunaLaw {
+impl CongestionLaw for KarunaLaw {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         match &mut self.mcp {
-            None => CongestionLaw::<H>::on_ack(&mut self.dctcp, ack, flow),
+            None => self.dctcp.on_ack(ack, flow),
             Some(mcp) => {
                 mcp.on_ack(ack, flow);
                 self.judge();
@@ -54,7 +52,7 @@ impl<H: Header> CongestionLaw<H> for KarunaLaw {
 
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
         match &mut self.mcp {
-            None => CongestionLaw::<H>::on_loss(&mut self.dctcp, now, loss, flow),
+            None => self.dctcp.on_loss(now, loss, flow),
             Some(mcp) => {
                 mcp.on_loss(now, loss, flow);
                 self.judge();
@@ -65,7 +63,7 @@ impl<H: Header> CongestionLaw<H> for KarunaLaw {
     #[inline]
     fn allowance(&self) -> Allowance {
         match &self.mcp {
-            None => CongestionLaw::<H>::allowance(&self.dctcp),
+            None => self.dctcp.allowance(),
             Some(mcp) => mcp.allowance(),
         }
     }

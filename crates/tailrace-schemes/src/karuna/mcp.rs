@@ -215,9 +215,8 @@ impl Mcp {
     pub fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         self.acked += ack.acked;
         self.marked += ack.marked;
-        // 7/8 old + 1/8 new, within 1 and 10 unloaded round trips (the prototype).
-        self.srtt += (ack.rtt.as_secs_f64() - self.srtt) / 8.0;
-        self.srtt = self.srtt.clamp(self.path.rtt, 10.0 * self.path.rtt);
+        // Within 1 and 10 unloaded round trips (the prototype).
+        self.srtt = ack.srtt.as_secs_f64().clamp(self.path.rtt, 10.0 * self.path.rtt);
         if flow.acked >= *self.window_end.get_or_insert(flow.sent) {
             self.end_window(ack.now.as_secs_f64(), flow);
         }

@@ -64,26 +64,27 @@ fn window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: boo
             marked: if marked { acked } else { Bytes::ZERO },
             in_flight: Bytes::ZERO,
             rtt: RTT,
+            srtt: RTT,
             app_limited: false,
         };
         let acked = Bytes::new((acked_before + i) * MSS);
         let sent = Bytes::new((acked_before + if i < n { n } else { 2 * n }) * MSS);
-        CongestionLaw::<()>::on_ack(law, &ack, &FlowView { sent, acked, delivered: acked });
+        law.on_ack(&ack, &FlowView { sent, acked, delivered: acked });
     }
 }
 
 fn segments(law: &KarunaLaw) -> u64 {
-    CongestionLaw::<()>::allowance(law).window.get() / MSS
+    law.allowance().window.get() / MSS
 }
 
 fn standing(law: &KarunaLaw) -> Standing {
-    CongestionLaw::<()>::standing(law)
+    law.standing()
 }
 
 /// The last value of a series that a law reports.
 fn reported(mut law: KarunaLaw, metric: &str) -> f64 {
     let mut rows: Vec<SeriesRow> = Vec::new();
-    CongestionLaw::<()>::trace(&mut law, RTT, &mut rows);
+    law.trace(RTT, &mut rows);
     rows.iter().find(|row| row.metric == metric).map(|row| row.value).unwrap()
 }
 
@@ -152,11 +153,11 @@ fn the_literal_form_waits_for_the_residual_rate() {
 fn slow_flows_are_paced_and_tight_ones_start_at_what_they_need() {
     // 10 KB are 7 segments; in 10 ms that is 0.07 a round trip.
     let slow = due(unguarded(), 10_000, Time::from_ms(10));
-    let allowance = CongestionLaw::<()>::allowance(&slow);
+    let allowance = slow.allowance();
     let wire = 7.0 * 1500.0 * 8.0 / 9.95e-3;
     assert!((allowance.pacing.unwrap().as_bps() as f64 / wire - 1.0).abs() < 0.01, "{allowance:?}");
     let unpaced = due(McpParams { pacing: false, ..unguarded() }, 10_000, Time::from_ms(10));
-    assert_eq!((segments(&unpaced), CongestionLaw::<()>::allowance(&unpaced).pacing), (3, None));
+    assert_eq!((segments(&unpaced), unpaced.allowance().pacing), (3, None));
     // 80 KB in 130 us: everything must be in the first window.
     assert!(segments(&due(McpParams::default(), 80_000, Time::from_us(130))) >= 55);
 }
@@ -175,7 +176,7 @@ fn hopeless_flows_end_or_lose_their_deadline() {
     assert_eq!(standing(&act(Hopeless::Keep)), Standing::Going);
     let mut demoted = act(Hopeless::Demote);
     assert_eq!(standing(&demoted), Standing::Demoted);
-    CongestionLaw::<()>::demoted(&mut demoted);
+    demoted.demoted();
     assert_eq!(standing(&demoted), Standing::Going);
     assert_eq!(segments(&demoted), 10, "a new DCTCP window");
     // What is hopeless from the start does not start.
@@ -187,7 +188,7 @@ fn hopeless_flows_end_or_lose_their_deadline() {
 fn a_timeout_leaves_the_least_window() {
     let mut law = due(unguarded(), 1_000_000, Time::from_ms(10));
     let view = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
-    CongestionLaw::<()>::on_loss(&mut law, RTT, Loss::Timeout, &view);
+    law.on_loss(RTT, Loss::Timeout, &view);
     assert_eq!(segments(&law), 2);
 }
 

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Header, Knowledge, Loss,
-    ParamError, PortFacts, Rate, Scheme, SeriesSink, SwitchPlan, Time, Untagged,
+    AckSample, Bytes, Facts, FlowInfo, FlowView, Knowledge, ParamError, PortFacts, Rate, Same, Scheme,
+    SwitchPlan, Untagged, Wrapper,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -128,24 +128,22 @@ impl L2dctLaw {
     }
 }
 
-impl<H: Header> CongestionLaw<H> for L2dctLaw {
+impl Wrapper for L2dctLaw {
+    type Law = DctcpLaw;
+    type Headers = Same;
+
+    #[inline]
+    fn law(&self) -> &DctcpLaw {
+        &self.dctcp
+    }
+    #[inline]
+    fn law_mut(&mut self) -> &mut DctcpLaw {
+        &mut self.dctcp
+    }
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         let weight = self.weight.after(flow.sent);
         // k = w/w_max segments a window; b = α^w.
         self.dctcp.answer(ack, flow, weight / self.weight.most, |dctcp| libm::pow(dctcp.alpha(), weight));
-    }
-
-    fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        CongestionLaw::<H>::on_loss(&mut self.dctcp, now, loss, flow);
-    }
-
-    #[inline]
-    fn allowance(&self) -> Allowance {
-        CongestionLaw::<H>::allowance(&self.dctcp)
-    }
-
-    fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
-        CongestionLaw::<H>::trace(&mut self.dctcp, now, series);
     }
 }

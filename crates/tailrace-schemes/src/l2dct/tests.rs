@@ -1,6 +1,7 @@
 //! Weights and cuts by hand (schemes.md §13, item 14).
 
 use super::*;
+use tailrace_core::{Loss, Time};
 
 const MSS: u64 = 1460;
 
@@ -21,7 +22,7 @@ fn window(sent: u64, marked: bool) -> f64 {
     let params = LawParams { gain: 1e-9, initial_alpha: 0.5 };
     let mut law = L2dctLaw::new(&params, Weight::default(), &transport);
     let none = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
-    CongestionLaw::<()>::on_loss(&mut law, Time::ZERO, Loss::Fast, &none);
+    law.on_loss(Time::ZERO, Loss::Fast, &none);
     let acked = Bytes::new(MSS);
     let ack = AckSample {
         now: Time::from_us(100),
@@ -29,13 +30,10 @@ fn window(sent: u64, marked: bool) -> f64 {
         marked: if marked { acked } else { Bytes::ZERO },
         in_flight: Bytes::ZERO,
         rtt: Time::from_us(100),
+        srtt: Time::from_us(100),
         app_limited: false,
     };
-    CongestionLaw::<()>::on_ack(
-        &mut law,
-        &ack,
-        &FlowView { sent: Bytes::new(sent), acked, delivered: acked },
-    );
+    law.on_ack(&ack, &FlowView { sent: Bytes::new(sent), acked, delivered: acked });
     law.dctcp.window().segments()
 }
 

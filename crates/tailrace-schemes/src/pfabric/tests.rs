@@ -62,6 +62,7 @@ fn acknowledge(law: &mut PfabricLaw, segments: u64) {
             marked: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             rtt: Time::from_us(85),
+            srtt: Time::from_us(85),
             app_limited: false,
         };
         law.on_feedback(Time::ZERO, sample.rtt, &Rank::NONE, &view(0, 0));

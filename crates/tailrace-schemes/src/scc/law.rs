@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowView, HostId, Loss, SliceId, Standing, Time,
+    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowView, HostId, Loss, Same, SliceId, Time,
+    Wrapper,
 };
 
 use super::tunnel::{Member, Tunnel};
@@ -59,9 +60,24 @@ impl<G> Tunnelled<G> {
     }
 }
 
-impl<G: CongestionLaw> CongestionLaw for Tunnelled<G> {
+impl<G: CongestionLaw> Wrapper for Tunnelled<G> {
+    type Law = G;
+    type Headers = Same;
+
+    #[inline]
+    fn law(&self) -> &G {
+        &self.guest
+    }
+    #[inline]
+    fn law_mut(&mut self) -> &mut G {
+        &mut self.guest
+    }
+
     /// The limiter is a bucket of two packets.
-    const BURST: u16 = 2;
+    #[inline]
+    fn burst(&self) -> u16 {
+        2
+    }
 
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
@@ -83,11 +99,6 @@ impl<G: CongestionLaw> CongestionLaw for Tunnelled<G> {
         Allowance { window: self.guest.allowance().window, pacing }
     }
 
-    #[inline]
-    fn standing(&self) -> Standing {
-        self.guest.standing()
-    }
-
     /// A new weight; with the first one the flow joins.
     fn directed(&mut self, directive: &Directive) {
         let mut tunnel = self.tunnel.borrow_mut();
@@ -99,7 +110,7 @@ impl<G: CongestionLaw> CongestionLaw for Tunnelled<G> {
     }
 
     /// The flow leaves. A tunnel without flows is forgotten: the next one starts as a new flow would.
-    fn farewell(&mut self, _: Time) -> Option<()> {
+    fn farewell(&mut self, now: Time) -> Option<()> {
         if let Some(member) = self.member.take() {
             let mut tunnel = self.tunnel.borrow_mut();
             tunnel.leave(&member);
@@ -107,6 +118,6 @@ impl<G: CongestionLaw> CongestionLaw for Tunnelled<G> {
                 tunnels.0.borrow_mut().remove(&key);
             }
         }
-        None
+        self.guest.farewell(now)
     }
 }

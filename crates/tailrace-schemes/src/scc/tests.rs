@@ -35,6 +35,7 @@ fn ack(at: Time, segments: u64, marked: bool) -> AckSample {
         marked: if marked { acked } else { Bytes::ZERO },
         in_flight: Bytes::ZERO,
         rtt: RTT,
+        srtt: RTT,
         app_limited: false,
     }
 }

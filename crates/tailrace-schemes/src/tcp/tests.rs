@@ -18,6 +18,7 @@ fn acknowledge(law: &mut NewReno, segments: u64) {
             marked: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             rtt: Time::from_us(100),
+            srtt: Time::from_us(100),
             app_limited: false,
         },
         &VIEW,

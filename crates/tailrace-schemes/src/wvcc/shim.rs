@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowInfo, FlowView, Loss, ParamError, SeriesSink,
-    Standing, Time,
+    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowInfo, FlowView, Loss, ParamError, Same,
+    SeriesSink, Time, Wrapper,
 };
 
 use super::rounding::Rounding;
@@ -128,7 +128,19 @@ impl<G> Enforced<G> {
     }
 }
 
-impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
+impl<G: CongestionLaw> Wrapper for Enforced<G> {
+    type Law = G;
+    type Headers = Same;
+
+    #[inline]
+    fn law(&self) -> &G {
+        &self.guest
+    }
+    #[inline]
+    fn law_mut(&mut self) -> &mut G {
+        &mut self.guest
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         let Bias { growth, cut } = self.bias;
@@ -143,7 +155,7 @@ impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
 
     /// The shim sees duplicate acknowledgements and gaps as the guest does.
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        CongestionLaw::<()>::on_loss(&mut self.window, now, loss, flow);
+        self.window.on_loss(now, loss, flow);
         self.guest.on_loss(now, loss, flow);
     }
 
@@ -157,11 +169,6 @@ impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
         }
     }
 
-    #[inline]
-    fn standing(&self) -> Standing {
-        self.guest.standing()
-    }
-
     /// A new weight; the window stays.
     fn directed(&mut self, directive: &Directive) {
         self.bias = (self.by_weight)(directive.weight.get());
@@ -170,6 +177,6 @@ impl<G: CongestionLaw> CongestionLaw for Enforced<G> {
 
     /// The shim's window, not the guest's.
     fn trace(&mut self, now: Time, series: &mut dyn SeriesSink) {
-        CongestionLaw::<()>::trace(&mut self.window, now, series);
+        self.window.trace(now, series);
     }
 }

@@ -53,6 +53,7 @@ fn acknowledge(shim: &mut Enforced<Idler>, segments: u64, marked: bool) {
         marked: if marked { acked } else { Bytes::ZERO },
         in_flight: Bytes::ZERO,
         rtt: Time::from_us(100),
+        srtt: Time::from_us(100),
         app_limited: false,
     };
     shim.on_ack(&ack, &FlowView { sent: acked, acked, delivered: acked });
@@ -98,6 +99,7 @@ fn marked_ack(shim: &mut Enforced<Idler>, acked: u64, sent: u64) {
         marked: segment,
         in_flight: Bytes::ZERO,
         rtt: Time::from_us(100),
+        srtt: Time::from_us(100),
         app_limited: false,
     };
     let acked = Bytes::new(acked * MSS);
