@@ -5,6 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use tailrace_core::Bytes;
 use tailrace_scenario::Scenario;
+use tailrace_traffic::Feed;
 
 mod scratch;
 
@@ -25,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     match scenario.read_files(&folder) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(()) => {
-            if let Ok(flows) = scenario.flows() {
+            if let Ok(flows) = Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed) {
                 assert!(flows.into_iter().all(|flow| flow.size > Bytes::ZERO));
             }
         }

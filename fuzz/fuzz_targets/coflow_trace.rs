@@ -5,6 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use tailrace_core::{Bytes, Time};
 use tailrace_scenario::Scenario;
+use tailrace_traffic::Feed;
 
 mod scratch;
 
@@ -21,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (folder, _) = scratch::write("trace.txt", bytes);
     let mut scenario = Scenario::parse(SCENARIO).expect("the scenario itself is valid");
     scenario.read_files(&folder).expect("the file is there");
-    match scenario.flows() {
+    match Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed) {
         Err(error) => assert!(error.to_string().contains("trace.txt:"), "{error}"),
         Ok(mut feed) => {
             let mut last = Time::ZERO;

@@ -5,9 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use tailrace_core::{Rate, Time};
-use tailrace_scenario::fabric::Racks;
-use tailrace_scenario::workload::Setting;
-use tailrace_scenario::workload::flow_list::{read_csv, write_csv};
+use tailrace_fabric::Racks;
+use tailrace_workload::Setting;
+use tailrace_workload::flow_list::{read_csv, write_csv};
 
 mod scratch;
 

@@ -2,14 +2,15 @@
 
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
+use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::{FlowScheme, Knowledge, Scheme};
 use tailrace_experiment::Error;
-use tailrace_scenario::fabric::{ListedFabric, list as fabric_list};
-use tailrace_scenario::workload::published;
-use tailrace_scenario::{Scenario, ScenarioError, unknown};
+use tailrace_fabric::{ListedFabric, list as fabric_list};
+use tailrace_scenario::Scenario;
 use tailrace_schemes::{
     FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
 };
+use tailrace_workload::published;
 
 use crate::args::Catalogue;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;
-use tailrace_scenario::ScenarioError;
 use tailrace_schemes::NAMES;
 
 use crate::args;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Options, Override, run_all};
-use tailrace_scenario::ScenarioError;
 
 use crate::progress::Display;
 use crate::{Host, args, output};

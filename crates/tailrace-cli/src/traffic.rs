@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::SizeDistribution;
 use tailrace_experiment::Error;
-use tailrace_scenario::workload::{OwnSizes, Sizes, published};
-use tailrace_scenario::{ScenarioError, unknown};
+use tailrace_workload::{OwnSizes, Sizes, published};
 
 use crate::args::Traffic;
 

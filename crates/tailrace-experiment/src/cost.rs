@@ -1,6 +1,7 @@
 //! What a run will cost, before it starts.
 
 use tailrace_scenario::{Level, Scenario};
+use tailrace_traffic::Feed;
 
 /// Flows whose ways are looked at.
 const LOOKED_AT: usize = 1000;
@@ -19,8 +20,11 @@ pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
     let transport = &scenario.transport;
     let packets = bytes / f64::from(transport.mss) * (1.0 + 1.0 / f64::from(transport.ack_every));
     let fabric = scenario.fabric.build();
-    let ways: Vec<usize> =
-        scenario.flows().ok()?.take(LOOKED_AT).map(|flow| fabric.hops_between(flow.src, flow.dst)).collect();
+    let ways: Vec<usize> = Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)
+        .ok()?
+        .take(LOOKED_AT)
+        .map(|flow| fabric.hops_between(flow.src, flow.dst))
+        .collect();
     (!ways.is_empty()).then(|| packets * ways.iter().sum::<usize>() as f64 / ways.len() as f64)
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tailrace_scenario::ScenarioError;
+use tailrace_config::ScenarioError;
 
 /// A run or an experiment that did not come to its end.
 #[derive(Debug, thiserror::Error)]

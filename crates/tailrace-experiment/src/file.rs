@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_scenario::{Level, Scenario, ScenarioError, read_table, unknown};
+use tailrace_config::{ScenarioError, suggest::unknown, table};
+use tailrace_scenario::{Level, Scenario};
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -162,7 +163,7 @@ fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
             own.insert(key.into(), value.clone());
         }
     }
-    read_table(own)
+    table::read(own)
 }
 
 /// All schemes at all points of the sweep.

@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use tailrace_config::{ScenarioError, suggest::unknown, table};
 use tailrace_core::{Controller, FlowRecord, FlowScheme, HEADER_BYTES, Knowledge, RateRule, Scheme};
+use tailrace_fabric::Fabric;
 use tailrace_flow::{Ending, LONGEST_PATH, Outcome, Setup, World};
 use tailrace_packet::{PortCounts, Progress, Series};
-use tailrace_scenario::fabric::Fabric;
-use tailrace_scenario::workload::{Deadlines, Rule};
-use tailrace_scenario::{Scenario, ScenarioError, read_table, unknown};
+use tailrace_scenario::Scenario;
 use tailrace_schemes::{
     FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
 };
+use tailrace_workload::{Deadlines, Rule};
 
 use crate::error::Error;
 use crate::run::{Control, PacketCounts, RunResult, Summary, summarise};
@@ -84,7 +85,7 @@ impl FlowSchemeVisitor for OfFlows<'_> {
     type Output = Result<Shared, ScenarioError>;
     fn visit<S: FlowScheme>(self) -> Self::Output {
         let params =
-            read_table(self.scenario.scheme.params.clone()).map_err(|e| e.within("scheme.params"))?;
+            table::read(self.scenario.scheme.params.clone()).map_err(|e| e.within("scheme.params"))?;
         let scheme = S::new(params, &self.scenario.facts(self.fabric))
             .map_err(|e| ScenarioError::new(e.field, e.message).within("scheme.params"))?;
         Ok(Shared { rule: Box::new(scheme), knows: S::KNOWS, controller: None })

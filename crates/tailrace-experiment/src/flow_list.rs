@@ -7,20 +7,22 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::workload::flow_list::{columns, reveals, write_csv};
-use tailrace_scenario::workload::{Deadlines, Rule};
-use tailrace_scenario::{Feed, FlowSource, FlowSpec, Scenario, ScenarioError};
+use tailrace_scenario::Scenario;
+use tailrace_traffic::{Feed, FlowSource};
+use tailrace_workload::flow_list::{columns, reveals, write_csv};
+use tailrace_workload::{Deadlines, FlowSpec, InputFile, Rule};
 
 use crate::error::Error;
 use crate::store::{read_parquet, write_parquet, write_whole};
 
 /// The flows of a scenario, in order of start.
 pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
-    let Some(list) = &scenario.workload.flow_list else { return Ok(scenario.flows()?) };
-    if list.path.extension().is_none_or(|ending| ending != "parquet") {
-        return Ok(scenario.flows()?);
-    }
+    let is_parquet = |list: &&InputFile| list.path.extension().is_some_and(|ending| ending == "parquet");
+    let Some(list) = scenario.workload.flow_list.as_ref().filter(is_parquet) else {
+        return Ok(Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)?);
+    };
     let path = scenario.base.join(&list.path);
     let setting = scenario.setting();
     let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;

@@ -43,7 +43,7 @@ pub use task_stats::{TASK_METRICS, TaskSummary};
 
 use std::path::Path;
 
-use tailrace_scenario::ScenarioError;
+use tailrace_config::ScenarioError;
 
 /// The version that results name.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

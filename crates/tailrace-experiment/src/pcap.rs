@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
+use tailrace_config::ScenarioError;
 use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time, dscp_of};
 use tailrace_packet::Tap;
-use tailrace_scenario::{Level, Scenario, ScenarioError};
+use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
 

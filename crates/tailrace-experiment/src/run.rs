@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
+use tailrace_config::{ScenarioError, table};
 use tailrace_core::{FlowRecord, HEADER_BYTES, Ledger, Rate, Scheme, SwitchPlan, TaskRecord, Time};
+use tailrace_fabric::{Fabric, LoadBalancing};
 use tailrace_packet::{Captured, Ending, Outcome, Progress, Watch, World};
-use tailrace_scenario::fabric::{Fabric, LoadBalancing};
-use tailrace_scenario::workload::GammaControl;
-use tailrace_scenario::{Level, Scenario, ScenarioError, read_table};
+use tailrace_scenario::{Level, Scenario};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
+use tailrace_traffic::GammaControl;
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -137,7 +138,7 @@ pub(crate) fn with_params<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Re
         Ok(table) => table,
         Err(error) => panic!("{}'s default parameters cannot be written: {error}", S::NAME),
     };
-    let built = read_table(over(defaults, &scenario.scheme.params)).and_then(|params| {
+    let built = table::read(over(defaults, &scenario.scheme.params)).and_then(|params| {
         S::new(params, &scenario.facts(fabric)).map_err(|e| ScenarioError::new(e.field, e.message))
     });
     built.map_err(|error| error.within("scheme.params"))

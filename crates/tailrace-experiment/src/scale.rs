@@ -10,8 +10,8 @@
 //! ```
 
 use serde::Deserialize;
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::ScenarioError;
 use toml::{Table, Value};
 
 use crate::path::{Path, get_mut};

@@ -9,7 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use tailrace_scenario::ScenarioError;
+use tailrace_config::ScenarioError;
 
 use crate::error::Error;
 use crate::file::Experiment;

@@ -10,7 +10,7 @@
 //! "scheme.mlfq.params.thresholds" = [["7KB"], ["7KB", "14KB", "21KB"]]
 //! ```
 
-use tailrace_scenario::ScenarioError;
+use tailrace_config::ScenarioError;
 use toml::{Table, Value};
 
 use crate::path::{self, Path};

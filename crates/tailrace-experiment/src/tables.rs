@@ -7,9 +7,9 @@ use arrow_array::{
     UInt64Array,
 };
 use tailrace_core::{FlowRecord, TaskRecord, Time};
+use tailrace_fabric::Fabric;
 use tailrace_fluid::{Model, Trajectory};
 use tailrace_packet::{Place, PortCounts, Series};
-use tailrace_scenario::fabric::Fabric;
 
 fn ns(time: Time) -> f64 {
     time.as_ps() as f64 / 1e3

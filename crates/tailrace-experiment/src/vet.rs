@@ -1,7 +1,7 @@
 //! Finds mistakes in claims and expectations before anything runs.
 
+use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::Time;
-use tailrace_scenario::{ScenarioError, unknown};
 use toml::Table;
 
 use crate::file::Planned;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tailrace_scenario::fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
+use tailrace_fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
 
 use crate::lookup::Lookup;
 use crate::solver::{LinkId, MAX_HOPS};

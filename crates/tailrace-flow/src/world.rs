@@ -12,8 +12,9 @@ use std::ops::ControlFlow;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{FlowId, FlowRecord, Knowledge, RateRule, TaskRecord, Time};
 use tailrace_engine::{Digest, Entity};
-use tailrace_scenario::fabric::Fabric;
-use tailrace_scenario::workload::{Feed, FlowSpec};
+use tailrace_fabric::Fabric;
+use tailrace_traffic::Feed;
+use tailrace_workload::FlowSpec;
 
 use self::control::Control;
 use self::feedback::Feedback;

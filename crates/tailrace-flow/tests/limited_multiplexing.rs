@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
+use tailrace_fabric::{Fabric, FabricParams};
 use tailrace_flow::{Ending, Setup, World};
-use tailrace_scenario::fabric::{Fabric, FabricParams};
-use tailrace_scenario::workload::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 /// Bytes a second of each host's link.
 const CAPACITY: f64 = 1.25e8;

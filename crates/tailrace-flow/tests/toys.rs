@@ -7,10 +7,11 @@ use tailrace_core::{
     Bytes, Directive, FlowInfo, HostPolicy, Knowledge, Prospect, Queues, Rank, RateRule, Reveals, TagTable,
     TaskId, Time,
 };
+use tailrace_fabric::{Fabric, FabricParams};
 use tailrace_flow::{Ending, Outcome, Setup, World};
 use tailrace_scenario::Scenario;
-use tailrace_scenario::fabric::{Fabric, FabricParams};
-use tailrace_scenario::workload::{Feed, FlowSpec};
+use tailrace_traffic::Feed;
+use tailrace_workload::FlowSpec;
 
 const ALL: Knowledge = Knowledge { sizes: true, deadlines: true };
 
@@ -254,7 +255,11 @@ fn one_link_is_a_processor_that_is_shared() {
             (1..30).map(|host| host.to_string()).collect::<Vec<_>>().join(", ")
         );
         let scenario = Scenario::parse(&text).unwrap();
-        let outcome = run(Fair, &scenario.fabric.build(), scenario.flows().unwrap());
+        let outcome = run(
+            Fair,
+            &scenario.fabric.build(),
+            Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed).unwrap(),
+        );
         let stretch = |f: &tailrace_core::FlowRecord| {
             let alone = (f.size.get() + f.size.get().div_ceil(1460) * 40) as f64 / 1.25e8;
             (f.fct().unwrap().as_secs_f64(), alone)
@@ -279,7 +284,7 @@ fn every_byte_passes_every_link_of_its_way() {
         Box::new(Fifo(Some(Bytes::new(1_000_000)))),
     ];
     for rule in rules {
-        let feed = scenario.flows().unwrap();
+        let feed = Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed).unwrap();
         let transport = TransportParams::default();
         let mut world = World::new(rule, ALL, &fabric, transport, feed, Setup::Packets, None);
         assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);

@@ -6,9 +6,9 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Controller, FlowId, FlowInfo, Knowledge, Prospect, Rank, RateRule, Time, Weight, WeightUpdate,
 };
+use tailrace_fabric::FabricParams;
 use tailrace_flow::{Setup, World};
-use tailrace_scenario::fabric::FabricParams;
-use tailrace_scenario::workload::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 /// A thousand full packets: 12 ms of a link.
 const UNIT: u64 = 1_460_000;

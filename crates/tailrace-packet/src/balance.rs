@@ -2,7 +2,7 @@
 
 use tailrace_core::random::{Stream, mix};
 use tailrace_core::{ACK_BYTES, HEADER_BYTES, Header, Packet, Time};
-use tailrace_scenario::fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
+use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
 
 /// Flowlet table size: collisions between flows only join their bursts.
 const FLOWLETS: usize = 1 << 12;

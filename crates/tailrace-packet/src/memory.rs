@@ -1,7 +1,7 @@
 //! Packet memory: how many bytes a port may hold.
 
 use tailrace_core::{Bytes, Header, PortPolicy, Time};
-use tailrace_scenario::fabric::{Buffer, Fabric, Node, PortId};
+use tailrace_fabric::{Buffer, Fabric, Node, PortId};
 
 use crate::port::Port;
 

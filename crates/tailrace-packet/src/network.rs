@@ -7,7 +7,7 @@ use tailrace_core::{
     SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
-use tailrace_scenario::fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
+use tailrace_fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
 
 use crate::balance::Balancer;
 use crate::memory::Memory;

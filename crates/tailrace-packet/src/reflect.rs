@@ -2,7 +2,7 @@
 //! ports and agenda as every run, and nothing else. `tailrace bench` measures the full stack against it.
 
 use tailrace_core::{ACK_BYTES, Ecn, HEADER_BYTES, HostId, MTU_BYTES, Packet, PacketKind, PortPolicy};
-use tailrace_scenario::fabric::Fabric;
+use tailrace_fabric::Fabric;
 
 use crate::{Network, Step};
 

@@ -1,7 +1,7 @@
 //! Long-format series: what policies report and what the sampler reads, with the place it came from.
 
 use tailrace_core::{FlowId, HostId, SeriesRow, SeriesSink, SliceId};
-use tailrace_scenario::fabric::PortId;
+use tailrace_fabric::PortId;
 
 /// Where a series row came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

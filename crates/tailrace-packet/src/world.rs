@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{HEADER_BYTES, HostId, HostPolicy, Packet, PortFacts, Refresh, Scheme, Standing, Time};
 use tailrace_engine::Entity;
-use tailrace_scenario::fabric::{Fabric, PortId};
-use tailrace_scenario::workload::{Feed, GammaControl};
+use tailrace_fabric::{Fabric, PortId};
+use tailrace_traffic::{Feed, GammaControl};
 use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use tailrace_cli::Host;
+use tailrace_config::ScenarioError;
 use tailrace_experiment::FluidFile;
-use tailrace_scenario::workload::published;
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::Scenario;
+use tailrace_workload::published;
 
 use crate::caller::Caller;
 use crate::error::to_python;
@@ -121,7 +122,7 @@ mod _tailrace {
     #[pyfunction]
     fn workload(name: &str) -> PyResult<Vec<(f64, f64)>> {
         let known = published::list().iter().map(|workload| workload.name);
-        let unknown = || ScenarioError::new("", tailrace_scenario::unknown("workload", name, known));
+        let unknown = || ScenarioError::new("", tailrace_config::suggest::unknown("workload", name, known));
         let workload = published::find(name).ok_or_else(|| to_python(unknown().into(), "", None))?;
         Ok(workload.distribution().points().to_vec())
     }

@@ -1,5 +1,5 @@
-//! What is run: fabrics, workloads and the scenario that joins them. Data only: nothing runs here, and no
-//! file is read but those that a scenario names.
+//! Everything that determines a run: a fabric, a workload, a scheme's name and parameters, and what is measured.
+//! Nothing runs here, and no file is read but those that a scenario names.
 //!
 //! ```
 //! let scenario = tailrace_scenario::Scenario::parse(
@@ -25,33 +25,21 @@
 //!     "#,
 //! )?;
 //! let fabric = scenario.fabric.build();
-//! let flow = scenario.flows()?.next().expect("there are a thousand");
-//! let ideal = fabric.ideal_fct(flow.src, flow.dst, flow.size, &scenario.transport, 40);
+//! assert_eq!(scenario.workload.flows, Some(1000));
+//! assert!((scenario.plan()?.peak_load() - 0.6).abs() < 1e-9);
+//! let ideal = fabric.ideal_fct(0, 1, tailrace_core::Bytes::new(1460), &scenario.transport, 40);
 //! assert!(ideal > tailrace_core::Time::from_us(40));
-//! # Ok::<(), tailrace_scenario::ScenarioError>(())
+//! # Ok::<(), tailrace_config::ScenarioError>(())
 //! ```
 
-mod error;
-pub mod fabric;
-mod fingerprint;
 mod level;
-mod locate;
 mod measure;
 mod scenario;
 #[cfg(test)]
 mod scenario_properties;
 #[cfg(test)]
 mod scenario_tests;
-mod suggest;
-mod table;
-pub mod workload;
 
-pub use error::ScenarioError;
-pub use fingerprint::fingerprint;
 pub use level::{FlowLevel, Level};
-pub use locate::line_of;
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};
-pub use suggest::{closest, unknown};
-pub use table::read as read_table;
-pub use workload::{Feed, FlowSource, FlowSpec, Workload};

@@ -5,11 +5,10 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tailrace_config::ScenarioError;
+use tailrace_config::suggest;
 use tailrace_core::{Bytes, Time};
-
-use crate::error::ScenarioError;
-use crate::fabric::{Fabric, Node, PortId};
-use crate::suggest;
+use tailrace_fabric::{Fabric, Node, PortId};
 
 /// What of a run is measured, and when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -182,11 +181,11 @@ impl JsonSchema for SamplePorts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::FabricParams;
+    use tailrace_fabric::FabricParams;
 
     fn read(text: &str) -> Result<Measure, String> {
         let measure: Measure =
-            crate::table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
+            tailrace_config::table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
         measure.check(false).map_err(|error| error.to_string())?;
         Ok(measure)
     }

@@ -4,17 +4,15 @@ use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use tailrace_config::{ScenarioError, fingerprint, suggest, table};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
+use tailrace_fabric::{Buffer, Fabric, FabricParams};
+use tailrace_workload::{Plan, Setting, Sizes, Workload, check_slice, published};
 use toml::{Table, Value};
 
-use crate::error::ScenarioError;
-use crate::fabric::{Buffer, Fabric, FabricParams};
-use crate::fingerprint::fingerprint;
 use crate::level::{FlowLevel, Level};
 use crate::measure::{Measure, SamplePorts};
-use crate::workload::{Feed, Plan, Setting, Sizes, Workload, check_slice, published};
-use crate::{suggest, table};
 
 /// Segments and headers must fit the 16 bits of a packet's length.
 const MAX_MSS: u16 = 60_000;
@@ -157,11 +155,6 @@ impl Scenario {
     /// What the workload's rules amount to: rates, and the load of host links.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
         self.workload.plan(self.setting(), self.seed).map_err(|error| error.within("workload"))
-    }
-
-    /// The flows.
-    pub fn flows(&self) -> Result<Feed, ScenarioError> {
-        self.workload.feed(&self.base, self.setting(), self.seed).map_err(|error| error.within("workload"))
     }
 
     /// The traffic that the workload's rules plan: their size distribution, or a mixture by numbers of flows,

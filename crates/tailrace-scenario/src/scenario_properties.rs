@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::Scenario;
-use crate::scenario_tests::{SCENARIO, SLICED};
+use crate::scenario_tests::{SCENARIO, SLICED, flows};
 
 /// One of every kind of workflow.
 const TASKS: &str = r#"
@@ -109,7 +109,7 @@ fn exercise(text: &str) {
         assert_eq!(Scenario::parse(&scenario.resolved()).unwrap(), scenario);
         let fabric = scenario.fabric.build();
         scenario.facts(&fabric);
-        match scenario.flows() {
+        match flows(&scenario) {
             Ok(flows) => flows.take(100).for_each(drop),
             Err(error) => assert!(error.field.starts_with("workload"), "{error}"),
         }

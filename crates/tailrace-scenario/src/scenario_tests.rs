@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Rate, Time};
+use tailrace_traffic::Feed;
+use tailrace_workload::FlowSpec;
 
-use crate::{FlowSpec, Scenario};
+use crate::Scenario;
 
 pub(crate) const SCENARIO: &str = r#"seed = 7
 
@@ -78,6 +81,11 @@ horizon = "20ms"
 sample_every = "1ms"
 "#;
 
+/// The flows of a scenario.
+pub(super) fn flows(scenario: &Scenario) -> Result<Feed, ScenarioError> {
+    Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)
+}
+
 fn changed(from: &str, to: &str) -> String {
     assert!(SCENARIO.contains(from));
     SCENARIO.replacen(from, to, 1)
@@ -96,7 +104,7 @@ fn a_scenario_is_read() {
     assert_eq!(scenario.workload.rules.len(), 2);
     assert_eq!(scenario.workload.rules[1].class, Some(1));
     assert_eq!(scenario.measure.long, Bytes::new(10_000_000));
-    assert_eq!(scenario.flows().unwrap().count(), 1000);
+    assert_eq!(flows(&scenario).unwrap().count(), 1000);
     let facts = scenario.facts(&scenario.fabric.build());
     assert_eq!((facts.hosts, facts.host_rate), (48, Rate::from_gbps(10)));
     assert_eq!(facts.base_rtt, Time::from_ps(84_680_000));
@@ -269,7 +277,7 @@ fn files_are_read_relative_to_the_scenario() {
     write("a.toml", &format!("{head}workload = {{ flow_list = \"f.csv\" }}"));
     write("f.csv", "src,dst,size_bytes,start_ns\n0,1,10,5\n2,3,20,1\n");
     let scenario = Scenario::read(&path).unwrap();
-    let flows: Vec<FlowSpec> = scenario.flows().unwrap().collect();
+    let flows: Vec<FlowSpec> = flows(&scenario).unwrap().collect();
     assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 0]);
     let key = scenario.key();
     write("f.csv", "src,dst,size_bytes,start_ns\n0,1,11,5\n");
@@ -304,7 +312,7 @@ fn a_scenario_with_slices_is_read() {
     assert!(scenario.resolved().contains("racks = [0, 2]"), "{}", scenario.resolved());
     let facts = scenario.facts(&scenario.fabric.build());
     assert_eq!((facts.slices.len(), facts.horizon), (2, Some(Time::from_ms(20))));
-    let flows: Vec<FlowSpec> = scenario.flows().unwrap().collect();
+    let flows: Vec<FlowSpec> = flows(&scenario).unwrap().collect();
     for flow in flows.iter().filter(|flow| flow.slice == 1) {
         assert!([0, 2].contains(&facts.racks[usize::from(flow.src)]) && [16, 17].contains(&flow.dst));
     }

@@ -2,8 +2,9 @@
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
+use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, flow_run_cost};
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::Scenario;
 
 use super::parts::peak_memory;
 use super::{Report, in_own_process, simgrid};

@@ -15,12 +15,12 @@ mod simgrid;
 
 use std::process::Command;
 
+use parts::Part;
 use serde_json::{Value, json};
+use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;
-use tailrace_scenario::ScenarioError;
 
 use crate::args::{self, Level};
-use parts::Part;
 
 pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {

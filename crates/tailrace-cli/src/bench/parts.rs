@@ -2,11 +2,12 @@
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Scheme};
 use tailrace_experiment::Error;
 use tailrace_packet::reflect;
 use tailrace_queues::{MultiQueue, PortParams};
-use tailrace_scenario::{Scenario, ScenarioError};
+use tailrace_scenario::Scenario;
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 
 /// A part of the benchmark.

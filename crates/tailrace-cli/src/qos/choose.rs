@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tailrace_config::suggest::unknown;
 use tailrace_core::{Knowledge, PortPlace, Rate, Scheme};
 use tailrace_experiment::{Error, Experiment};
-use tailrace_scenario::workload::published;
-use tailrace_scenario::{Scenario, unknown};
+use tailrace_scenario::Scenario;
 use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
+use tailrace_workload::published;
 
 use super::Job;
 use crate::args;

@@ -7,7 +7,7 @@ mod sonic;
 use serde_json::json;
 use tailrace_core::{Bytes, MTU_BYTES, Rate, Service, SwitchPlan};
 use tailrace_experiment::{Error, switch_plan, write_whole};
-use tailrace_scenario::fabric::Buffer;
+use tailrace_fabric::Buffer;
 
 use crate::args::{self, QosFormat};
 use crate::traffic::wrong;

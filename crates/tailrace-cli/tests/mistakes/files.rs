@@ -254,7 +254,7 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, String)> {
         if path.is_dir() {
             files.extend(snapshot(&path));
         } else if !path.is_symlink() {
-            files.push((path.clone(), tailrace_scenario::fingerprint(&fs::read(&path).unwrap())));
+            files.push((path.clone(), tailrace_config::fingerprint(&fs::read(&path).unwrap())));
         }
     }
     files.sort();

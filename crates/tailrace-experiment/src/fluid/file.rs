@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use tailrace_config::{ScenarioError, table};
 use tailrace_core::{HEADER_BYTES, ParamError, Rate, Time};
 use tailrace_fluid::{Lag, Law, Model, uniform_windows};
 use tailrace_queues::QueueLength;
-use tailrace_scenario::{ScenarioError, read_table};
 
 /// The most flows of a model: more would be solved for days.
 const MOST_FLOWS: usize = 1000;
@@ -133,7 +133,7 @@ impl FluidFile {
     /// Reads a text, and checks that it makes a model.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let table = text.parse::<toml::Table>().map_err(|e| ScenarioError::syntax(&e, text))?;
-        let mut file: FluidFile = read_table(table)?;
+        let mut file: FluidFile = table::read(table)?;
         file.name = "fluid".into();
         file.model()?.check().map_err(|error| file.at_field(error))?;
         Ok(file)

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use serde::Serialize;
+use tailrace_config::ScenarioError;
 use tailrace_fluid::{FluidError, Phase, Trajectory};
-use tailrace_scenario::ScenarioError;
 
 use crate::error::Error;
 use crate::store::Store;

@@ -1,7 +1,7 @@
 //! The life of a flow: start, first byte, changes of rate, end.
 
 use tailrace_core::{Bytes, FlowId, FlowInfo, HEADER_BYTES, Time};
-use tailrace_scenario::workload::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
 use crate::bundle::{Bundle, Kind};

@@ -4,8 +4,8 @@ use tailrace_core::transport::FctEnd;
 use tailrace_core::{
     Bytes, CongestionLaw, Directive, FlowInfo, FlowRecord, Header, HostId, HostPolicy, Scheme, Time,
 };
-use tailrace_scenario::workload::FlowSpec;
 use tailrace_transport::{Receiver, Sender};
+use tailrace_workload::FlowSpec;
 
 use super::{UNARMED, World};
 

@@ -1,7 +1,7 @@
 //! What is written down of a run besides its flows: queues that are sampled, and what laws report.
 
 use tailrace_core::{CongestionLaw, FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, Slice, Time};
-use tailrace_scenario::fabric::PortId;
+use tailrace_fabric::PortId;
 
 use super::{SAMPLER, World};
 use crate::sample::Place;

@@ -1,7 +1,7 @@
 //! What a run leaves behind.
 
 use tailrace_core::{FlowRecord, Ledger, Scheme, TaskRecord};
-use tailrace_scenario::workload::Feed;
+use tailrace_traffic::Feed;
 
 use super::World;
 use super::control::Control;

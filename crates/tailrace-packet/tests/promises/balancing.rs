@@ -2,7 +2,7 @@
 
 use tailrace_core::random::{mix, scale};
 use tailrace_core::{Bytes, Time};
-use tailrace_scenario::fabric::{Fabric, LoadBalancing};
+use tailrace_fabric::{Fabric, LoadBalancing};
 
 use crate::setup::{MSS, Run, Setup, fabric, flow, preset};
 

@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
 use tailrace_core::{Bytes, HEADER_BYTES, Time};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_packet::Ending;
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_schemes::baraat::HOPS;
+use tailrace_workload::FlowSpec;
 
 use crate::rates::{dumbbell, with_deadline};
 use crate::setup::{ENDLESS, Run, Setup, any_kind, fabric, flow};

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use tailrace_core::{Bytes, MTU_BYTES, Time};
+use tailrace_fabric::{Buffer, PortId};
 use tailrace_packet::Watch;
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{Buffer, PortId};
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Setup, fabric, flow};
 
@@ -13,7 +13,7 @@ const PACKET: u64 = MTU_BYTES as u64;
 const BURST: &str = "window = 1000";
 
 /// A star whose network cards hold everything, because only the switch is of interest.
-fn star(hosts: u16, buffer: Buffer) -> tailrace_scenario::fabric::Fabric {
+fn star(hosts: u16, buffer: Buffer) -> tailrace_fabric::Fabric {
     let mut fabric =
         fabric(&format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"10Gbps\"\nhost_delay = \"1us\""));
     fabric.buffer = buffer;

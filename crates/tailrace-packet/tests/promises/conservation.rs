@@ -2,10 +2,10 @@
 
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
 use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, Time};
+use tailrace_fabric::{Buffer, Fabric};
 use tailrace_packet::Ending;
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{Buffer, Fabric};
 use tailrace_schemes::NAMES;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{BALANCINGS, MSS, Run, Setup, fabric};
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::{Objective, Slice, Time};
 use tailrace_packet::Watch;
-use tailrace_scenario::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{Run, Setup, fabric, flow};
 

@@ -8,7 +8,7 @@ use tailrace_core::{
     Scheme, SeriesSink, Time,
 };
 use tailrace_packet::Captured;
-use tailrace_scenario::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{Setup, WithScheme, fabric, flow};
 

@@ -1,8 +1,8 @@
 //! Flowcells over paths that are not alike at the moment: reordering is no loss, and a loss is one.
 
 use tailrace_core::{Bytes, MTU_BYTES, Time};
+use tailrace_fabric::{Buffer, Fabric, LoadBalancing};
 use tailrace_packet::Watch;
-use tailrace_scenario::fabric::{Buffer, Fabric, LoadBalancing};
 
 use crate::setup::{ENDLESS, MSS, Run, Setup, fabric, flow};
 

@@ -1,8 +1,8 @@
 //! Karuna on a network: deadlines are met and hardly early, and the rest of the link is for the others.
 
 use tailrace_core::{FlowRecord, HEADER_BYTES, Reveals, Time};
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::Fabric;
+use tailrace_fabric::Fabric;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Run, Setup, fabric, flow};
 

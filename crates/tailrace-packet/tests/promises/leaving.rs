@@ -3,7 +3,7 @@
 
 use tailrace_core::{MTU_BYTES, Objective, Slice, Time};
 use tailrace_packet::{Place, Watch};
-use tailrace_scenario::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Setup, fabric, flow};
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::transport::{FctEnd, LossDetection, TransportParams};
 use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, PortPlace, Time};
-use tailrace_scenario::fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_schemes::NAMES;
 
 use crate::setup::{ENDLESS, MSS, Setup, any_balancing, any_kind, fabric, flow, preset, takes_one_path};

@@ -6,9 +6,9 @@ use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Facts, FlowInfo, FlowRecord, FlowView,
     HEADER_BYTES, HostPolicy, Knowledge, Loss, ParamError, PortFacts, Rate, Reveals, Scheme, TagTable, Time,
 };
+use tailrace_fabric::{Dumbbell, Fabric, LoadBalancing};
 use tailrace_queues::{MarkingScope, MultiQueue, PortParams};
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{Dumbbell, Fabric, LoadBalancing};
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{ENDLESS, MSS, Setup};
 

@@ -7,7 +7,7 @@ use tailrace_core::{
     AckSample, CongestionLaw, Facts, FlowInfo, FlowView, HEADER_BYTES, Header, Knowledge, ParamError,
     PortFacts, Reveals, Same, Scheme, Time, Wrapper,
 };
-use tailrace_scenario::FlowSpec;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{ENDLESS, MSS, Run, Setup, WithScheme, fabric, flow};
 

@@ -1,9 +1,9 @@
 //! Schemes in which ports grant rates: what a flow costs, who shares, who goes first, and that no loss leaks.
 
 use tailrace_core::{Bytes, HEADER_BYTES, Reveals, Time};
+use tailrace_fabric::{Buffer, Fabric};
 use tailrace_packet::Ending;
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{Buffer, Fabric};
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{Run, Setup, fabric, flow};
 

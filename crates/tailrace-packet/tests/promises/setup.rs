@@ -8,12 +8,12 @@ use tailrace_core::{
     Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Objective, Rate, Scheme, SeriesRow, SizeDistribution,
     Slice, Time, Traffic,
 };
-use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::{
+use tailrace_fabric::{
     Buffer, Dumbbell, Fabric, FabricKind, FabricParams, LeafSpine, LoadBalancing, Star, Tree,
 };
+use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
+use tailrace_workload::FlowSpec;
 
 /// Payload of a full segment unless a test says otherwise.
 pub const MSS: u64 = 1460;

@@ -1,8 +1,8 @@
 //! Long DCTCP flows over one bottleneck: equal shares, a busy link, and the queue that theory predicts.
 
 use tailrace_core::{MTU_BYTES, Time};
+use tailrace_fabric::{Fabric, PortId};
 use tailrace_packet::Watch;
-use tailrace_scenario::fabric::{Fabric, PortId};
 
 use crate::setup::{Setup, fabric, flow};
 

@@ -1,9 +1,9 @@
 //! What slices get of links under tunnels, as figure 3 of Uranus has it, and that a tapped run is the same run.
 
 use tailrace_core::{Objective, Scheme, Slice, Time};
+use tailrace_fabric::Fabric;
 use tailrace_packet::{Captured, Watch};
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::Fabric;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{Run, Setup, WithScheme, fabric, flow};
 

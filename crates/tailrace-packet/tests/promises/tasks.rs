@@ -6,6 +6,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{FlowRecord, Scheme, TaskRecord};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
+use tailrace_traffic::Feed;
 
 use crate::setup::{Setup, WithScheme, preset};
 
@@ -15,7 +16,8 @@ fn run(workload: &str) -> (Vec<FlowRecord>, Vec<TaskRecord>) {
     impl WithScheme for Of {
         type Output = (Vec<FlowRecord>, Vec<TaskRecord>);
         fn with<S: Scheme>(self, scheme: S) -> Self::Output {
-            let feed = self.0.flows().unwrap_or_else(|error| panic!("{error}"));
+            let feed = Feed::new(&self.0.workload, &self.0.base, self.0.setting(), self.0.seed)
+                .unwrap_or_else(|error| panic!("{error}"));
             let (fabric, transport) = (self.0.fabric.build(), TransportParams::default());
             let mut world = World::new(scheme, &fabric, transport, feed, None, Watch::default(), 1);
             let _ = world.run(&mut |_| ControlFlow::Continue(()));

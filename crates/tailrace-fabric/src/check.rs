@@ -1,0 +1,237 @@
+//! Which parts fit together, and what follows from them without building the fabric.
+
+use tailrace_config::ScenarioError;
+use tailrace_core::{Rate, Time};
+
+use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
+
+/// Host numbers have 16 bits.
+const MAX_HOSTS: u64 = 65_535;
+/// Route tables grow with the square of this.
+const MAX_SWITCHES: u64 = 4_096;
+/// What is asked of the farthest hosts walks along the row from each.
+const LONGEST_ROW: u16 = 64;
+/// Outside this range serialisation times would overflow or vanish.
+const RATES: [Rate; 2] = [Rate::from_bps(1_000_000), Rate::from_gbps(10_000)];
+/// Far more than any datacenter needs, and little enough that sums stay in range.
+const MAX_DELAY: Time = Time::from_ms(10_000);
+
+type Checked = Result<(), ScenarioError>;
+
+impl FabricKind {
+    /// Checks that the parts fit together.
+    pub(super) fn check(&self) -> Checked {
+        match self {
+            FabricKind::Star(kind) => kind.check(),
+            FabricKind::Dumbbell(kind) => kind.check(),
+            FabricKind::ParkingLot(kind) => kind.check(),
+            FabricKind::LeafSpine(kind) => kind.check(),
+            FabricKind::Tree(kind) => kind.check(),
+        }
+    }
+}
+
+impl FabricParams {
+    /// Number of hosts.
+    pub fn hosts(&self) -> u16 {
+        match self.kind {
+            FabricKind::Star(kind) => kind.hosts,
+            FabricKind::Dumbbell(kind) => kind.left + kind.right,
+            FabricKind::ParkingLot(kind) => kind.switches * kind.hosts_per_switch,
+            FabricKind::LeafSpine(kind) => kind.leaves * kind.hosts_per_leaf,
+            FabricKind::Tree(kind) => kind.pods * kind.edges_per_pod * kind.hosts_per_edge,
+        }
+    }
+
+    /// Rate of the hosts' links.
+    pub fn host_rate(&self) -> Rate {
+        match self.kind {
+            FabricKind::Star(kind) => kind.host_rate,
+            FabricKind::Dumbbell(kind) => kind.host_rate,
+            FabricKind::ParkingLot(kind) => kind.host_rate,
+            FabricKind::LeafSpine(kind) => kind.host_rate,
+            FabricKind::Tree(kind) => kind.host_rate,
+        }
+    }
+
+    /// Rate of the hosts below a tier over the rate of the links out of it, at the worst tier; 0 if there
+    /// is but one switch.
+    pub fn oversubscription(&self) -> f64 {
+        let ratio = |hosts: u16, links: u16, rate: Rate| {
+            f64::from(hosts) * self.host_rate().bytes_per_sec() / (f64::from(links) * rate.bytes_per_sec())
+        };
+        match self.kind {
+            FabricKind::Star(_) => 0.0,
+            FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right), 1, kind.bottleneck_rate),
+            FabricKind::ParkingLot(kind) => {
+                ratio(kind.switches / 2 * kind.hosts_per_switch, 1, kind.row_rate)
+            }
+            FabricKind::LeafSpine(kind) => ratio(kind.hosts_per_leaf, kind.spines, kind.spine_rate),
+            FabricKind::Tree(kind) => {
+                let edge = ratio(kind.hosts_per_edge, kind.aggs_per_pod, kind.edge_rate);
+                edge.max(ratio(kind.hosts_per_edge * kind.edges_per_pod, kind.cores, kind.core_rate))
+            }
+        }
+    }
+}
+
+impl Star {
+    fn check(&self) -> Checked {
+        hosts("hosts", &[self.hosts])?;
+        rate("host_rate", self.host_rate)?;
+        delay("host_delay", self.host_delay)
+    }
+}
+
+impl Dumbbell {
+    fn check(&self) -> Checked {
+        positive("left", self.left)?;
+        positive("right", self.right)?;
+        if u64::from(self.left) + u64::from(self.right) > MAX_HOSTS {
+            return Err(ScenarioError::new(
+                "right",
+                format!("left and right exceed {MAX_HOSTS} hosts in all"),
+            ));
+        }
+        rate("host_rate", self.host_rate)?;
+        rate("bottleneck_rate", self.bottleneck_rate)?;
+        delay("host_delay", self.host_delay)?;
+        delay("bottleneck_delay", self.bottleneck_delay)
+    }
+}
+
+impl ParkingLot {
+    fn check(&self) -> Checked {
+        positive("switches", self.switches)?;
+        positive("hosts_per_switch", self.hosts_per_switch)?;
+        hosts("hosts_per_switch", &[self.switches, self.hosts_per_switch])?;
+        if self.switches > LONGEST_ROW {
+            let message = format!("is {}, but a row has at most {LONGEST_ROW}", self.switches);
+            return Err(ScenarioError::new("switches", message));
+        }
+        rate("host_rate", self.host_rate)?;
+        rate("row_rate", self.row_rate)?;
+        delay("host_delay", self.host_delay)?;
+        delay("row_delay", self.row_delay)
+    }
+}
+
+impl LeafSpine {
+    fn check(&self) -> Checked {
+        positive("leaves", self.leaves)?;
+        positive("spines", self.spines)?;
+        positive("hosts_per_leaf", self.hosts_per_leaf)?;
+        hosts("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
+        switches("leaves", u64::from(self.leaves) + u64::from(self.spines))?;
+        rate("host_rate", self.host_rate)?;
+        rate("spine_rate", self.spine_rate)?;
+        delay("host_delay", self.host_delay)?;
+        delay("spine_delay", self.spine_delay)
+    }
+}
+
+impl Tree {
+    fn check(&self) -> Checked {
+        positive("pods", self.pods)?;
+        positive("edges_per_pod", self.edges_per_pod)?;
+        positive("hosts_per_edge", self.hosts_per_edge)?;
+        positive("aggs_per_pod", self.aggs_per_pod)?;
+        positive("cores", self.cores)?;
+        if !self.cores.is_multiple_of(self.aggs_per_pod) {
+            let message = format!(
+                "is {}, but must be a multiple of aggs_per_pod = {}, so that each aggregation switch has as many links to core switches",
+                self.cores, self.aggs_per_pod
+            );
+            return Err(ScenarioError::new("cores", message));
+        }
+        hosts("hosts_per_edge", &[self.pods, self.edges_per_pod, self.hosts_per_edge])?;
+        let per_pod = u64::from(self.edges_per_pod) + u64::from(self.aggs_per_pod);
+        switches("pods", u64::from(self.pods) * per_pod + u64::from(self.cores))?;
+        rate("host_rate", self.host_rate)?;
+        rate("edge_rate", self.edge_rate)?;
+        rate("core_rate", self.core_rate)?;
+        delay("host_delay", self.host_delay)?;
+        delay("edge_delay", self.edge_delay)?;
+        delay("core_delay", self.core_delay)
+    }
+}
+
+fn positive(field: &str, count: u16) -> Checked {
+    if count > 0 { Ok(()) } else { Err(ScenarioError::new(field, "is 0, but must be at least 1")) }
+}
+
+fn hosts(field: &str, factors: &[u16]) -> Checked {
+    let hosts: u64 = factors.iter().map(|&factor| u64::from(factor)).product();
+    if (2..=MAX_HOSTS).contains(&hosts) {
+        Ok(())
+    } else {
+        Err(ScenarioError::new(field, format!("gives {hosts} hosts, but there must be 2 to {MAX_HOSTS}")))
+    }
+}
+
+fn switches(field: &str, switches: u64) -> Checked {
+    if switches <= MAX_SWITCHES {
+        Ok(())
+    } else {
+        Err(ScenarioError::new(
+            field,
+            format!("{switches} switches are more than the {MAX_SWITCHES} supported"),
+        ))
+    }
+}
+
+fn rate(field: &str, rate: Rate) -> Checked {
+    let [slowest, fastest] = RATES;
+    if (slowest..=fastest).contains(&rate) {
+        Ok(())
+    } else {
+        Err(ScenarioError::new(field, format!("is {rate}, but must lie between {slowest} and {fastest}")))
+    }
+}
+
+fn delay(field: &str, delay: Time) -> Checked {
+    if delay <= MAX_DELAY {
+        Ok(())
+    } else {
+        Err(ScenarioError::new(field, format!("is {delay}, but must be at most {MAX_DELAY}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(preset: &str, change: &str) -> String {
+        let text = format!("preset = \"{preset}\"\n{change}");
+        FabricParams::from_table(&text.parse().unwrap()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_named() {
+        assert_eq!(error("micro4", "hosts = 0"), "hosts: gives 0 hosts, but there must be 2 to 65535");
+        assert!(
+            error("spine144", "hosts_per_leaf = 60000").starts_with("hosts_per_leaf: gives 540000 hosts")
+        );
+        assert_eq!(error("spine144", "spines = 0"), "spines: is 0, but must be at least 1");
+        assert!(
+            error("fattree64", "cores = 5")
+                .starts_with("cores: is 5, but must be a multiple of aggs_per_pod = 2")
+        );
+        assert!(error("spine144", "spine_rate = \"0Gbps\"").starts_with("spine_rate: is 0bps"));
+        assert!(error("spine144", "host_delay = \"11s\"").starts_with("host_delay: is 11s"));
+        assert!(error("spine144", "leaves = 60000\nhosts_per_leaf = 1").contains("60004 switches"));
+    }
+
+    #[test]
+    fn oversubscription_is_that_of_the_worst_tier() {
+        let of = |preset: &str| {
+            let text = format!("preset = \"{preset}\"");
+            FabricParams::from_table(&text.parse().unwrap()).unwrap().oversubscription()
+        };
+        assert_eq!(of("spine144"), 1.0);
+        assert_eq!(of("spine144x3"), 3.0);
+        assert_eq!(of("fattree64"), 4.0);
+        assert_eq!(of("tree36k"), 41.0 / 20.0);
+        assert_eq!(of("micro4"), 0.0);
+    }
+}
