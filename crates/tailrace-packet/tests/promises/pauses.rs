@@ -4,10 +4,10 @@ use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, Packet,
     ParamError, PortFacts, PortPlace, Scheme, SeriesSink, Time, Untagged,
 };
+use tailrace_fabric::Buffer;
 use tailrace_packet::Watch;
 use tailrace_queues::{MarkingScope, MultiQueue, PortParams, RoutedPort, Router};
-use tailrace_scenario::FlowSpec;
-use tailrace_scenario::fabric::Buffer;
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Setup, fabric, flow};
 
