@@ -128,8 +128,9 @@ class Result:
         return overview(self)
 
     def __repr__(self) -> str:
-        flows, hops = self.info["classes"][0]["flows"], self.info["packet_hops"]
-        return f"Result({self.info['scheme']}: {flows} measured flows, {hops} packet-hops)"
+        flows, hops = self.info["classes"][0]["flows"], self.info.get("packet_hops")
+        level = "at flow level" if hops is None else f"{hops} packet-hops"
+        return f"Result({self.info['scheme']}: {flows} measured flows, {level})"
 
 
 def _info(file: Path) -> dict[str, Any]:

@@ -4,9 +4,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tailrace_core::Time;
+use tailrace_core::{Progress, Time};
 use tailrace_experiment::{Experiment, Observer};
-use tailrace_packet::Progress;
 use tailrace_scenario::Scenario;
 
 use crate::Host;

@@ -4,6 +4,7 @@
 mod controller;
 mod flow;
 mod ledger;
+mod outcome;
 mod packet;
 pub mod policy;
 pub mod random;
@@ -21,6 +22,7 @@ mod wrapper;
 pub use controller::{Controller, WeightUpdate};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use ledger::{Count, Ledger, Reason};
+pub use outcome::{Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
     AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Standing,

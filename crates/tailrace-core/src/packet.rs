@@ -123,6 +123,26 @@ impl<H: Header> Packet<H> {
         header: H::NONE,
     };
 
+    /// The same packet without what its scheme adds.
+    pub fn plain(&self) -> Packet {
+        let Packet {
+            flow, dst, path, bytes, priority, kind_ecn, seq, block_start, block_end, sent_ps, ..
+        } = *self;
+        Packet {
+            flow,
+            dst,
+            path,
+            bytes,
+            priority,
+            kind_ecn,
+            seq,
+            block_start,
+            block_end,
+            sent_ps,
+            header: (),
+        }
+    }
+
     /// What the transport put into it.
     #[inline]
     pub fn kind(&self) -> PacketKind {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tailrace_packet::Progress;
+use tailrace_core::Progress;
 
 use crate::error::Error;
 use crate::file::Experiment;

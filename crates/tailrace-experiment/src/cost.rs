@@ -1,7 +1,6 @@
 //! What a run will cost, before it starts.
 
 use tailrace_scenario::{Level, Scenario};
-use tailrace_traffic::Feed;
 
 /// Flows whose ways are looked at.
 const LOOKED_AT: usize = 1000;
@@ -20,7 +19,7 @@ pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
     let transport = &scenario.transport;
     let packets = bytes / f64::from(transport.mss) * (1.0 + 1.0 / f64::from(transport.ack_every));
     let fabric = scenario.fabric.build();
-    let ways: Vec<usize> = Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)
+    let ways: Vec<usize> = tailrace_run::feed(scenario)
         .ok()?
         .take(LOOKED_AT)
         .map(|flow| fabric.hops_between(flow.src, flow.dst))
@@ -40,6 +39,17 @@ fn carried(scenario: &Scenario) -> f64 {
 mod tests {
     use super::*;
 
+    fn hops_of(scenario: &Scenario) -> u64 {
+        let (outcome, _) = tailrace_run::run(
+            scenario,
+            tailrace_run::feed(scenario).unwrap(),
+            &tailrace_run::Unattended,
+            None,
+        )
+        .unwrap();
+        outcome.packet_hops()
+    }
+
     #[test]
     fn the_estimate_is_near_what_a_run_takes() {
         let text = r#"
@@ -54,11 +64,11 @@ mod tests {
             name = "dctcp"
         "#;
         let scenario = Scenario::parse(text).unwrap();
-        let (estimate, taken) = (packet_hops(&scenario).unwrap(), crate::packet_hops(&scenario).unwrap());
+        let (estimate, taken) = (packet_hops(&scenario).unwrap(), hops_of(&scenario));
         assert!((estimate / taken as f64 - 1.0).abs() < 0.05, "{estimate} for {taken}");
         let endless = text.replace("flows = 2000", "duration = \"2ms\"");
         let scenario = Scenario::parse(&endless).unwrap();
-        let (estimate, taken) = (packet_hops(&scenario).unwrap(), crate::packet_hops(&scenario).unwrap());
+        let (estimate, taken) = (packet_hops(&scenario).unwrap(), hops_of(&scenario));
         assert!((estimate / taken as f64 - 1.0).abs() < 0.2, "{estimate} for {taken}");
     }
     #[test]
@@ -77,7 +87,7 @@ mod tests {
             name = "dctcp"
         "#;
         let scenario = Scenario::parse(text).unwrap();
-        let (estimate, taken) = (packet_hops(&scenario).unwrap(), crate::packet_hops(&scenario).unwrap());
+        let (estimate, taken) = (packet_hops(&scenario).unwrap(), hops_of(&scenario));
         let ratio = estimate / taken as f64;
         assert!((0.8..1.6).contains(&ratio), "{estimate} for {taken}");
     }

@@ -15,13 +15,13 @@ use tailrace_workload::flow_list::{columns, reveals, write_csv};
 use tailrace_workload::{Deadlines, FlowSpec, InputFile, Rule};
 
 use crate::error::Error;
-use crate::store::{read_parquet, write_parquet, write_whole};
+use crate::files::{read_parquet, write_parquet, write_whole};
 
 /// The flows of a scenario, in order of start.
 pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
     let is_parquet = |list: &&InputFile| list.path.extension().is_some_and(|ending| ending == "parquet");
     let Some(list) = scenario.workload.flow_list.as_ref().filter(is_parquet) else {
-        return Ok(Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)?);
+        return Ok(tailrace_run::feed(scenario)?);
     };
     let path = scenario.base.join(&list.path);
     let setting = scenario.setting();

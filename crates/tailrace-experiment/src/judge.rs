@@ -1,9 +1,10 @@
 //! Claims and expectations: numbers of a finished experiment, compared with the paper's or with bounds.
 
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Table;
 
-use crate::results::{Results, SeriesQuery, statistic};
+use crate::numbers::statistic;
+use crate::results::{Results, SeriesQuery};
 
 /// A number to be taken from an experiment's results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -264,26 +265,15 @@ impl Quantity {
     }
 }
 
-/// Whether a point's axes have the values that `at` asks for; numbers compare as numbers.
-pub(crate) fn point_matches(axes: &[(String, Value)], at: &Table) -> bool {
-    at.iter().all(|(name, wanted)| axes.iter().any(|(axis, value)| axis == name && same(value, wanted)))
-}
-
-fn same(a: &Value, b: &Value) -> bool {
-    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
-    match (number(a), number(b)) {
-        (Some(a), Some(b)) => (a - b).abs() < 1e-9,
-        _ => a == b,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use toml::Value;
+
     use super::*;
     use crate::results::Finished;
-    use crate::run::Summary;
+    use crate::run_summary::{PacketLevel, Summary};
     use crate::sweep::Point;
 
     #[test]
@@ -331,7 +321,10 @@ mod tests {
             point: Point { axes: vec![("load".into(), Value::Float(load))] },
             key: String::new(),
             dir: PathBuf::new(),
-            summary: Summary { packet_hops, ..Summary::default() },
+            summary: Summary {
+                packet_level: Some(PacketLevel { packet_hops, ..PacketLevel::default() }),
+                ..Summary::default()
+            },
             resumed: false,
         };
         Results { runs: vec![run("a", 0.5, 10), run("a", 0.9, 60), run("b", 0.5, 20), run("b", 0.9, 50)] }
@@ -351,15 +344,5 @@ mod tests {
         assert!((value("against = \"b\"\npoints = \"max\"").unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(value("against = \"b\"\npoints = \"max\"\nat = { load = 0.5 }"), Some(-0.5));
         assert_eq!(value("points = \"max\"\nat = { load = 0.7 }"), None);
-    }
-
-    #[test]
-    fn points_match_by_number() {
-        let axes = vec![("workload.load".to_owned(), Value::Float(0.9)), ("seed".into(), Value::Integer(1))];
-        let at = |text: &str| text.parse::<Table>().unwrap();
-        assert!(point_matches(&axes, &at("\"workload.load\" = 0.9")));
-        assert!(point_matches(&axes, &at("seed = 1.0")));
-        assert!(point_matches(&axes, &Table::new()));
-        assert!(!point_matches(&axes, &at("queues = 2")));
     }
 }

@@ -4,14 +4,18 @@ mod check;
 mod cost;
 mod error;
 mod file;
-mod flow_level;
+mod files;
 mod flow_list;
 mod fluid;
+mod groups;
 mod judge;
+mod numbers;
 mod path;
 mod pcap;
+mod plan;
 mod results;
 mod run;
+mod run_summary;
 mod runner;
 mod scale;
 mod stats;
@@ -25,32 +29,25 @@ mod vet;
 pub use check::{Line, Outcome, PASSES, check};
 pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
-pub use file::{Experiment, Override, Planned};
-pub use flow_level::{FlowRunCost, flow_run_cost};
+pub use file::{Experiment, Override};
+pub use files::{read_parquet, write_parquet, write_whole};
 pub use flow_list::{exported_flows, write_flows};
 pub use fluid::{FluidFile, FluidFlow, FluidPhase, FluidResult};
+pub use groups::Measured;
 pub use judge::{Claim, Direction, Expectation, Figure, Quantity, Verdict};
+pub use numbers::{STATISTICS, mean};
 pub use pcap::Capture;
-pub use results::{Finished, Results, STATISTICS, SeriesQuery};
-pub use run::{Control, PacketCounts, RunResult, Summary, packet_hops, run, switch_plan};
+pub use plan::Planned;
+pub use results::{Finished, Results, SeriesQuery};
+pub use run::{RunResult, run, run_text};
+pub use run_summary::{PacketCounts, PacketLevel, Summary};
 pub use runner::{Observer, Options, run_all};
 pub use scale::GaveWay;
-pub use stats::{ClassSummary, METRICS, Measured};
-pub use store::{Store, read_parquet, write_parquet, write_run, write_whole};
+pub use stats::{ClassSummary, METRICS};
+pub use store::{Store, write_run};
 pub use summary::axis_text;
 pub use sweep::Point;
 pub use task_stats::{TASK_METRICS, TaskSummary};
 
-use std::path::Path;
-
-use tailrace_config::ScenarioError;
-
 /// The version that results name.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Runs one scenario given as TOML text; files that it names are relative to `base`.
-pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
-    let table = text.parse().map_err(|e| ScenarioError::syntax(&e, text))?;
-    let scenario = file::read_scenario(table, base).map_err(|e| e.locate(text))?;
-    run(&scenario, control, None)
-}

@@ -13,8 +13,8 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ecn, HEADER_BYTES, Header, Packet, PacketKind, Time, dscp_of};
-use tailrace_packet::Tap;
+use tailrace_core::{Ecn, HEADER_BYTES, Packet, PacketKind, Time, dscp_of};
+use tailrace_run::Tap;
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl Writer {
     }
 
     /// What the port is given to call.
-    pub(crate) fn tap<H: Header>(&self) -> Tap<H> {
+    pub(crate) fn tap(&self) -> Tap {
         let state = Arc::clone(&self.state);
         Box::new(move |now, packet, src| {
             if let Ok(mut state) = state.lock() {
@@ -88,7 +88,7 @@ impl Writer {
 }
 
 impl State {
-    fn write<H: Header>(&mut self, now: Time, packet: &Packet<H>, src: u16) {
+    fn write(&mut self, now: Time, packet: &Packet, src: u16) {
         let frame = frame(packet, src, self.mss);
         let original = u32::from(packet.bytes) + ETHERNET as u32;
         let record = PcapPacket::new(Duration::from_nanos(now.as_ns()), original, &frame);
@@ -101,7 +101,7 @@ impl State {
 }
 
 /// The headers of a packet from host `src` as bytes.
-fn frame<H: Header>(packet: &Packet<H>, src: u16, mss: u32) -> [u8; STORED] {
+fn frame(packet: &Packet, src: u16, mss: u32) -> [u8; STORED] {
     let mut frame = [0; STORED];
     let (ethernet, rest) = frame.split_at_mut(ETHERNET);
     let (ip, tcp) = rest.split_at_mut(20);

@@ -6,10 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type};
 use toml::Table;
 
-use crate::judge::point_matches;
-use crate::run::Summary;
-use crate::stats::{ClassSummary, mean, percentile};
-use crate::store::read_parquet;
+use crate::files::read_parquet;
+use crate::numbers::statistic;
+use crate::run_summary::{RUN_METRICS, Summary};
+use crate::stats::ClassSummary;
 use crate::sweep::Point;
 
 /// One finished run.
@@ -56,7 +56,7 @@ pub struct SeriesQuery {
 impl Results {
     /// The runs of a scheme at the points that `at` names.
     pub fn matching(&self, scheme: &str, at: &Table) -> Vec<&Finished> {
-        self.runs.iter().filter(|run| run.scheme == scheme && point_matches(&run.point.axes, at)).collect()
+        self.runs.iter().filter(|run| run.scheme == scheme && run.point.matches(at)).collect()
     }
 }
 
@@ -69,8 +69,7 @@ impl Finished {
     /// A metric of the whole run, or of a class of its flows.
     pub fn metric(&self, class: &str, name: &str) -> Option<f64> {
         match name {
-            "urgent_share" => Some(self.summary.urgent_share),
-            "packet_hops" => Some(self.summary.packet_hops as f64),
+            name if RUN_METRICS.contains(&name) => self.summary.metric(name),
             _ => self.class(class)?.metric(name),
         }
     }
@@ -93,43 +92,5 @@ impl Finished {
             }));
         }
         statistic(&query.stat, values)
-    }
-}
-
-/// One of [`STATISTICS`] over `values`; `None` if there are none or it is unknown.
-pub(crate) fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
-    let average = mean(&values)?;
-    let sorted = || {
-        let mut sorted = values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted
-    };
-    match name {
-        "mean" => Some(average),
-        "median" => percentile(&sorted(), 50.0),
-        "min" => sorted().first().copied(),
-        "max" => sorted().last().copied(),
-        "last" => values.last().copied(),
-        "std" => mean(&values.iter().map(|v| (v - average).powi(2)).collect::<Vec<_>>()).map(f64::sqrt),
-        _ => None,
-    }
-}
-
-/// Names that [`SeriesQuery::stat`] and [`crate::judge::Quantity::points`] may have.
-pub const STATISTICS: [&str; 6] = ["mean", "median", "min", "max", "std", "last"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statistics_by_name() {
-        let values = vec![3.0, 1.0, 2.0];
-        let expected = [2.0, 2.0, 1.0, 3.0, (2.0f64 / 3.0).sqrt(), 2.0];
-        for (name, expected) in STATISTICS.iter().zip(expected) {
-            assert_eq!(statistic(name, values.clone()), Some(expected), "{name}");
-        }
-        assert_eq!(statistic("mode", values), None);
-        assert_eq!(statistic("mean", vec![]), None);
     }
 }

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use tailrace_packet::Progress;
+use tailrace_core::Progress;
+use tailrace_run::Control;
 
 use crate::error::Error;
-use crate::file::{Experiment, Planned};
+use crate::file::Experiment;
 use crate::pcap::{self, Capture};
+use crate::plan::Planned;
 use crate::results::{Finished, Results};
-use crate::run::{self, Control};
+use crate::run;
 use crate::store::Store;
 use crate::summary;
 
@@ -57,7 +59,7 @@ pub fn run_all(
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(&run.scenario, port).map(drop))?;
     }
-    let store = Store::open(dir, experiment)?;
+    let store = Store::open(dir, &experiment.name, &experiment.title)?;
     store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);

@@ -1,117 +1,12 @@
 //! Statistics of finished runs: completion times and slowdowns by size class.
 
 use serde::{Deserialize, Serialize};
+use tailrace_core::{FlowRecord, TaskRecord, Time};
+use tailrace_scenario::Measure;
 
+use crate::groups::{Group, Measured, SIZE_CLASSES, payload};
+use crate::numbers::{mean, percentile};
 use crate::task_stats::TaskSummary;
-
-/// A value at percentile `p` (0 to 100) by nearest rank; `None` of an empty list. `sorted` must ascend.
-pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
-    let rank = (p / 100.0 * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
-    sorted.get(rank.min(sorted.len()).checked_sub(1)?).copied()
-}
-
-/// Arithmetic mean; `None` of an empty list.
-pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// One measured flow, reduced to what statistics need.
-#[derive(Clone, Copy, Debug)]
-pub struct Measured {
-    /// Payload bytes.
-    pub size: u64,
-    /// The workload's rule that made it, or the flow list's class.
-    pub class: u8,
-    /// Start in seconds.
-    pub start: f64,
-    /// Completion time in seconds, if it completed.
-    pub fct: Option<f64>,
-    /// Ideal completion time in seconds.
-    pub ideal: f64,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Payload bytes sent again.
-    pub retransmitted: u64,
-    /// Deadline in seconds after the start, if there is one.
-    pub deadline: Option<f64>,
-    /// Given up by its sender.
-    pub stopped: bool,
-}
-
-impl Measured {
-    /// Whether it had a deadline and met it.
-    fn met(&self) -> bool {
-        self.deadline.is_some_and(|deadline| self.fct.is_some_and(|fct| fct <= deadline))
-    }
-}
-
-/// Payload bytes of flows together.
-pub fn payload(flows: &[Measured]) -> u64 {
-    flows.iter().map(|flow| flow.size).sum()
-}
-
-/// Flows that are summarised together, beside their size classes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// All.
-    All,
-    /// Those with a deadline.
-    Deadline,
-    /// Those without.
-    NoDeadline,
-    /// Those of a traffic class.
-    Class(u8),
-}
-
-impl Group {
-    /// The groups that `flows` fall into: traffic classes where there are several, and those with and
-    /// without deadlines where there are such.
-    pub fn of(flows: &[Measured]) -> Vec<Group> {
-        let mut groups = vec![Group::All];
-        let due = flows.iter().filter(|flow| flow.deadline.is_some()).count();
-        if due > 0 {
-            groups.push(Group::Deadline);
-        }
-        if due > 0 && due < flows.len() {
-            groups.push(Group::NoDeadline);
-        }
-        let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        if classes.iter().any(|class| *class > 0) {
-            groups.extend(classes.into_iter().map(Group::Class));
-        }
-        groups
-    }
-
-    /// Whether a flow is one of the group.
-    pub fn has(self, flow: &Measured) -> bool {
-        match self {
-            Group::All => true,
-            Group::Deadline => flow.deadline.is_some(),
-            Group::NoDeadline => flow.deadline.is_none(),
-            Group::Class(class) => flow.class == class,
-        }
-    }
-
-    /// What stands behind the size class in a summary's class.
-    pub fn suffix(self) -> String {
-        match self {
-            Group::All => String::new(),
-            Group::Deadline => format!("@{DEADLINE}"),
-            Group::NoDeadline => format!("@{NO_DEADLINE}"),
-            Group::Class(class) => format!("@{class}"),
-        }
-    }
-
-    /// Whether `text`, what follows the "@", names a group.
-    pub fn is_named(text: &str) -> bool {
-        [DEADLINE, NO_DEADLINE].contains(&text) || text.parse::<u8>().is_ok()
-    }
-}
-
-const DEADLINE: &str = "deadline";
-const NO_DEADLINE: &str = "no-deadline";
 
 /// Statistics of one group of flows. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -221,9 +116,6 @@ impl ClassSummary {
     }
 }
 
-/// Size classes: of all flows, and of those that a scenario's `short` and `long` part.
-pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
-
 /// Names of the columns that [`ClassSummary::metric`] knows.
 pub const METRICS: [&str; 22] = [
     "flows",
@@ -250,21 +142,42 @@ pub const METRICS: [&str; 22] = [
     "byte_share",
 ];
 
-/// Names of metrics of whole runs, which have no size class.
-pub const RUN_METRICS: [&str; 2] = ["urgent_share", "packet_hops"];
+/// Statistics of the measured flows by size class, over all traffic and for each traffic class.
+pub(crate) fn summarise<'a>(
+    measure: &Measure,
+    records: impl Iterator<Item = &'a FlowRecord>,
+    tasks: &[TaskRecord],
+    ideal: impl Fn(&FlowRecord) -> Time,
+) -> Vec<ClassSummary> {
+    let flows: Vec<Measured> =
+        records.filter(|r| r.start >= measure.warmup).map(|r| Measured::of(r, ideal(r))).collect();
+    let size_class = |flow: &Measured| match flow.size {
+        size if size <= measure.short.get() => "short",
+        size if size <= measure.long.get() => "medium",
+        _ => "long",
+    };
+    let all_bytes = payload(&flows);
+    let mut summaries = Vec::new();
+    for group in Group::of(&flows) {
+        let of_group: Vec<Measured> = flows.iter().filter(|flow| group.has(flow)).copied().collect();
+        for size in SIZE_CLASSES {
+            let belongs = |f: &&Measured| size == "all" || size_class(f) == size;
+            let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
+            let class = format!("{size}{}", group.suffix());
+            let of_tasks = || TaskSummary::of(group, tasks, measure.warmup);
+            let tasks = if size == "all" { of_tasks() } else { None };
+            let summary = ClassSummary::of(class, &members, of_group.len(), all_bytes);
+            summaries.push(ClassSummary { tasks, ..summary });
+        }
+    }
+    summaries
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_are_nearest_rank() {
-        let values: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!(percentile(&values, 99.0), Some(99.0));
-        assert_eq!(percentile(&values, 50.0), Some(50.0));
-        assert_eq!(percentile(&values[..3], 99.0), Some(3.0));
-        assert_eq!(percentile(&[], 99.0), None);
-    }
+    use crate::task_stats::TASK_METRICS;
+    use tailrace_core::Bytes;
 
     #[test]
     fn every_metric_has_a_value() {
@@ -314,5 +227,22 @@ mod tests {
         assert_eq!(Group::of(&flows), [Group::All, Group::Deadline, Group::NoDeadline]);
         assert_eq!(flows.iter().filter(|flow| Group::NoDeadline.has(flow)).count(), 1);
         assert_eq!(ClassSummary::of("all".into(), &flows[3..], 1, 1).miss_rate, None);
+    }
+
+    #[test]
+    fn every_metric_is_a_column_where_there_are_tasks_and_none_elsewhere() {
+        let flows = ClassSummary::of("all".into(), &[], 0, 0);
+        let (start, end) = (Time::ZERO, Time::from_us(5));
+        let task = TaskRecord { bytes: Bytes::new(1), start, end, id: 1, flows: 1, slice: 0, class: 0 };
+        let tasks = TaskSummary::of(Group::All, &[task], Time::ZERO);
+        let with = ClassSummary { tasks, ..flows.clone() };
+        for name in TASK_METRICS {
+            assert!(with.metric(name).is_some() && flows.metric(name).is_none(), "{name}");
+        }
+        for summary in [with, flows] {
+            let text = serde_json::to_string(&summary).unwrap();
+            assert_eq!(serde_json::from_str::<ClassSummary>(&text).unwrap(), summary, "{text}");
+            assert_eq!(text.contains("tct"), summary.tasks.is_some());
+        }
     }
 }

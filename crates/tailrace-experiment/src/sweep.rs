@@ -34,6 +34,19 @@ impl Point {
     pub fn get(&self, axis: &str) -> Option<&Value> {
         self.axes.iter().find(|(name, _)| name == axis).map(|(_, value)| value)
     }
+
+    /// Whether its axes have the values that `at` asks for; numbers compare as numbers.
+    pub fn matches(&self, at: &Table) -> bool {
+        at.iter().all(|(name, wanted)| self.get(name).is_some_and(|value| same(value, wanted)))
+    }
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+        _ => a == b,
+    }
 }
 
 /// An axis: its name, and the fields that it sets at each of its points.
@@ -201,5 +214,17 @@ mod tests {
         assert!(error("[[sweep.together]]\na = [1, 2]\n\"b.c\" = [1]").contains("vary together"));
         assert!(error("[[sweep.together]]\nflows = [1]\n\"b.c\" = [1]").contains("\"flows\" is a column"));
         assert!(error("[[scheme]]\nname = \"y\"\n[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
+    }
+
+    #[test]
+    fn points_match_by_number() {
+        let point = Point {
+            axes: vec![("workload.load".to_owned(), Value::Float(0.9)), ("seed".into(), Value::Integer(1))],
+        };
+        let at = |text: &str| text.parse::<Table>().unwrap();
+        assert!(point.matches(&at("\"workload.load\" = 0.9")));
+        assert!(point.matches(&at("seed = 1.0")));
+        assert!(point.matches(&Table::new()));
+        assert!(!point.matches(&at("queues = 2")));
     }
 }

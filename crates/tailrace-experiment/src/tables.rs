@@ -6,10 +6,9 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array,
 };
-use tailrace_core::{FlowRecord, TaskRecord, Time};
+use tailrace_core::{FlowRecord, Place, PortCounts, Series, TaskRecord, Time};
 use tailrace_fabric::Fabric;
 use tailrace_fluid::{Model, Trajectory};
-use tailrace_packet::{Place, PortCounts, Series};
 
 fn ns(time: Time) -> f64 {
     time.as_ps() as f64 / 1e3
@@ -77,8 +76,7 @@ pub fn tasks(records: &[TaskRecord]) -> RecordBatch {
 
 /// One row a port: `port, name, rate_bps, sent_packets, sent_bytes, dropped_packets, dropped_bytes,
 /// marked_packets, urgent_bytes` (sent in the highest priority)`, utilisation` (of the time from 0 to `end`).
-pub fn ports(fabric: &Fabric, counts: impl Iterator<Item = PortCounts>, end: Time) -> RecordBatch {
-    let counts: Vec<PortCounts> = counts.collect();
+pub fn ports(fabric: &Fabric, counts: &[PortCounts], end: Time) -> RecordBatch {
     let rates: Vec<u64> = fabric.ports.iter().map(|p| p.rate.as_bps()).collect();
     let u64s = |of: fn(&PortCounts) -> u64| {
         Arc::new(UInt64Array::from_iter_values(counts.iter().map(of))) as ArrayRef

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tailrace_core::{TaskRecord, Time};
 
-use crate::stats::{Group, mean, percentile};
+use crate::groups::Group;
+use crate::numbers::{mean, percentile};
 
 /// Statistics of the tasks of one group. Times are in microseconds, from the task's arrival to the end of its last
 /// flow.
@@ -58,7 +59,6 @@ pub const TASK_METRICS: [&str; 7] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::ClassSummary;
     use tailrace_core::Bytes;
 
     fn task(class: u8, start_us: u64, tct_us: Option<u64>) -> TaskRecord {
@@ -83,20 +83,5 @@ mod tests {
         assert_eq!(times.map(|time| time.unwrap().round()), [40.0, 30.0, 50.0, 50.0]);
         assert_eq!(of(Group::All).unwrap().tasks, 4);
         assert_eq!((of(Group::Class(2)), of(Group::Deadline)), (None, None));
-    }
-
-    #[test]
-    fn every_metric_is_a_column_where_there_are_tasks_and_none_elsewhere() {
-        let flows = ClassSummary::of("all".into(), &[], 0, 0);
-        let tasks = TaskSummary::of(Group::All, &[task(0, 0, Some(5))], Time::ZERO);
-        let with = ClassSummary { tasks, ..flows.clone() };
-        for name in TASK_METRICS {
-            assert!(with.metric(name).is_some() && flows.metric(name).is_none(), "{name}");
-        }
-        for summary in [with, flows] {
-            let text = serde_json::to_string(&summary).unwrap();
-            assert_eq!(serde_json::from_str::<ClassSummary>(&text).unwrap(), summary, "{text}");
-            assert_eq!(text.contains("tct"), summary.tasks.is_some());
-        }
     }
 }

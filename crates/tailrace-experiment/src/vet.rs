@@ -4,10 +4,12 @@ use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::Time;
 use toml::Table;
 
-use crate::file::Planned;
-use crate::judge::{Claim, Expectation, Figure, Quantity, point_matches};
-use crate::results::STATISTICS;
-use crate::stats::{Group, METRICS, RUN_METRICS, SIZE_CLASSES};
+use crate::groups::{Group, SIZE_CLASSES};
+use crate::judge::{Claim, Expectation, Figure, Quantity};
+use crate::numbers::STATISTICS;
+use crate::plan::Planned;
+use crate::run_summary::RUN_METRICS;
+use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
@@ -98,7 +100,7 @@ impl Vetter<'_> {
         known_as("scheme", field, name, self.runs.iter().map(|run| run.scheme.as_str()))?;
         let axes = || self.runs.iter().flat_map(|run| run.point.axes.iter().map(|(axis, _)| axis.as_str()));
         at.keys().try_for_each(|axis| known_as("axis", at_field, axis, axes()))?;
-        let matches = |run: &Planned| run.scheme == name && point_matches(&run.point.axes, at);
+        let matches = |run: &Planned| run.scheme == name && run.point.matches(at);
         if self.whole && !self.runs.iter().any(matches) {
             return Err(ScenarioError::new(at_field, format!("{name} is not run at {at}")));
         }

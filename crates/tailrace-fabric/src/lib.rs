@@ -26,13 +26,12 @@ pub use tree::Tree;
 
 use std::borrow::Cow;
 
+pub use tailrace_core::PortId;
 use tailrace_core::random::{mix, scale};
 use tailrace_core::{Bytes, PortPlace, Rate, Time};
 
 /// A switch's number within its fabric.
 pub type SwitchId = u16;
-/// A port's number within its fabric. Port `h < hosts` is the network card of host `h`.
-pub type PortId = u32;
 
 /// What a port's link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,4 +8,4 @@ mod solver;
 mod world;
 
 pub use routes::LONGEST_PATH;
-pub use world::{Ending, Outcome, Progress, Setup, World};
+pub use world::{Setup, World};

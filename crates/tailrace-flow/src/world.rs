@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{FlowId, FlowRecord, Knowledge, RateRule, TaskRecord, Time};
+use tailrace_core::{
+    Count, Ending, FlowId, FlowRecords, Knowledge, Outcome, PortCounts, Progress, RateRule, Series, Time,
+};
 use tailrace_engine::{Digest, Entity};
 use tailrace_fabric::Fabric;
 use tailrace_traffic::Feed;
@@ -24,30 +26,6 @@ use crate::lookup::Lookup;
 use crate::routes::Routes;
 use crate::schedule::Schedule;
 use crate::solver::{BundleId, Precision, Solver};
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Virtual time.
-    pub now: Time,
-    /// Flows that have started.
-    pub started: usize,
-    /// Flows that have finished.
-    pub finished: usize,
-    /// Events so far.
-    pub events: u64,
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// All flows have finished.
-    Finished,
-    /// The horizon was reached with flows in progress.
-    Horizon,
-    /// The caller asked for it.
-    Interrupted,
-}
 
 /// When a flow that starts sends its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +73,7 @@ pub struct World<'a> {
     events: u64,
     now: Time,
     feed: Feed,
-    records: Vec<FlowRecord>,
+    records: FlowRecords,
     /// Flows that have started but may not send yet, by when they may.
     setting_up: BTreeMap<(Time, FlowId), FlowSpec>,
     bundles: Vec<Bundle>,
@@ -143,7 +121,7 @@ impl<'a> World<'a> {
             events: 0,
             now: Time::ZERO,
             feed,
-            records: Vec::new(),
+            records: FlowRecords::default(),
             setting_up: BTreeMap::new(),
             bundles: Vec::new(),
             by_kind: Lookup::default(),
@@ -201,7 +179,7 @@ impl<'a> World<'a> {
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         let started = self.records.len();
-        Progress { now: self.now, started, finished: started - self.active, events: self.events }
+        Progress { now: self.now, started, finished: started - self.active, packet_hops: 0 }
     }
 
     /// What is left of the run.
@@ -212,12 +190,17 @@ impl<'a> World<'a> {
             let sent = bundle.sent(now) - bundle.finished_bytes();
             path.links().iter().for_each(|&link| self.link_bytes[link as usize] += sent.round() as u64);
         }
+        let sent = |bytes| PortCounts { sent: Count { packets: 0, bytes }, ..PortCounts::default() };
         Outcome {
-            port_bytes: self.routes.bytes_of_ports(self.link_bytes),
-            tasks: self.feed.task_records(now).to_vec(),
+            end: now,
             digest: self.digest.value(),
+            events: self.events,
+            tasks: self.feed.task_records(now).to_vec(),
+            ports: self.routes.bytes_of_ports(self.link_bytes).into_iter().map(sent).collect(),
+            series: Series::default(),
             updates: self.control.as_ref().map(Control::heard),
-            records: self.records,
+            ledger: None,
+            flows: self.records,
         }
     }
 
@@ -226,20 +209,6 @@ impl<'a> World<'a> {
             self.schedule.wake(SOURCE, start.max(self.now));
         }
     }
-}
-
-/// What a run leaves behind.
-pub struct Outcome {
-    /// One record per flow that started, in order of number.
-    pub records: Vec<FlowRecord>,
-    /// One record per task that arrived.
-    pub tasks: Vec<TaskRecord>,
-    /// Bytes, headers included, that each of the fabric's ports has sent.
-    pub port_bytes: Vec<u64>,
-    /// Digest of the event stream.
-    pub digest: u64,
-    /// Weights that have reached a flow in progress; `None` without a controller.
-    pub updates: Option<u64>,
 }
 
 /// Who of those that are added as a run goes on is woken.

@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
+use tailrace_core::{Bytes, Ending, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
 use tailrace_fabric::{Fabric, FabricParams};
-use tailrace_flow::{Ending, Setup, World};
+use tailrace_flow::{Setup, World};
 use tailrace_workload::FlowSpec;
 
 /// Bytes a second of each host's link.
@@ -125,7 +125,7 @@ fn ends_in_a_world(flows: &[Flow], heavy: u64) -> Vec<f64> {
     let rule = Box::new(FifoLm(Bytes::new(heavy)));
     let mut world = World::new(rule, knows, &fabric, TransportParams::default(), feed, setup, None);
     assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);
-    world.into_outcome().records.iter().map(|record| record.end.as_secs_f64()).collect()
+    world.into_outcome().flows.iter().map(|record| record.end.as_secs_f64()).collect()
 }
 
 proptest! {

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Directive, FlowInfo, HostPolicy, Knowledge, Prospect, Queues, Rank, RateRule, Reveals, TagTable,
-    TaskId, Time,
+    Bytes, Directive, Ending, FlowInfo, HostPolicy, Knowledge, Outcome, Prospect, Queues, Rank, RateRule,
+    Reveals, TagTable, TaskId, Time,
 };
 use tailrace_fabric::{Fabric, FabricParams};
-use tailrace_flow::{Ending, Outcome, Setup, World};
+use tailrace_flow::{Setup, World};
 use tailrace_scenario::Scenario;
 use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
@@ -94,7 +94,7 @@ fn run(rule: impl RateRule + 'static, fabric: &Fabric, feed: Feed) -> Outcome {
 /// When flows end, in units of time, by number.
 fn ends(rule: impl RateRule + 'static, flows: Vec<FlowSpec>) -> Vec<f64> {
     let outcome = run(rule, &star(), flows.into());
-    outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect()
+    outcome.flows.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect()
 }
 
 fn assert_close(found: &[f64], expected: &[f64]) {
@@ -148,7 +148,7 @@ fn a_fixed_setup_puts_off_first_bytes() {
     let mut world = World::new(Box::new(Fair), ALL, &fabric, TransportParams::default(), feed, setup, None);
     let _ = world.run(&mut |_| ControlFlow::Continue(()));
     let units = |time: Option<Time>| time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3 / UNIT_MS);
-    let fcts: Vec<f64> = world.into_outcome().records.iter().map(|flow| units(flow.fct())).collect();
+    let fcts: Vec<f64> = world.into_outcome().flows.iter().map(|flow| units(flow.fct())).collect();
     // Bytes flow from 1 and from 4 on, when the first has one unit left: until 6 it shares, then the second is alone.
     assert_close(&fcts, &[6.0, 4.0]);
 }
@@ -163,7 +163,7 @@ fn with_late_feedback_links_are_shared_late_and_idle_for_as_long() {
     assert_eq!(world.run(&mut |_| ControlFlow::Continue(())), Ending::Finished);
     let ends = world
         .into_outcome()
-        .records
+        .flows
         .iter()
         .map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS)
         .collect::<Vec<_>>();
@@ -178,7 +178,7 @@ fn where_a_link_fills_later_what_remains_by_then_counts() {
     let across = |from, units, start| FlowSpec { dst: from + 3, ..flow(from, 0, units, start) };
     let flows = vec![across(0, 10, 0), across(1, 8, 5), across(2, 6, 6)];
     let outcome = run(Srpt, &fabric_of(core), flows.into());
-    let ends: Vec<f64> = outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
+    let ends: Vec<f64> = outcome.flows.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
     assert_close(&ends, &[10.0, 17.0, 12.0]);
 }
 
@@ -218,7 +218,7 @@ fn along_a_row_the_narrowest_link_decides() {
     let flow = |src, dst, units| FlowSpec { src, dst, size: Bytes::new(units * UNIT), ..FlowSpec::default() };
     let flows = vec![flow(0, 9, 5), flow(1, 3, 4), flow(4, 6, 3), flow(5, 7, 1), flow(8, 10, 8)];
     let outcome = run(Fair, &fabric_of(row), flows.into());
-    let ends: Vec<f64> = outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
+    let ends: Vec<f64> = outcome.flows.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS).collect();
     // By 3 the fourth is done, the long flow has 1 of 5, the second 2 of 4 and the last 2 of 8. Then the long flow has a
     // half of every link: by 7 the second and third are done, and the last has 4 of 8. It and the long flow, with 2 to go,
     // share the last link until 11, when the last has 2 to go.
@@ -238,7 +238,7 @@ fn a_lone_flow_takes_as_long_as_its_packets_would() {
         let feed = vec![spec].into();
         let mut world = World::new(Box::new(Fair), ALL, &fabric, transport, feed, Setup::Packets, None);
         let _ = world.run(&mut |_| ControlFlow::Continue(()));
-        let fct = world.into_outcome().records[0].fct().unwrap();
+        let fct = world.into_outcome().flows.of(0).fct().unwrap();
         let ideal = fabric.ideal_fct(src, dst, Bytes::new(size), &transport, 40);
         assert!(fct.as_ps().abs_diff(ideal.as_ps()) <= 2, "{fct} is not {ideal}");
     }
@@ -265,7 +265,7 @@ fn one_link_is_a_processor_that_is_shared() {
             (f.fct().unwrap().as_secs_f64(), alone)
         };
         let (taken, alone) =
-            outcome.records.iter().map(stretch).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+            outcome.flows.iter().map(stretch).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         let ratio = taken / alone;
         assert!((ratio * 0.3 - 1.0).abs() < 0.05, "{sizes}: {ratio} is not 1/(1 - 0.7)");
     }
@@ -291,10 +291,10 @@ fn every_byte_passes_every_link_of_its_way() {
         let outcome = world.into_outcome();
         let wire = |f: &tailrace_core::FlowRecord| f.size.get() + f.size.get().div_ceil(1460) * 40;
         let mut expected = vec![0; fabric.ports.len()];
-        for (id, flow) in outcome.records.iter().enumerate() {
+        for (id, flow) in outcome.flows.iter().enumerate() {
             let path = fabric.hashed_path(flow.src, flow.dst, id as u32);
             path.for_each(|port| expected[port as usize] += wire(flow));
         }
-        assert_eq!(outcome.port_bytes, expected);
+        assert!(outcome.ports.iter().map(|port| port.sent.bytes).eq(expected));
     }
 }

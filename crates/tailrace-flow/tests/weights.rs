@@ -63,9 +63,9 @@ fn ends(turn: Option<(u64, u64)>) -> Vec<f64> {
     let mut world = world.controlled(controller);
     let _ = world.run(&mut |_| ControlFlow::Continue(()));
     let outcome = world.into_outcome();
-    let sent: u64 = outcome.port_bytes[..3].iter().sum();
-    assert_eq!(sent, outcome.records.iter().map(|flow| flow.size.get() / 1460 * 1500).sum::<u64>());
-    outcome.records.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS as f64).collect()
+    let sent: u64 = outcome.ports[..3].iter().map(|port| port.sent.bytes).sum();
+    assert_eq!(sent, outcome.flows.iter().map(|flow| flow.size.get() / 1460 * 1500).sum::<u64>());
+    outcome.flows.iter().map(|flow| flow.end.as_secs_f64() * 1e3 / UNIT_MS as f64).collect()
 }
 
 #[test]

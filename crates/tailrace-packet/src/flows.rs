@@ -1,9 +1,6 @@
 //! The flows of a run: a compact record for each that ever started, and a slot for each in progress.
 
-use tailrace_core::{FlowId, FlowRecord};
-
-/// Records a chunk; a table grows by chunks, so that it never holds twice what it needs.
-const CHUNK: usize = 1 << 12;
+use tailrace_core::{FlowId, FlowRecord, FlowRecords};
 
 /// Slot of a flow that has finished, and flow of a slot that is free.
 const NONE: u32 = u32::MAX;
@@ -11,7 +8,7 @@ const NONE: u32 = u32::MAX;
 /// All flows by number.
 #[derive(Default)]
 pub(crate) struct FlowTable {
-    records: Vec<Vec<FlowRecord>>,
+    records: FlowRecords,
     slots: Vec<u32>,
     /// Which flow is in each slot.
     occupants: Vec<FlowId>,
@@ -26,12 +23,7 @@ impl FlowTable {
 
     /// Adds a flow in progress; returns its slot, a number that a finished flow may have had before.
     pub(crate) fn start(&mut self, record: FlowRecord) -> u32 {
-        if self.slots.len().is_multiple_of(CHUNK) {
-            self.records.push(Vec::with_capacity(CHUNK));
-        }
-        if let Some(chunk) = self.records.last_mut() {
-            chunk.push(record);
-        }
+        self.records.push(record);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.occupants.push(NONE);
             self.occupants.len() as u32 - 1
@@ -66,15 +58,15 @@ impl FlowTable {
     }
 
     pub(crate) fn record(&self, flow: FlowId) -> &FlowRecord {
-        &self.records[flow as usize / CHUNK][flow as usize % CHUNK]
+        self.records.of(flow)
     }
 
     pub(crate) fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
-        &mut self.records[flow as usize / CHUNK][flow as usize % CHUNK]
+        self.records.of_mut(flow)
     }
 
-    /// All records in order of number.
-    pub(crate) fn records(&self) -> impl Iterator<Item = &FlowRecord> {
-        self.records.iter().flatten()
+    /// All records.
+    pub(crate) fn into_records(self) -> FlowRecords {
+        self.records
     }
 }

@@ -4,17 +4,15 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod balance;
-mod capture;
 mod flows;
 mod memory;
 mod network;
 mod port;
 pub mod reflect;
-mod sample;
+mod tap;
 mod timers;
 mod world;
 
-pub use capture::{Captured, Tap};
-pub use network::{Network, PortCounts, Step};
-pub use sample::{Place, Series};
-pub use world::{Ending, Outcome, Progress, Watch, World};
+pub use network::{Network, Step};
+pub use tap::Tap;
+pub use world::{Watch, World};

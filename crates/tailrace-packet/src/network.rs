@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tailrace_core::{
-    Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortFacts, PortPolicy,
-    SeriesSink, Time,
+    Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
+    PortPolicy, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
 use tailrace_fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
@@ -12,6 +12,7 @@ use tailrace_fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
 use crate::balance::Balancer;
 use crate::memory::Memory;
 use crate::port::Port;
+use crate::tap::Tapped;
 
 /// What happened next.
 pub enum Step<H> {
@@ -19,19 +20,6 @@ pub enum Step<H> {
     Arrival(HostId, Packet<H>),
     /// An entity of the edge was woken; its number counts from 0.
     Wake(Entity),
-}
-
-/// What one port has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounts {
-    /// Sent over its link.
-    pub sent: Count,
-    /// Of these, bytes in the highest priority.
-    pub urgent_bytes: u64,
-    /// Dropped at the port.
-    pub dropped: Count,
-    /// Packets marked "congestion experienced" by it.
-    pub marked: u64,
 }
 
 /// Where a host hangs.
@@ -55,6 +43,7 @@ pub struct Network<P, H> {
     switches: usize,
     balancer: Balancer,
     memory: Memory,
+    tapped: Option<Tapped>,
     injected: Count,
     delivered: Count,
     ledger: Ledger,
@@ -103,6 +92,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             switches: fabric.switches,
             balancer: Balancer::new(fabric, mss, seed),
             memory: Memory::new(fabric),
+            tapped: None,
             injected: Count::default(),
             delivered: Count::default(),
             ledger: Ledger::default(),
@@ -140,7 +130,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
             let (arrived, next) = port.look(self.now);
-            let to = port.to;
+            let mut to = port.to;
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
             }
@@ -150,8 +140,13 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 self.ports[back as usize].policy.on_reverse(self.now, &mut packet);
             }
             if to & Port::<P, H>::SWITCH == 0 {
-                self.delivered.count(packet.bytes);
-                return Some(Step::Arrival(to as HostId, packet));
+                if to == Port::<P, H>::TAPPED {
+                    to = self.note_tapped(entity, &packet);
+                }
+                if to & Port::<P, H>::SWITCH == 0 {
+                    self.delivered.count(packet.bytes);
+                    return Some(Step::Arrival(to as HostId, packet));
+                }
             }
             let out = self.route((to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
             self.forward(out, packet);
@@ -181,6 +176,38 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         if let Some(at) = head {
             self.agenda.wake(port, at.as_ps());
         }
+    }
+
+    /// Notes from now on what a port sends, for [`Self::take_tapped`].
+    pub fn tap(&mut self, port: PortId) {
+        let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::TAPPED);
+        self.tapped = Some(Tapped::new(port, to));
+    }
+
+    /// Notes a packet that has come over the tapped port's link, and tells where that leads.
+    #[cold]
+    fn note_tapped(&mut self, port: PortId, packet: &Packet<H>) -> u32 {
+        let start = self.ports[port as usize].started(self.now, packet);
+        let Some(tapped) = &mut self.tapped else { panic!("port {port} is not the tapped one") };
+        tapped.note(start, packet.plain());
+        tapped.to
+    }
+
+    /// The packets that have come over the tapped port's link since the last call, and when each was sent. At the
+    /// end of a run those that are still on the link are among them.
+    pub fn take_tapped(&mut self, at_end: bool) -> Vec<(Time, Packet)> {
+        let Some(tapped) = &mut self.tapped else { return Vec::new() };
+        let port = &self.ports[tapped.port as usize];
+        if at_end {
+            port.under_way().for_each(|(at, packet)| tapped.note(port.started(at, packet), packet.plain()));
+        }
+        tapped.take()
+    }
+
+    /// Where a port's link leads.
+    fn target(&self, port: PortId) -> u32 {
+        let tapped = self.tapped.as_ref().filter(|tapped| tapped.port == port);
+        tapped.map_or(self.ports[port as usize].to, |tapped| tapped.to)
     }
 
     /// Bytes and packets that wait at a port now, and the bytes in each of its queues.
@@ -239,7 +266,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             longest = self.sample(port).2[usize::from(priority)];
         }
         loop {
-            let to = self.ports[port as usize].to;
+            let to = self.target(port);
             if to & Port::<P, H>::SWITCH == 0 {
                 return longest;
             }

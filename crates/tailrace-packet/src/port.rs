@@ -25,7 +25,7 @@ pub(crate) struct Port<P, H> {
     free_at: Time,
     delay: Time,
     rate: LinkRate,
-    /// Host number, or switch number with [`Port::SWITCH`] set.
+    /// Host number, switch number with [`Port::SWITCH`] set, or [`Port::TAPPED`].
     pub(crate) to: u32,
     link: VecDeque<Flight<H>>,
     pub(crate) policy: P,
@@ -37,6 +37,8 @@ pub(crate) struct Port<P, H> {
 
 impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) const SWITCH: u32 = 1 << 31;
+    /// Stands for where the tapped port leads; no host and no switch.
+    pub(crate) const TAPPED: u32 = 1 << 30;
 
     pub(crate) fn new(policy: P, rate: LinkRate, delay: Time, to: u32) -> Self {
         Port {
@@ -152,6 +154,16 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.free_at = self.free_at.max(now);
         self.catch_up(now);
         self.next_look()
+    }
+
+    /// When the transmission of a packet started that arrives at `at`.
+    pub(crate) fn started(&self, at: Time, packet: &Packet<H>) -> Time {
+        at - self.delay - self.rate.time_for(packet.bytes)
+    }
+
+    /// What is on the link, and when each arrives.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = (Time, &Packet<H>)> {
+        self.link.iter().map(|flight| (flight.at, &flight.packet))
     }
 
     /// What is on the link.

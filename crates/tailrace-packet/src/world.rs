@@ -3,51 +3,28 @@
 mod control;
 mod life;
 mod observe;
-mod outcome;
 mod slices;
 
 pub use observe::Watch;
-pub use outcome::Outcome;
 
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
-use tailrace_core::{HEADER_BYTES, HostId, HostPolicy, Packet, PortFacts, Refresh, Scheme, Standing, Time};
+use tailrace_core::{
+    Ending, HEADER_BYTES, HostId, HostPolicy, Outcome, Packet, Place, PortFacts, PortId, Progress, Refresh,
+    Scheme, Series, Standing, Time,
+};
 use tailrace_engine::Entity;
-use tailrace_fabric::{Fabric, PortId};
+use tailrace_fabric::Fabric;
 use tailrace_traffic::{Feed, GammaControl};
 use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;
 use self::slices::SliceMeter;
 use crate::flows::FlowTable;
-use crate::sample::{Place, Series};
+use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Virtual time.
-    pub now: Time,
-    /// Flows that have started.
-    pub started: usize,
-    /// Flows that have finished.
-    pub finished: usize,
-    /// Packets sent over a link.
-    pub packet_hops: u64,
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// All flows have finished.
-    Finished,
-    /// The horizon was reached with flows in progress.
-    Horizon,
-    /// The caller asked for it.
-    Interrupted,
-}
 
 /// Events between two looks at the caller.
 const EVENTS_PER_REPORT: u32 = 1 << 17;
@@ -104,6 +81,7 @@ pub struct World<S: Scheme> {
     watched_port: Vec<bool>,
     watched_host: Vec<bool>,
     series: Series,
+    tap: Option<Tap>,
 }
 
 impl<S: Scheme> World<S> {
@@ -149,6 +127,7 @@ impl<S: Scheme> World<S> {
             watched_port,
             watched_host,
             series: Series::default(),
+            tap: None,
         };
         world.arm_at_start();
         world
@@ -163,6 +142,13 @@ impl<S: Scheme> World<S> {
     /// Tells the scheme what flows do not reveal, as far as it can use it.
     pub fn omniscient(mut self, oracle: bool) -> Self {
         self.oracle = oracle;
+        self
+    }
+
+    /// Tells `tap` of all that a port sends.
+    pub fn tapping(mut self, port: PortId, tap: Tap) -> Self {
+        self.network.tap(port);
+        self.tap = Some(tap);
         self
     }
 
@@ -185,6 +171,12 @@ impl<S: Scheme> World<S> {
 
     /// Runs to the end. `report` is called now and then and may end the run.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+        let ending = self.run_on(report);
+        self.tell_tap(true);
+        ending
+    }
+
+    fn run_on(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
         let mut until_report = EVENTS_PER_REPORT;
         while let Some(step) = self.network.next() {
             match step {
@@ -200,6 +192,7 @@ impl<S: Scheme> World<S> {
             until_report -= 1;
             if until_report == 0 {
                 until_report = EVENTS_PER_REPORT;
+                self.tell_tap(false);
                 if report(&self.progress()).is_break() {
                     return Ending::Interrupted;
                 }
@@ -351,6 +344,33 @@ impl<S: Scheme> World<S> {
 
     fn special(&self, which: usize) -> Entity {
         (self.hosts.len() + which) as Entity
+    }
+
+    /// Tells whoever has tapped a port what it has sent.
+    fn tell_tap(&mut self, at_end: bool) {
+        let Some(tap) = &mut self.tap else { return };
+        for (start, packet) in self.network.take_tapped(at_end) {
+            let flow = self.flows.record(packet.flow);
+            tap(start, &packet, if packet.is_ack() { flow.dst } else { flow.src });
+        }
+    }
+
+    /// Ends the run: what is still in progress is written into its record.
+    pub fn into_outcome(mut self) -> Outcome {
+        let unfinished: Vec<_> = self.flows.in_progress().collect();
+        unfinished.into_iter().for_each(|(id, slot)| self.note(id, slot));
+        let end = self.network.now();
+        Outcome {
+            end,
+            digest: self.network.digest(),
+            events: self.network.events(),
+            tasks: self.feed.task_records(end).to_vec(),
+            ports: self.network.port_counts().collect(),
+            series: self.series,
+            updates: self.control.as_ref().map(Control::heard),
+            ledger: Some(self.network.ledger()),
+            flows: self.flows.into_records(),
+        }
     }
 
     /// How far the run is.

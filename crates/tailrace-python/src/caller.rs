@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tailrace_cli::Host;
-use tailrace_experiment::Control;
-use tailrace_packet::Progress;
+use tailrace_core::Progress;
+use tailrace_run::Control;
 
 use crate::error::TailraceError;
 

@@ -61,6 +61,13 @@ pub struct SchemeChoice {
     pub params: Table,
 }
 
+impl SchemeChoice {
+    /// What results call it.
+    pub fn label(&self) -> &str {
+        self.label.as_ref().unwrap_or(&self.name)
+    }
+}
+
 impl Scenario {
     /// Reads a scenario from its text. Errors say the line.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {

@@ -3,7 +3,9 @@
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Error, flow_run_cost};
+use tailrace_core::Outcome;
+use tailrace_experiment::{Error, mean};
+use tailrace_run::Unattended;
 use tailrace_scenario::Scenario;
 
 use super::parts::peak_memory;
@@ -83,16 +85,24 @@ impl Case {
     pub fn run(&self) -> Result<Value, Error> {
         let scenario = self.scenario()?;
         let start = ThreadTime::now();
-        let cost = flow_run_cost(&scenario)?;
+        let (outcome, _) = tailrace_run::run(&scenario, tailrace_run::feed(&scenario)?, &Unattended, None)?;
         let seconds = start.elapsed().as_secs_f64();
+        let flows = outcome.flows.iter().filter(|flow| flow.fct().is_some()).count();
         Ok(json!({
-            "scheme": self.scheme, "shape": self.shape, "tasks": self.tasks, "flows": cost.flows,
-            "events": cost.events, "cpu_seconds": seconds, "flows_per_cpu_second": cost.flows as f64 / seconds,
-            "microseconds_per_event": seconds * 1e6 / cost.events as f64,
+            "scheme": self.scheme, "shape": self.shape, "tasks": self.tasks, "flows": flows,
+            "events": outcome.events, "cpu_seconds": seconds, "flows_per_cpu_second": flows as f64 / seconds,
+            "microseconds_per_event": seconds * 1e6 / outcome.events as f64,
             "memory_bytes": peak_memory().map(tailrace_core::Bytes::get),
-            "mean_completion": cost.mean_completion,
+            "mean_completion": mean_completion(&outcome),
         }))
     }
+}
+
+/// Mean task completion time in seconds; of flows where there are no tasks.
+fn mean_completion(outcome: &Outcome) -> f64 {
+    let tasks: Vec<f64> = outcome.tasks.iter().filter_map(|t| Some(t.tct()?.as_secs_f64())).collect();
+    let flows = || outcome.flows.iter().filter_map(|f| Some(f.fct()?.as_secs_f64())).collect();
+    mean(&if tasks.is_empty() { flows() } else { tasks }).unwrap_or(0.0)
 }
 
 /// All tables, and the comparison with SimGrid.

@@ -6,7 +6,6 @@ use std::process::Command;
 use serde_json::Value;
 use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
 
 use super::parts::{full, scenario};
 
@@ -57,7 +56,7 @@ fn run(program: &Path) -> Result<Compared, Error> {
 /// The four columns that the ns-3 program reads.
 fn write_list(scenario: &Scenario, path: &Path) -> Result<(), Error> {
     let mut text = "src,dst,size_bytes,start_ns\n".to_owned();
-    for flow in Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)? {
+    for flow in tailrace_run::feed(scenario)? {
         text += &format!("{},{},{},{}\n", flow.src, flow.dst, flow.size.get(), flow.start.as_ns());
     }
     std::fs::write(path, text).map_err(|e| Error::storage(path, e))

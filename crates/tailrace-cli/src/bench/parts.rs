@@ -7,6 +7,7 @@ use tailrace_core::{Bytes, Scheme};
 use tailrace_experiment::Error;
 use tailrace_packet::reflect;
 use tailrace_queues::{MultiQueue, PortParams};
+use tailrace_run::Unattended;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 
@@ -139,8 +140,8 @@ fn kernel(flows: u32) -> Result<Cost, ScenarioError> {
 /// A scenario without writing anything.
 pub fn full(scenario: &Scenario) -> Result<Cost, Error> {
     let start = ThreadTime::now();
-    let packet_hops = tailrace_experiment::packet_hops(scenario)?;
-    Ok(Cost { packet_hops, cpu_seconds: start.elapsed().as_secs_f64() })
+    let (outcome, _) = tailrace_run::run(scenario, tailrace_run::feed(scenario)?, &Unattended, None)?;
+    Ok(Cost { packet_hops: outcome.packet_hops(), cpu_seconds: start.elapsed().as_secs_f64() })
 }
 
 /// The largest memory that this process has had, where the system tells.

@@ -6,8 +6,9 @@ mod sonic;
 
 use serde_json::json;
 use tailrace_core::{Bytes, MTU_BYTES, Rate, Service, SwitchPlan};
-use tailrace_experiment::{Error, switch_plan, write_whole};
+use tailrace_experiment::{Error, write_whole};
 use tailrace_fabric::Buffer;
+use tailrace_run::switch_plan;
 
 use crate::args::{self, QosFormat};
 use crate::traffic::wrong;

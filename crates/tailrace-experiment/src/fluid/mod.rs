@@ -72,7 +72,7 @@ impl FluidFile {
 
     /// Writes a result into `dir`: `fluid.parquet`, `summary.json` and the file, each whole or not at all.
     pub fn write(&self, text: &str, result: &FluidResult, dir: &Path) -> Result<(), Error> {
-        let store = Store::open_named(dir, &self.name, &self.title)?;
+        let store = Store::open(dir, &self.name, &self.title)?;
         let summary = serde_json::json!({ "version": crate::VERSION, "phases": result.phases });
         store.write("model.toml", text.as_bytes())?;
         store.write("summary.json", format!("{summary:#}\n").as_bytes())?;

@@ -81,7 +81,7 @@ impl World<'_> {
             let (world, of) = (&*self, &control.bundles);
             let delivered = |flow: FlowId| {
                 let Some(&bundle) = of.get(&flow) else { return Bytes::ZERO };
-                let size = world.records[flow as usize].size;
+                let size = world.records.of(flow).size;
                 let part = world.bundles[bundle as usize].served_by(now) / world.wire_bytes(size) as f64;
                 Bytes::new((size.as_f64() * part) as u64)
             };

@@ -98,7 +98,7 @@ impl World<'_> {
 
     /// What the scheme may know of a flow.
     pub(super) fn info(&self, id: FlowId) -> FlowInfo {
-        let record = &self.records[id as usize];
+        let record = self.records.of(id);
         let known = FlowInfo {
             id,
             src: record.src,
@@ -182,9 +182,9 @@ impl World<'_> {
         let mut ended = false;
         while let Some(flow) = self.bundles[bundle as usize].leave(self.now) {
             ended = true;
-            let record = &mut self.records[flow.flow as usize];
+            let record = self.records.of_mut(flow.flow);
             record.end = self.now;
-            let bytes = self.wire_bytes(self.records[flow.flow as usize].size);
+            let bytes = self.wire_bytes(self.records.of(flow.flow).size);
             self.bundles[bundle as usize].count(bytes);
             for &link in self.bundles[bundle as usize].kind.path.links() {
                 self.link_bytes[link as usize] += bytes;

@@ -29,7 +29,7 @@ impl Standing {
 impl World<'_> {
     /// What the rule says of a flow that has sent so much.
     pub(super) fn standing(&self, id: FlowId, task_size: Bytes, sent: Bytes) -> Standing {
-        let size = self.records[id as usize].size;
+        let size = self.records.of(id).size;
         let info = self.info(id);
         let task_size = if info.task == 0 { size } else { task_size };
         let (left, task_size) = (info.size.map(|_| size.saturating_sub(sent)), info.size.map(|_| task_size));
@@ -45,7 +45,7 @@ impl World<'_> {
     /// The flow of a bundle that has but one, and the payload that it has sent.
     fn only_flow(&mut self, bundle: BundleId) -> Option<(FlowId, Bytes)> {
         let (flow, left) = self.bundles[bundle as usize].only(self.now)?;
-        let size = self.records[flow.flow as usize].size;
+        let size = self.records.of(flow.flow).size;
         let part_left = left / self.wire_bytes(size) as f64;
         let left = Bytes::new((part_left * size.as_f64()).round() as u64);
         Some((flow.flow, size.saturating_sub(left)))
@@ -85,7 +85,7 @@ impl World<'_> {
 
     /// Has a bundle looked at when its only flow has sent more than `until`.
     pub(super) fn turn(&mut self, bundle: BundleId, flow: FlowId, sent: Bytes, until: Bytes) {
-        let size = self.records[flow as usize].size;
+        let size = self.records.of(flow).size;
         let wire = self.wire_bytes(size) as f64 / size.as_f64().max(1.0);
         let bytes = if until < size { until.saturating_sub(sent).as_f64() * wire } else { f64::INFINITY };
         self.bundles[bundle as usize].turn_after(self.now, bytes);

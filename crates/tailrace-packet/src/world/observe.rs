@@ -1,10 +1,10 @@
 //! What is written down of a run besides its flows: queues that are sampled, and what laws report.
 
-use tailrace_core::{CongestionLaw, FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, Slice, Time};
-use tailrace_fabric::PortId;
+use tailrace_core::{
+    CongestionLaw, FlowRecord, HostId, Place, PortId, Scheme, SeriesRow, SeriesSink, Slice, Time,
+};
 
 use super::{SAMPLER, World};
-use crate::sample::Place;
 
 /// What is observed besides flows.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,8 @@
 //! What slices get of the links between racks, and how fair that is.
 
-use tailrace_core::{FlowRecord, Scheme, SeriesRow, SeriesSink, Slice, Time};
+use tailrace_core::{FlowRecord, Place, Scheme, SeriesRow, SeriesSink, Slice, Time};
 
 use super::World;
-use crate::sample::Place;
 
 /// Counts what slices deliver between racks.
 pub(super) struct SliceMeter {

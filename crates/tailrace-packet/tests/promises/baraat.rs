@@ -2,10 +2,10 @@
 //! places (Baraat table 2).
 
 use proptest::prelude::*;
+use tailrace_core::Ending;
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
 use tailrace_core::{Bytes, HEADER_BYTES, Time};
 use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
-use tailrace_packet::Ending;
 use tailrace_schemes::baraat::HOPS;
 use tailrace_workload::FlowSpec;
 

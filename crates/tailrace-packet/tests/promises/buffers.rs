@@ -48,7 +48,7 @@ fn longest_queues(alpha_percent: u32, total: u64, flows: Vec<FlowSpec>, ports: &
     setup.horizon = Some(Time::from_us(900));
     let rows = setup.run("fifo", BURST).series;
     let longest = |port: PortId| {
-        let place = tailrace_packet::Place::Port(port);
+        let place = tailrace_core::Place::Port(port);
         let of_port = rows.iter().filter(|(at, row)| *at == place && row.metric == "port_packets");
         of_port.map(|(_, row)| row.value as u64).max().unwrap_or(0)
     };

@@ -1,9 +1,9 @@
 //! Nothing is lost or made up, nothing is faster than light, and a run repeats to the last event.
 
+use tailrace_core::Ending;
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
 use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, Time};
 use tailrace_fabric::{Buffer, Fabric};
-use tailrace_packet::Ending;
 use tailrace_schemes::NAMES;
 use tailrace_workload::FlowSpec;
 

@@ -7,7 +7,6 @@ use tailrace_core::{
     Directive, Facts, FlowInfo, HostPolicy, Knowledge, Packet, ParamError, PortFacts, Refresh, Reveals,
     Scheme, SeriesSink, Time,
 };
-use tailrace_packet::Captured;
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{Setup, WithScheme, fabric, flow};
@@ -45,13 +44,13 @@ impl WithScheme for Priorities<'_> {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let tap = {
             let seen = Rc::clone(&seen);
-            Box::new(move |_, packet: &Packet<S::Header>, _| {
+            Box::new(move |_, packet: &Packet, _| {
                 if packet.flow == 0 {
                     seen.borrow_mut().push(packet.priority);
                 }
             })
         };
-        self.setup.run_scheme(Captured::tapping(Restless(scheme), self.host.into(), tap));
+        self.setup.run_tapped(Restless(scheme), Some((self.host.into(), tap)));
         seen.take()
     }
 }

@@ -1,8 +1,8 @@
 //! A link that a flow leaves. Where the queue is as long as what the flow had under way, the link stays busy;
 //! elsewhere those who stay grow as their law says: behind a shim by their weight, under DCTCP by one segment.
 
-use tailrace_core::{MTU_BYTES, Objective, Slice, Time};
-use tailrace_packet::{Place, Watch};
+use tailrace_core::{MTU_BYTES, Objective, Place, Slice, Time};
+use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Setup, fabric, flow};

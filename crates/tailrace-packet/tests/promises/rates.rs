@@ -1,8 +1,8 @@
 //! Schemes in which ports grant rates: what a flow costs, who shares, who goes first, and that no loss leaks.
 
+use tailrace_core::Ending;
 use tailrace_core::{Bytes, HEADER_BYTES, Reveals, Time};
 use tailrace_fabric::{Buffer, Fabric};
-use tailrace_packet::Ending;
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{Run, Setup, fabric, flow};

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowRecord, HEADER_BYTES, Ledger, Objective, Rate, Scheme, SeriesRow, SizeDistribution,
-    Slice, Time, Traffic,
+    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, Ledger, Objective, Place, PortCounts, PortId, Rate,
+    Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
 };
 use tailrace_fabric::{
     Buffer, Dumbbell, Fabric, FabricKind, FabricParams, LeafSpine, LoadBalancing, Star, Tree,
 };
-use tailrace_packet::{Ending, Place, PortCounts, Watch, World};
+use tailrace_packet::{Tap, Watch, World};
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 use tailrace_workload::FlowSpec;
 
@@ -71,17 +71,25 @@ impl Setup {
 
     /// Runs a scheme.
     pub fn run_scheme<S: Scheme>(&self, scheme: S) -> Run {
+        self.run_tapped(scheme, None)
+    }
+
+    /// Runs a scheme and tells of all that a port sends.
+    pub fn run_tapped<S: Scheme>(&self, scheme: S, tapped: Option<(PortId, Tap)>) -> Run {
         let Setup { fabric, transport, flows, horizon, watch, seed, .. } = self;
         let flows = flows.clone().into();
         let mut world = World::new(scheme, fabric, *transport, flows, *horizon, watch.clone(), *seed);
+        if let Some((port, tap)) = tapped {
+            world = world.tapping(port, tap);
+        }
         let ending = world.run(&mut |_| ControlFlow::Continue(()));
         let outcome = world.into_outcome();
         Run {
             ending,
-            records: outcome.records().copied().collect(),
-            ledger: outcome.ledger(),
-            digest: outcome.network().digest(),
-            ports: outcome.network().port_counts().collect(),
+            records: outcome.flows.iter().copied().collect(),
+            ledger: outcome.ledger.unwrap_or_else(|| panic!("packets were not counted")),
+            digest: outcome.digest,
+            ports: outcome.ports,
             series: outcome.series.rows,
         }
     }

@@ -2,7 +2,7 @@
 
 use tailrace_core::{Objective, Scheme, Slice, Time};
 use tailrace_fabric::Fabric;
-use tailrace_packet::{Captured, Watch};
+use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{Run, Setup, WithScheme, fabric, flow};
@@ -87,7 +87,7 @@ struct Tapped<'a>(&'a Setup);
 impl WithScheme for Tapped<'_> {
     type Output = u64;
     fn with<S: Scheme>(self, scheme: S) -> u64 {
-        self.0.run_scheme(Captured::tapping(scheme, 0, Box::new(|_, _, _| {}))).digest
+        self.0.run_tapped(scheme, Some((0, Box::new(|_, _, _| {})))).digest
     }
 }
 

@@ -1,0 +1,127 @@
+//! A run in short.
+
+use serde::{Deserialize, Serialize};
+use tailrace_core::{Ending, Ledger, Outcome};
+
+use crate::stats::ClassSummary;
+
+/// What a run says in short. It holds nothing that depends on the machine, so equal scenarios give equal
+/// bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The scheme's label.
+    pub scheme: String,
+    /// The version that made it.
+    pub version: String,
+    /// Digest of the event stream.
+    pub digest: String,
+    /// Virtual time at the end, in seconds.
+    pub virtual_seconds: f64,
+    /// Why it ended: "finished" or "horizon".
+    pub ended: String,
+    /// What the packets did; nothing at flow level.
+    #[serde(flatten)]
+    pub packet_level: Option<PacketLevel>,
+    /// Updates of the scheme's controller that have reached a flow in progress, if it has a controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<u64>,
+    /// Statistics by size class (and traffic class where there are several).
+    pub classes: Vec<ClassSummary>,
+}
+
+/// What a run's packets did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PacketLevel {
+    /// Packets sent over a link.
+    pub packet_hops: u64,
+    /// Where every packet went, in packets.
+    pub packets: PacketCounts,
+    /// Share of all bytes sent over links that had the highest priority.
+    pub urgent_share: f64,
+}
+
+/// The ledger in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCounts {
+    /// Sent by hosts.
+    pub injected: u64,
+    /// Arrived at hosts.
+    pub delivered: u64,
+    /// Dropped at full buffers.
+    pub dropped_buffer: u64,
+    /// Evicted for more urgent packets.
+    pub dropped_evicted: u64,
+    /// In queues at the end.
+    pub queued: u64,
+    /// On links at the end.
+    pub in_flight: u64,
+}
+
+impl Summary {
+    /// The summary of a run under the scheme that results call `scheme`.
+    pub(crate) fn of(scheme: &str, outcome: &Outcome, ending: Ending, classes: Vec<ClassSummary>) -> Self {
+        Summary {
+            scheme: scheme.to_owned(),
+            version: crate::VERSION.to_owned(),
+            digest: format!("{:016x}", outcome.digest),
+            virtual_seconds: outcome.end.as_secs_f64(),
+            ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
+            packet_level: PacketLevel::of(outcome),
+            updates: outcome.updates,
+            classes,
+        }
+    }
+
+    /// A metric of the whole run by its name; `None` if it has none of this name at its level.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        let packets = self.packet_level?;
+        match name {
+            "urgent_share" => Some(packets.urgent_share),
+            "packet_hops" => Some(packets.packet_hops as f64),
+            _ => None,
+        }
+    }
+}
+
+/// Names of metrics of whole runs, which have no size class.
+pub const RUN_METRICS: [&str; 2] = ["urgent_share", "packet_hops"];
+
+impl PacketLevel {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let (ledger, urgent_share) = outcome.ledger.zip(outcome.urgent_share())?;
+        Some(PacketLevel { packet_hops: outcome.packet_hops(), packets: ledger.into(), urgent_share })
+    }
+}
+
+impl From<Ledger> for PacketCounts {
+    fn from(ledger: Ledger) -> Self {
+        PacketCounts {
+            injected: ledger.injected.packets,
+            delivered: ledger.delivered.packets,
+            dropped_buffer: ledger.dropped_buffer.packets,
+            dropped_evicted: ledger.dropped_evicted.packets,
+            queued: ledger.queued.packets,
+            in_flight: ledger.in_flight.packets,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_packets_says_nothing_of_them() {
+        let packets = Some(PacketLevel { packet_hops: 7, urgent_share: 0.5, ..PacketLevel::default() });
+        let with = Summary { packet_level: packets, ..Summary::default() };
+        let without = Summary::default();
+        for name in RUN_METRICS {
+            assert!(with.metric(name).is_some() && without.metric(name).is_none(), "{name}");
+        }
+        for summary in [with, without] {
+            let text = serde_json::to_string(&summary).unwrap();
+            assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary, "{text}");
+            assert_eq!(text.contains("packet_hops"), summary.packet_level.is_some());
+        }
+    }
+}

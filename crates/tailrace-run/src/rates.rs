@@ -1,0 +1,108 @@
+//! Runs at flow level: the same scenario without packets.
+
+use tailrace_config::ScenarioError;
+use tailrace_config::suggest::unknown;
+use tailrace_config::table;
+use tailrace_core::{Controller, Ending, FlowScheme, Knowledge, Outcome, RateRule, Scheme};
+use tailrace_fabric::Fabric;
+use tailrace_flow::{LONGEST_PATH, Setup, World};
+use tailrace_scenario::Scenario;
+use tailrace_schemes::{
+    FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
+};
+use tailrace_traffic::Feed;
+use tailrace_workload::{Deadlines, Rule};
+
+use crate::{Control, build, look};
+
+/// Runs a scenario flow by flow.
+pub(crate) fn run(
+    scenario: &Scenario,
+    feed: Feed,
+    control: &dyn Control,
+) -> Result<(Outcome, Ending), ScenarioError> {
+    let fabric = scenario.fabric.build();
+    let Shared { rule, knows, controller } = shared(scenario, &fabric)?;
+    let setup = scenario.flow.setup.map_or(Setup::Packets, Setup::Fixed);
+    let horizon = scenario.measure.horizon;
+    let mut world = World::new(rule, knows, &fabric, scenario.transport, feed, setup, horizon)
+        .omniscient(scenario.scheme.oracle)
+        .with_feedback_delay(scenario.flow.feedback_delay)
+        .controlled(controller);
+    let ending = world.run(&mut |progress| look(control, progress));
+    Ok((world.into_outcome(), ending))
+}
+
+/// Checks that the scenario can run at flow level.
+pub(crate) fn check(scenario: &Scenario, fabric: &Fabric) -> Result<(), ScenarioError> {
+    shared(scenario, fabric).map(drop)
+}
+
+/// What of a scheme there is at flow level.
+struct Shared {
+    rule: Box<dyn RateRule>,
+    knows: Knowledge,
+    controller: Option<Box<dyn Controller>>,
+}
+
+/// Builds what the scenario's scheme is at flow level, on a fabric and for a workload that the level can express.
+fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError> {
+    let observed = |rule: &Rule| matches!(rule.deadline, Some(Deadlines::Gamma(gamma)) if gamma.observed);
+    if scenario.workload.rules.iter().any(observed) {
+        let message =
+            "is true: which flows get deadlines would depend on queues, and at flow level there are none";
+        return Err(ScenarioError::new("workload.deadline.gamma.observed", message));
+    }
+    let links = fabric.longest_path();
+    if links > LONGEST_PATH {
+        let message =
+            format!("has paths of {links} links, and at flow level there is room for {LONGEST_PATH}");
+        return Err(ScenarioError::new("fabric", message));
+    }
+    let name = &scenario.scheme.name;
+    let of_both = with_scheme(name, OfBoth { scenario, fabric });
+    let built = of_both.or_else(|Unknown| with_flow_scheme(name, OfFlows { scenario, fabric }));
+    built.unwrap_or_else(|Unknown| {
+        let names = NAMES.iter().chain(FLOW_NAMES).copied();
+        Err(ScenarioError::new("scheme.name", unknown("scheme", name, names)))
+    })
+}
+
+/// A scheme that exists at both levels.
+struct OfBoth<'a> {
+    scenario: &'a Scenario,
+    fabric: &'a Fabric,
+}
+
+impl SchemeVisitor for OfBoth<'_> {
+    type Output = Result<Shared, ScenarioError>;
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let scheme = build::with_params::<S>(self.scenario, self.fabric)?;
+        let Some(rule) = scheme.rate_rule() else {
+            let message = format!(
+                "{} has no rule for rates (with these parameters), so that it exists at packet level only: leave out \
+                 level = \"flow\" (or --level flow), or write with = {{ level = \"packet\" }} into its [[scheme]]",
+                S::NAME
+            );
+            return Err(ScenarioError::new("scheme.name", message));
+        };
+        Ok(Shared { rule, knows: S::KNOWS, controller: scheme.controller() })
+    }
+}
+
+/// A scheme that exists at flow level only.
+struct OfFlows<'a> {
+    scenario: &'a Scenario,
+    fabric: &'a Fabric,
+}
+
+impl FlowSchemeVisitor for OfFlows<'_> {
+    type Output = Result<Shared, ScenarioError>;
+    fn visit<S: FlowScheme>(self) -> Self::Output {
+        let params =
+            table::read(self.scenario.scheme.params.clone()).map_err(|e| e.within("scheme.params"))?;
+        let scheme = S::new(params, &self.scenario.facts(self.fabric))
+            .map_err(|e| ScenarioError::new(e.field, e.message).within("scheme.params"))?;
+        Ok(Shared { rule: Box::new(scheme), knows: S::KNOWS, controller: None })
+    }
+}
