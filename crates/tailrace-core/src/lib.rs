@@ -25,8 +25,8 @@ pub use ledger::{Count, Ledger, Reason};
 pub use outcome::{Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
-    AckSample, Allowance, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment, Standing,
-    Untagged,
+    AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
+    Standing, Untagged,
 };
 pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};

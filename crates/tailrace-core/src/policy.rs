@@ -126,12 +126,23 @@ pub struct Directive {
     pub acks: u8,
     /// How much the flow counts beside others.
     pub weight: Weight,
+    /// What its host lets it send, if that is less than the link; see [`HostPolicy::CAPS`].
+    pub cap: Option<Cap>,
+}
+
+/// A rate that flows of a host share: they send packet by packet in turn, no two closer than the rate allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// Flows of a host whose caps have the same number share one.
+    pub group: u8,
+    /// Wire bytes over time; for all of the group that which was said last.
+    pub rate: Rate,
 }
 
 impl Directive {
-    /// These tags; acknowledgements in the highest priority, and the weight of one.
+    /// These tags; acknowledgements in the highest priority, the weight of one, and no cap.
     pub fn tagged(tags: TagTable) -> Self {
-        Directive { tags, acks: 0, weight: Weight::ONE }
+        Directive { tags, acks: 0, weight: Weight::ONE, cap: None }
     }
 }
 
@@ -146,6 +157,8 @@ pub enum Refresh {
 
 /// What a host knows and decides; one value per host.
 pub trait HostPolicy {
+    /// Whether its directives may have caps. Where this is `false`, a cap is not looked at.
+    const CAPS: bool = false;
     /// The directive of a flow that starts, or of a flow in progress after [`Refresh::All`].
     fn directive(&self, flow: &FlowInfo) -> Directive;
     /// The retransmission timer of a flow has expired for the `consecutive`-th time without progress. A new

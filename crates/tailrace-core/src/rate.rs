@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, Time};
+use crate::{Bytes, Cap, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, Time};
 
 /// A flow's place in the order of service. Flows of lower rank go first wherever they meet others, those of equal
 /// rank share. Compared by the first number, then by the second.
@@ -64,6 +64,16 @@ pub trait RateRule {
         None
     }
 
+    /// What the flow's host lets it send, together with others of its group there. A flow that is due has no cap.
+    fn cap(&self, _: &Prospect<'_>) -> Option<Cap> {
+        None
+    }
+
+    /// What the scheme does to flows that its rule cannot say, in words for its user: a sentence each.
+    fn leaves_out(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Bytes of one rank on a link beyond which the next one there joins it (limited multiplexing, Baraat §3.3).
     fn heavy(&self) -> Option<Bytes> {
         None
@@ -87,6 +97,17 @@ impl<H: HostPolicy> RateRule for Queues<H> {
 
     fn weight(&self, prospect: &Prospect<'_>) -> f64 {
         self.0.directive(prospect.flow).weight.get()
+    }
+
+    fn cap(&self, prospect: &Prospect<'_>) -> Option<Cap> {
+        if H::CAPS { self.0.directive(prospect.flow).cap } else { None }
+    }
+
+    fn leaves_out(&self) -> &'static [&'static str] {
+        let caps: &[&str] =
+            &["Under a cap of its host a flow's first packet leaves at once; here it takes as long as \
+                               its bytes take at that rate."];
+        if H::CAPS { caps } else { &[] }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use tailrace_core::{Cap, HostId};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
 
 use crate::lookup::Lookup;
@@ -56,6 +57,8 @@ pub(crate) struct Routes<'a> {
     /// Links of flows' own that were made, and those that no flow has now.
     own: usize,
     spare: Vec<LinkId>,
+    /// Links that stand for what a host lets a group of its flows send.
+    caps: BTreeMap<(HostId, u8), LinkId>,
 }
 
 impl<'a> Routes<'a> {
@@ -69,6 +72,7 @@ impl<'a> Routes<'a> {
             capacities,
             own: 0,
             spare: Vec::new(),
+            caps: BTreeMap::new(),
         }
     }
 
@@ -104,6 +108,17 @@ impl<'a> Routes<'a> {
         self.capacities[own as usize] = width;
         let links = std::iter::once(own).chain(path.links().iter().copied());
         Path { own: true, ..links.collect() }
+    }
+
+    /// The path with a link before it that all flows under this cap of its host share.
+    pub(crate) fn under_cap(&mut self, path: Path, host: HostId, cap: Cap) -> Path {
+        let capacities = &mut self.capacities;
+        let link = *self.caps.entry((host, cap.group)).or_insert_with(|| {
+            capacities.push(0.0);
+            capacities.len() as LinkId - 1
+        });
+        capacities[link as usize] = cap.rate.bytes_per_sec();
+        std::iter::once(link).chain(path.links().iter().copied()).collect()
     }
 
     /// Whether any flow has a link of its own.

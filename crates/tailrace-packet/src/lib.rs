@@ -4,6 +4,7 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod balance;
+mod caps;
 mod flows;
 mod memory;
 mod network;

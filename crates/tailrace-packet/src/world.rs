@@ -1,5 +1,6 @@
 //! A whole run: a network, the scheme's parts at its hosts and ports, and the flows that come and go.
 
+mod capped;
 mod control;
 mod life;
 mod observe;
@@ -21,6 +22,7 @@ use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;
 use self::slices::SliceMeter;
+use crate::caps::Caps;
 use crate::flows::FlowTable;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
@@ -33,6 +35,7 @@ const EVENTS_PER_REPORT: u32 = 1 << 17;
 struct Host<P> {
     policy: P,
     timers: Timers,
+    caps: Caps,
 }
 
 /// When the timers of a slot's two ends are armed for.
@@ -66,6 +69,8 @@ pub struct World<S: Scheme> {
     senders: Vec<Sender<S::Law, S::Header>>,
     receivers: Vec<Receiver<S::Header>>,
     armed: Vec<Armed>,
+    /// Whether the flow in each slot waits for its turn under a cap.
+    waits: Vec<bool>,
     /// By which the feed is told of the end of the flow in each slot.
     tickets: Vec<u32>,
     horizon: Time,
@@ -100,8 +105,8 @@ impl<S: Scheme> World<S> {
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 1;
         let network =
             Network::new(fabric, transport.mss, seed, entities, |port: &PortFacts| scheme.port(port));
-        let hosts =
-            (0..fabric.hosts).map(|_| Host { policy: scheme.host(), timers: Timers::default() }).collect();
+        let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
+        let hosts = (0..fabric.hosts).map(host).collect();
         let mut watched_port = vec![false; fabric.ports.len()];
         watch.ports.iter().for_each(|&port| watched_port[port as usize] = true);
         let mut watched_host = vec![false; fabric.hosts];
@@ -117,6 +122,7 @@ impl<S: Scheme> World<S> {
             senders: Vec::new(),
             receivers: Vec::new(),
             armed: Vec::new(),
+            waits: Vec::new(),
             tickets: Vec::new(),
             horizon: horizon.unwrap_or(Time::MAX),
             gamma: None,
@@ -251,6 +257,9 @@ impl<S: Scheme> World<S> {
     /// Sends what the flow in `slot` may send, and sees to its timer.
     #[inline]
     fn pump(&mut self, host: HostId, slot: usize) {
+        if let Some(cap) = self.cap(slot) {
+            return self.pump_capped(host, slot, cap);
+        }
         let now = self.network.now();
         let sender = &mut self.senders[slot];
         while let Some(packet) = sender.poll_send(now) {
@@ -294,6 +303,9 @@ impl<S: Scheme> World<S> {
             if self.hosts[usize::from(host)].policy.on_wake(now, &mut sink) == Refresh::All {
                 self.redirect(host);
             }
+        }
+        if S::Host::CAPS {
+            self.take_turns(host);
         }
         self.arm_host(host);
     }

@@ -18,6 +18,7 @@ mod seq_set;
 mod window;
 mod wire_rate;
 
+pub use pacer::Pacer;
 pub use receiver::Receiver;
 pub use requests::{Ask, Message, Requests};
 pub use rtt::RttEstimate;

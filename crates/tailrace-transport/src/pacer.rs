@@ -4,7 +4,7 @@ use tailrace_core::{LinkRate, Rate, Time};
 
 /// A bucket that fills at a rate and holds a packet or more: when the next packet may leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     rate: Option<Rate>,
     link: LinkRate,
     next: Time,
@@ -15,17 +15,19 @@ pub(crate) struct Pacer {
     spare: u32,
 }
 
-impl Pacer {
+impl Default for Pacer {
     /// Nothing has left, and nothing is held back.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         let link = LinkRate::new(Rate::from_gbps(1));
         Pacer { rate: None, link, next: Time::ZERO, left: Time::ZERO, lacked: 0, spare: 0 }
     }
+}
 
+impl Pacer {
     /// Paces at `rate` from now on, where after a pause `spare` bytes may leave with a packet. What has left since
     /// the bucket was full counts at the new rate too: a low rate must not hold back a higher one that follows.
     #[inline]
-    pub(crate) fn set(&mut self, rate: Option<Rate>, spare: u32) {
+    pub fn set(&mut self, rate: Option<Rate>, spare: u32) {
         if rate != self.rate || (rate.is_some() && spare != self.spare) {
             (self.rate, self.spare) = (rate, spare);
             if let Some(rate) = rate {
@@ -37,13 +39,13 @@ impl Pacer {
 
     /// When the next packet may leave, if packets are paced.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<Time> {
         self.rate.map(|_| self.next)
     }
 
     /// A packet leaves.
     #[inline]
-    pub(crate) fn leave(&mut self, now: Time, bytes: u16) {
+    pub fn leave(&mut self, now: Time, bytes: u16) {
         if self.rate.is_some() {
             let refilled = if self.spare == 0 { u64::MAX } else { self.link.bytes_in(now - self.left) };
             let lacked = u64::from(self.lacked).saturating_sub(refilled) as u32;
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_higher_rate_counts_from_the_last_packet_on() {
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::default();
         pacer.set(Some(Rate::from_bps(1_000_000)), 0);
         pacer.leave(Time::from_us(5), 1500);
         assert_eq!(pacer.next(), Some(Time::from_us(12_005)));
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     fn two_packets_leave_after_a_pause_and_then_one_a_turn() {
         // A full packet every 12 µs.
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::default();
         pacer.set(Some(Rate::from_gbps(1)), 1500);
         let mut leave = |us: u64| {
             let now = Time::from_us(us);
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn a_burst_that_changes_counts_from_the_next_packet_on() {
         let rate = Some(Rate::from_gbps(1));
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::default();
         let start = Time::from_us(100);
         pacer.set(rate, 0);
         pacer.leave(start, 1500);

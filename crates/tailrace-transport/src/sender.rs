@@ -86,7 +86,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             fast_retransmit: params.loss_detection == LossDetection::DuplicateAcks,
             ecn: if ecn { Ecn::Capable } else { Ecn::NotCapable },
             rto_at: Time::MAX,
-            pacer: Pacer::new(),
+            pacer: Pacer::default(),
             rtt: RttEstimate::new(params),
             sacked: SeqSet::default(),
             directive,
@@ -172,6 +172,11 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
             Some(next) if self.window_is_open() && self.has_work() => due.min(next),
             _ => due,
         }
+    }
+
+    /// When its retransmission timer expires; [`Time::MAX`] if nothing is outstanding.
+    pub fn retransmit_at(&self) -> Time {
+        self.rto_at
     }
 
     /// The next packet that may leave at `now`, if there is one: a segment, or else a probe that is due.

@@ -71,12 +71,18 @@ impl World<'_> {
     fn admit(&mut self, id: FlowId, spec: &FlowSpec) {
         let mut path = self.routes.path(spec.src, spec.dst, id);
         let standing = self.standing(id, spec.task_size, Bytes::ZERO);
-        if standing.due.is_some() {
-            path = self.routes.with_own_link(path);
+        match (standing.due, standing.cap) {
+            (None, None) => {}
+            (Some(_), None) => path = self.routes.with_own_link(path),
+            (None, Some(cap)) => path = self.routes.under_cap(path, spec.src, cap),
+            (Some(due), Some(cap)) => panic!("flow {id} is due at {due} and has a cap of {}", cap.rate),
         }
         for &capacity in &self.routes.capacities()[self.solver.links()..] {
             self.solver.add_link(capacity);
             self.link_bytes.push(0);
+        }
+        if let Some(cap) = standing.cap {
+            self.widen(path.links()[0], cap.rate.bytes_per_sec());
         }
         self.rank_served_again(path);
         // Flows of one kind are one bundle, where none has a rank, need, weight or rate of its own.

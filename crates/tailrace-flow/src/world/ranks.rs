@@ -1,6 +1,6 @@
 //! Where flows stand as they progress: their rank, how long they keep it, and how fast they need to be.
 
-use tailrace_core::{Bytes, FlowId, Prospect, Rank, Time};
+use tailrace_core::{Bytes, Cap, FlowId, Prospect, Rank, Time};
 
 use super::World;
 use crate::routes::Path;
@@ -16,6 +16,8 @@ pub(super) struct Standing {
     pub(super) until: Bytes,
     /// When it is to end.
     pub(super) due: Option<Time>,
+    /// What its host lets it send.
+    pub(super) cap: Option<Cap>,
     pub(super) weight: f64,
 }
 
@@ -38,6 +40,7 @@ impl World<'_> {
             rank: self.rule.rank(&prospect),
             until: self.rule.stays_until(&prospect),
             due: self.rule.due(&prospect),
+            cap: self.rule.cap(&prospect),
             weight: self.rule.weight(&prospect),
         }
     }
@@ -99,9 +102,14 @@ impl World<'_> {
         let due = self.standing(flow.flow, Bytes::ZERO, Bytes::ZERO).due.unwrap_or(Time::ZERO);
         let time = due.saturating_sub(MARGIN).saturating_sub(self.now);
         let needed = (left / time.as_secs_f64()).min(fastest);
-        let now = self.solver.capacity(own_link);
-        if (needed - now).abs() > 1e-9 * now {
-            self.solver.set_capacity(own_link, needed);
+        self.widen(own_link, needed);
+    }
+
+    /// Gives a link another capacity, in bytes a second.
+    pub(super) fn widen(&mut self, link: LinkId, capacity: f64) {
+        let now = self.solver.capacity(link);
+        if (capacity - now).abs() > 1e-9 * now {
+            self.solver.set_capacity(link, capacity);
             self.stale = true;
         }
     }

@@ -7,7 +7,7 @@ use tailrace_core::{
 use tailrace_transport::{Receiver, Sender};
 use tailrace_workload::FlowSpec;
 
-use super::{UNARMED, World};
+use super::{Host, UNARMED, World};
 
 impl<S: Scheme> World<S> {
     pub(super) fn start_flows(&mut self) {
@@ -68,24 +68,31 @@ impl<S: Scheme> World<S> {
             self.senders.push(sender);
             self.receivers.push(receiver.reordering(self.cell));
             self.armed.push(UNARMED);
+            self.waits.push(false);
         } else {
             let finished = std::mem::replace(&mut self.senders[slot], sender);
             self.senders[slot].reuse(finished);
             let finished = std::mem::replace(&mut self.receivers[slot], receiver);
             self.receivers[slot].reuse(finished);
             self.armed[slot] = UNARMED;
+            self.waits[slot] = false;
             self.tickets[slot] = ticket;
         }
     }
 
     /// Gives all flows of a host the directives that its policy now has for them.
     pub(super) fn redirect(&mut self, host: HostId) {
-        let policy = &self.hosts[usize::from(host)].policy;
+        let Host { policy, caps, .. } = &mut self.hosts[usize::from(host)];
         for (flow, slot) in self.flows.in_progress() {
             if self.flows.record(flow).src == host {
                 let fresh = policy.directive(self.senders[slot].info());
                 let directive = renewed(self.control.is_some(), self.senders[slot].directive(), fresh);
                 direct(&mut self.senders[slot], &mut self.receivers[slot], &directive);
+                if S::Host::CAPS
+                    && let Some(cap) = directive.cap
+                {
+                    caps.set(cap);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 mod balancing;
 mod baraat;
 mod buffers;
+mod caps;
 mod conservation;
 mod control;
 mod demotion;
