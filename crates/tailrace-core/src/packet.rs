@@ -78,7 +78,8 @@ pub enum PacketKind {
 const KIND_BITS: u32 = 3;
 const KIND: u8 = (1 << KIND_BITS) - 1;
 
-/// One packet. Ports read the first line of fields only; the second belongs to the transport.
+/// One packet. Ports and switches read the first line of fields only. The second is the driver's to use: the
+/// simulator keeps its transport's numbers there, a software switch may keep the slot of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<H = ()> {
     /// The flow, counted from the start of the run.

@@ -3,10 +3,8 @@
 //!
 //! Generic over the scheme's parts; it names no scheme.
 
-mod balance;
 mod caps;
 mod flows;
-mod memory;
 mod network;
 mod port;
 pub mod reflect;

@@ -7,10 +7,9 @@ use tailrace_core::{
     PortPolicy, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
-use tailrace_fabric::{Buffer, Fabric, NextHops, Node, PortId, SwitchId};
+use tailrace_fabric::{Buffer, Fabric, Node, PortId, SwitchId};
+use tailrace_switch::{Holder, Switching};
 
-use crate::balance::Balancer;
-use crate::memory::Memory;
 use crate::port::Port;
 use crate::tap::Tapped;
 
@@ -22,13 +21,6 @@ pub enum Step<H> {
     Wake(Entity),
 }
 
-/// Where a host hangs.
-#[derive(Clone, Copy)]
-struct Attachment {
-    edge: SwitchId,
-    port: PortId,
-}
-
 /// A running network.
 pub struct Network<P, H> {
     now: Time,
@@ -36,13 +28,9 @@ pub struct Network<P, H> {
     digest: Digest,
     events: u64,
     ports: Vec<Port<P, H>>,
-    hosts: Vec<Attachment>,
-    routes: Vec<NextHops>,
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
     reverse: Vec<PortId>,
-    switches: usize,
-    balancer: Balancer,
-    memory: Memory,
+    switching: Switching,
     tapped: Option<Tapped>,
     injected: Count,
     delivered: Count,
@@ -76,9 +64,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
             })
             .collect();
-        let hosts = std::iter::zip(&fabric.edge_of, &fabric.port_to)
-            .map(|(&edge, &port)| Attachment { edge, port })
-            .collect();
         let farthest = fabric.ports.iter().map(|p| p.delay + p.rate.time_for(Bytes::new(1500))).max();
         Network {
             now: Time::ZERO,
@@ -86,12 +71,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             digest: Digest::default(),
             events: 0,
             ports,
-            hosts,
-            routes: fabric.routes.clone(),
             reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
-            switches: fabric.switches,
-            balancer: Balancer::new(fabric, mss, seed),
-            memory: Memory::new(fabric),
+            switching: Switching::new(fabric, mss, seed),
             tapped: None,
             injected: Count::default(),
             delivered: Count::default(),
@@ -137,7 +118,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             let Some(mut packet) = arrived else { continue };
             if P::REVERSE && packet.is_ack() {
                 let back = self.reverse[entity as usize];
-                self.ports[back as usize].policy.on_reverse(self.now, &mut packet);
+                self.ports[back as usize].egress.policy_mut().on_reverse(self.now, &mut packet);
             }
             if to & Port::<P, H>::SWITCH == 0 {
                 if to == Port::<P, H>::TAPPED {
@@ -148,27 +129,15 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                     return Some(Step::Arrival(to as HostId, packet));
                 }
             }
-            let out = self.route((to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
+            let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
+            let out = self.switching.route(self.now, switch, &packet);
             self.forward(out, packet);
         }
     }
 
     #[inline]
-    fn route(&mut self, switch: SwitchId, packet: &Packet<H>) -> PortId {
-        let host = self.hosts[usize::from(packet.dst)];
-        if host.edge == switch {
-            return host.port;
-        }
-        let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
-        self.balancer.choose(self.now, switch, hops, packet)
-    }
-
-    #[inline]
     fn forward(&mut self, port: PortId, packet: Packet<H>) {
-        let room = match &mut self.memory {
-            Memory::PerPort(room) => *room,
-            Memory::Shared(shared) => shared.room(self.now, port, &mut self.ports),
-        };
+        let room = self.switching.room(self.now, port, &mut self.ports);
         let ledger = &mut self.ledger;
         let head = self.ports[port as usize].accept(self.now, packet, room, &mut |lost, reason| {
             ledger.drop(lost.bytes, reason);
@@ -215,13 +184,14 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         let now = self.now;
         let port = &mut self.ports[port as usize];
         port.catch_up(now);
-        let by_queue = std::array::from_fn(|queue| port.policy.backlog_of(queue as u8).get());
-        (port.policy.backlog().get(), port.policy.backlog_packets(), by_queue)
+        let policy = port.egress.policy();
+        let by_queue = std::array::from_fn(|queue| policy.backlog_of(queue as u8).get());
+        (policy.backlog().get(), policy.backlog_packets(), by_queue)
     }
 
     /// When a port's policy wants to be woken.
     pub fn policy_wake(&self, port: PortId) -> Option<Time> {
-        self.ports[port as usize].policy.next_wake()
+        self.ports[port as usize].egress.policy().next_wake()
     }
 
     /// Wakes a port's policy.
@@ -233,17 +203,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// What each port sent, dropped and marked, in order of port number.
     pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> {
-        self.ports.iter().map(|port| PortCounts {
-            sent: port.sent,
-            urgent_bytes: port.sent_urgent,
-            dropped: port.dropped,
-            marked: port.policy.marked(),
-        })
+        self.ports.iter().map(|port| port.egress.counts())
     }
 
     /// Packets sent over a link so far.
     pub fn packet_hops(&self) -> u64 {
-        self.ports.iter().map(|port| port.sent.packets).sum()
+        self.port_counts().map(|port| port.sent.packets).sum()
     }
 
     /// Events so far.
@@ -259,10 +224,10 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Bytes of a priority in the longest of its queues at the switches between two hosts, where a flow's way
     /// is fixed; otherwise at the last switch only.
     pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> u64 {
-        let packet = Packet { flow, dst, ..Packet::EMPTY };
+        let packet = Packet::<H> { flow, dst, ..Packet::EMPTY };
         let (mut port, mut longest) = (PortId::from(src), 0);
-        if !self.balancer.is_fixed() {
-            port = self.hosts[usize::from(dst)].port;
+        if !self.switching.is_fixed() {
+            port = self.switching.port_to(dst);
             longest = self.sample(port).2[usize::from(priority)];
         }
         loop {
@@ -270,7 +235,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             if to & Port::<P, H>::SWITCH == 0 {
                 return longest;
             }
-            port = self.route((to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
+            port = self.switching.route(self.now, (to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
             longest = longest.max(self.sample(port).2[usize::from(priority)]);
         }
     }
@@ -279,7 +244,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub fn ledger(&self) -> Ledger {
         let mut ledger = Ledger { injected: self.injected, delivered: self.delivered, ..self.ledger };
         for port in &self.ports {
-            ledger.queued += port.queued();
+            ledger.queued += port.egress.queued();
             ledger.in_flight += port.in_flight();
         }
         ledger

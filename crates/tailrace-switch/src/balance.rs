@@ -10,9 +10,18 @@ const FLOWLETS: usize = 1 << 12;
 /// Chooses among equal-cost ports, with the state that the fabric's rule needs.
 pub(crate) enum Balancer {
     Ecmp,
-    RoundRobin { turns: Vec<u32> },
-    Random { stream: Stream },
-    Flowlet { gap: u64, stream: Stream, table: Vec<Flowlet> },
+    RoundRobin {
+        turns: Vec<u32>,
+    },
+    /// Streams by switch, so that no switch's choices depend on when another one chooses.
+    Random {
+        streams: Vec<Stream>,
+    },
+    Flowlet {
+        gap: u64,
+        streams: Vec<Stream>,
+        table: Vec<Flowlet>,
+    },
     Flowcell(Cells),
 }
 
@@ -69,14 +78,16 @@ fn choices_before(fabric: &Fabric) -> Vec<u32> {
 impl Balancer {
     /// For packets of up to `mss` bytes of payload.
     pub(crate) fn new(fabric: &Fabric, mss: u16, seed: u64) -> Self {
-        let stream = Stream::new(seed, "load balancing", 0);
+        let streams = || {
+            (0..fabric.switches as u64).map(|switch| Stream::new(seed, "load balancing", switch)).collect()
+        };
         match fabric.load_balancing {
             LoadBalancing::Ecmp => Balancer::Ecmp,
             LoadBalancing::SprayRoundRobin => Balancer::RoundRobin { turns: vec![0; fabric.ports.len()] },
-            LoadBalancing::SprayRandom => Balancer::Random { stream },
+            LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
             LoadBalancing::Flowlet { gap } => Balancer::Flowlet {
                 gap: gap.as_ps(),
-                stream,
+                streams: streams(),
                 table: vec![Flowlet::default(); FLOWLETS * fabric.switches],
             },
             LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, mss)),
@@ -109,14 +120,14 @@ impl Balancer {
                     *turn = if choice + 1 == hops.count { 0 } else { choice + 1 };
                     choice
                 }
-                Balancer::Random { stream } => stream.below(hops.count),
-                Balancer::Flowlet { gap, stream, table } => {
+                Balancer::Random { streams } => streams[usize::from(switch)].below(hops.count),
+                Balancer::Flowlet { gap, streams, table } => {
                     let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
                     let row = usize::from(switch) * FLOWLETS + (mix(key) as usize & (FLOWLETS - 1));
                     let flowlet = &mut table[row];
                     // The first packet of a run finds an entry that was never used.
                     if flowlet.last == 0 || now.as_ps() - flowlet.last > *gap {
-                        flowlet.choice = stream.below(hops.count);
+                        flowlet.choice = streams[usize::from(switch)].below(hops.count);
                     }
                     flowlet.last = now.as_ps().max(1);
                     flowlet.choice

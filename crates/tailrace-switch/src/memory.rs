@@ -1,9 +1,15 @@
 //! Packet memory: how many bytes a port may hold.
 
-use tailrace_core::{Bytes, Header, PortPolicy, Time};
+use tailrace_core::{Bytes, Time};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId};
 
-use crate::port::Port;
+/// What takes up packet memory: a driver's port.
+pub trait Holder {
+    /// Lets departures that are due by `now` happen.
+    fn catch_up(&mut self, now: Time);
+    /// What it holds.
+    fn held(&self) -> Bytes;
+}
 
 /// The packet memory of all switches and network cards.
 pub(crate) enum Memory {
@@ -37,26 +43,21 @@ impl Memory {
 impl Shared {
     /// What `port` may hold at `now`. All ports that share its memory catch up first, so that what they
     /// have sent by now counts as free. That walk makes shared memory slower than private memory.
-    pub(crate) fn room<P: PortPolicy<H>, H: Header>(
-        &self,
-        now: Time,
-        port: PortId,
-        ports: &mut [Port<P, H>],
-    ) -> Bytes {
+    pub(crate) fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
         let range = self.sharers[port as usize].clone();
         if range.is_empty() {
             return Bytes::new(self.total);
         }
         let mut used = 0;
         for other in &mut ports[range.start as usize..range.end as usize] {
-            if other.is_backlogged() {
+            if other.held() > Bytes::ZERO {
                 other.catch_up(now);
-                used += other.policy.backlog().get();
+                used += other.held().get();
             }
         }
         let free = self.total.saturating_sub(used);
         // The policy compares room with what the port holds in all, and memory must suffice as well.
-        let held = ports[port as usize].policy.backlog().get();
+        let held = ports[port as usize].held().get();
         Bytes::new((free * self.alpha_percent / 100).min(held + free))
     }
 }

@@ -1,0 +1,250 @@
+//! An egress port: its policy, and its link's rate.
+//!
+//! A port needs no clock. Whoever looks at it tells it the time, and it first catches up: departures that are due
+//! happen then, in order and at their own times. A driver that looks late is told how late by the times of what it
+//! is given.
+
+use std::marker::PhantomData;
+
+use tailrace_core::{
+    Bytes, Count, Header, LinkRate, Packet, PortCounts, PortPolicy, Reason, SeriesSink, Time,
+};
+
+/// A packet that leaves a port.
+#[derive(Clone, Copy)]
+pub struct Departure<H> {
+    /// When its transmission starts.
+    pub start: Time,
+    /// When its last bit has left.
+    pub end: Time,
+    /// The packet.
+    pub packet: Packet<H>,
+}
+
+/// An egress port.
+pub struct Egress<P, H> {
+    /// When the packet now being sent has left.
+    free_at: Time,
+    rate: LinkRate,
+    policy: P,
+    sent: Count,
+    /// Bytes sent in the highest priority.
+    sent_urgent: u64,
+    dropped: Count,
+    header: PhantomData<H>,
+}
+
+impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
+    /// A port with this policy on a link of this rate; nothing is sent yet.
+    pub fn new(policy: P, rate: LinkRate) -> Self {
+        Egress {
+            free_at: Time::ZERO,
+            rate,
+            policy,
+            sent: Count::default(),
+            sent_urgent: 0,
+            dropped: Count::default(),
+            header: PhantomData,
+        }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The policy, for what comes back over the link.
+    #[inline]
+    pub fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+
+    /// Whether departures are due, or will be.
+    #[inline]
+    pub fn is_backlogged(&self) -> bool {
+        self.policy.backlog() > Bytes::ZERO
+    }
+
+    /// Lets departures that are due by `now` happen. At equal times a departure comes before an arrival.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, send: &mut impl FnMut(Departure<H>)) {
+        while self.free_at <= now {
+            let start = if P::WORK_CONSERVING {
+                self.free_at
+            } else {
+                match self.policy.next_ready(self.free_at) {
+                    Some(ready) if ready <= now => ready.max(self.free_at),
+                    _ => break,
+                }
+            };
+            match self.policy.dequeue(start) {
+                Some(packet) => self.transmit(start, packet, send),
+                None => break,
+            }
+        }
+    }
+
+    /// Takes in a packet at `now`. The port may hold `room` bytes in all; what does not fit goes to `drop`.
+    #[inline]
+    pub fn accept(
+        &mut self,
+        now: Time,
+        packet: Packet<H>,
+        room: Bytes,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+        send: &mut impl FnMut(Departure<H>),
+    ) {
+        self.catch_up(now, send);
+        let dropped = &mut self.dropped;
+        let mut count_drop = |lost: Packet<H>, reason| {
+            dropped.count(lost.bytes);
+            drop(lost, reason);
+        };
+        if self.free_at > now {
+            self.policy.enqueue(now, packet, room, &mut count_drop);
+        } else if P::WORK_CONSERVING {
+            if let Some(packet) = self.policy.pass(now, packet, room, &mut count_drop) {
+                self.transmit(now, packet, send);
+            }
+        } else {
+            self.policy.enqueue(now, packet, room, &mut count_drop);
+            // Nothing was ready before: what is now, leaves from now on.
+            self.free_at = now;
+            self.catch_up(now, send);
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, start: Time, packet: Packet<H>, send: &mut impl FnMut(Departure<H>)) {
+        self.sent.count(packet.bytes);
+        self.sent_urgent += if packet.priority == 0 { u64::from(packet.bytes) } else { 0 };
+        self.free_at = start + self.rate.time_for(packet.bytes);
+        send(Departure { start, end: self.free_at, packet });
+    }
+
+    /// When the next packet that waits is to start; `None` if none waits. A driver looks again then.
+    #[inline]
+    pub fn next_departure(&self) -> Option<Time> {
+        if P::WORK_CONSERVING {
+            return self.is_backlogged().then_some(self.free_at);
+        }
+        self.policy.next_ready(self.free_at).map(|ready| ready.max(self.free_at))
+    }
+
+    /// Wakes the policy at `now`, which [`PortPolicy::next_wake`] has asked for.
+    pub fn wake_policy(
+        &mut self,
+        now: Time,
+        series: &mut dyn SeriesSink,
+        send: &mut impl FnMut(Departure<H>),
+    ) {
+        self.catch_up(now, send);
+        self.policy.on_wake(now, series);
+        if !P::WORK_CONSERVING {
+            // Nothing was ready before: what the policy makes ready, leaves from now on.
+            self.free_at = self.free_at.max(now);
+            self.catch_up(now, send);
+        }
+    }
+
+    /// When the transmission of a packet of so many bytes started that had left at `end`.
+    pub fn start_of(&self, end: Time, bytes: u16) -> Time {
+        end - self.rate.time_for(bytes)
+    }
+
+    /// What the port has done.
+    pub fn counts(&self) -> PortCounts {
+        PortCounts {
+            sent: self.sent,
+            urgent_bytes: self.sent_urgent,
+            dropped: self.dropped,
+            marked: self.policy.marked(),
+        }
+    }
+
+    /// What waits.
+    pub fn queued(&self) -> Count {
+        Count { packets: self.policy.backlog_packets() as u64, bytes: self.policy.backlog().get() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use tailrace_core::Rate;
+
+    use super::*;
+
+    /// First in, first out.
+    #[derive(Default)]
+    struct Fifo(VecDeque<Packet>);
+
+    impl PortPolicy for Fifo {
+        fn enqueue(&mut self, _: Time, packet: Packet, room: Bytes, drop: &mut impl FnMut(Packet, Reason)) {
+            if self.backlog().get() + u64::from(packet.bytes) > room.get() {
+                drop(packet, Reason::Buffer);
+            } else {
+                self.0.push_back(packet);
+            }
+        }
+        fn dequeue(&mut self, _: Time) -> Option<Packet> {
+            self.0.pop_front()
+        }
+        fn backlog(&self) -> Bytes {
+            Bytes::new(self.0.iter().map(|packet| u64::from(packet.bytes)).sum())
+        }
+        fn backlog_packets(&self) -> usize {
+            self.0.len()
+        }
+        fn backlog_of(&self, _: u8) -> Bytes {
+            self.backlog()
+        }
+        fn marked(&self) -> u64 {
+            0
+        }
+    }
+
+    const ROOM: Bytes = Bytes::new(4_500);
+
+    /// Departures and drops of packets that arrive at these times, if the port is also looked at at those.
+    fn departures(arrivals: &[(u64, u16)], looks: &[u64]) -> Vec<(u32, Time, Time)> {
+        let mut port = Egress::new(Fifo::default(), LinkRate::new(Rate::from_gbps(10)));
+        let mut left = Vec::new();
+        let mut dropped = Vec::new();
+        let mut send = |d: Departure<()>| left.push((d.packet.flow, d.start, d.end));
+        let mut looks = looks.iter().copied().peekable();
+        for (flow, &(at, bytes)) in (0..).zip(arrivals) {
+            while let Some(look) = looks.next_if(|look| *look <= at) {
+                port.catch_up(Time::from_ns(look), &mut send);
+            }
+            let packet = Packet { flow, bytes, ..Packet::EMPTY };
+            let mut drop = |packet: Packet, _| dropped.push((packet.flow, Time::MAX, Time::MAX));
+            port.accept(Time::from_ns(at), packet, ROOM, &mut drop, &mut send);
+        }
+        port.catch_up(Time::from_ms(1_000), &mut send);
+        assert_eq!(port.counts().sent.packets as usize + dropped.len(), arrivals.len());
+        left.extend(dropped);
+        left
+    }
+
+    proptest! {
+        #[test]
+        fn a_late_look_changes_no_departure(
+            mut arrivals in prop::collection::vec((0u64..40_000, 64u16..1500), 1..40),
+            mut looks in prop::collection::vec(0u64..60_000, 0..40),
+        ) {
+            arrivals.sort_unstable();
+            looks.sort_unstable();
+            let exact: Vec<u64> = departures(&arrivals, &[]).iter().map(|d| d.2.as_ns().min(60_000)).collect();
+            let punctual = departures(&arrivals, &exact);
+            prop_assert_eq!(&departures(&arrivals, &looks), &punctual);
+            prop_assert_eq!(&departures(&arrivals, &[]), &punctual);
+            // One after the other, in order of arrival, none before it came.
+            let sent: Vec<_> = punctual.iter().filter(|d| d.1 < Time::MAX).collect();
+            prop_assert!(sent.windows(2).all(|pair| pair[0].2 <= pair[1].1 && pair[0].0 < pair[1].0));
+            prop_assert!(sent.iter().all(|d| d.1 >= Time::from_ns(arrivals[d.0 as usize].0)));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a fabric's switches know: where packets go next, and how much each port may hold.
+
+use tailrace_core::{Bytes, Header, HostId, Packet, Time};
+use tailrace_fabric::{Fabric, NextHops, PortId, SwitchId};
+
+use crate::balance::Balancer;
+use crate::memory::{Holder, Memory};
+
+/// Where a host hangs.
+#[derive(Clone, Copy)]
+struct Attachment {
+    edge: SwitchId,
+    port: PortId,
+}
+
+/// Routes, load balancing and packet memory of all switches of a fabric.
+pub struct Switching {
+    hosts: Vec<Attachment>,
+    routes: Vec<NextHops>,
+    switches: usize,
+    balancer: Balancer,
+    memory: Memory,
+}
+
+impl Switching {
+    /// For packets of up to `mss` bytes of payload; random choices follow from `seed`.
+    pub fn new(fabric: &Fabric, mss: u16, seed: u64) -> Self {
+        let hosts = std::iter::zip(&fabric.edge_of, &fabric.port_to)
+            .map(|(&edge, &port)| Attachment { edge, port })
+            .collect();
+        Switching {
+            hosts,
+            routes: fabric.routes.clone(),
+            switches: fabric.switches,
+            balancer: Balancer::new(fabric, mss, seed),
+            memory: Memory::new(fabric),
+        }
+    }
+
+    /// The port by which `packet` leaves `switch`.
+    #[inline]
+    pub fn route<H: Header>(&mut self, now: Time, switch: SwitchId, packet: &Packet<H>) -> PortId {
+        let host = self.hosts[usize::from(packet.dst)];
+        if host.edge == switch {
+            return host.port;
+        }
+        let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
+        self.balancer.choose(now, switch, hops, packet)
+    }
+
+    /// What `port` may hold at `now`, of all the fabric's `ports`.
+    #[inline]
+    pub fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
+        match &self.memory {
+            Memory::PerPort(room) => *room,
+            Memory::Shared(shared) => shared.room(now, port, ports),
+        }
+    }
+
+    /// Whether a flow's way depends on nothing but the flow.
+    pub fn is_fixed(&self) -> bool {
+        self.balancer.is_fixed()
+    }
+
+    /// The switch port towards a host.
+    pub fn port_to(&self, host: HostId) -> PortId {
+        self.hosts[usize::from(host)].port
+    }
+}
