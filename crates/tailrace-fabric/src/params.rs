@@ -2,8 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use tailrace_config::ScenarioError;
-use tailrace_config::{suggest, table};
+use tailrace_config::{ScenarioError, suggest, table};
 use tailrace_core::Time;
 use toml::{Table, Value};
 

@@ -1,7 +1,6 @@
 //! Fabrics of published experiments, and what `tailrace fabrics` lists.
 
-use tailrace_config::ScenarioError;
-use tailrace_config::{suggest, table};
+use tailrace_config::{ScenarioError, suggest, table};
 use toml::Table;
 
 use super::params::KINDS;

@@ -5,8 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tailrace_config::ScenarioError;
-use tailrace_config::suggest;
+use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::{Bytes, Time};
 use tailrace_fabric::{Fabric, Node, PortId};
 

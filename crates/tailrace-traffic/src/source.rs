@@ -4,13 +4,12 @@
 //! stretches time: runs at different loads, or with different schemes, see the same flows (common random
 //! numbers).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tailrace_config::ScenarioError;
+use tailrace_core::Time;
 use tailrace_core::random::Stream;
-use tailrace_core::{Bytes, TaskId, Time};
-use tailrace_workload::flow_list::check;
-use tailrace_workload::{Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting};
+use tailrace_workload::{
+    Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting, flow_list,
+};
 
 use crate::bursts::Bursts;
 use crate::clock::Clock;
@@ -42,14 +41,8 @@ impl FlowSource {
     }
 
     /// The flows of a list, ordered by start (those at equal times keep their order).
-    pub fn from_records(mut flows: Vec<FlowSpec>, setting: &Setting) -> Result<Self, ScenarioError> {
-        for (index, flow) in flows.iter().enumerate() {
-            check(flow, setting).map_err(|message| ScenarioError::new(format!("flow[{index}]"), message))?;
-        }
-        check_all_slices(&flows, setting.slices)?;
-        flows.sort_by_key(|flow| flow.start);
-        tell_task_sizes(&mut flows);
-        Ok(flows.into())
+    pub fn from_records(flows: Vec<FlowSpec>, setting: &Setting) -> Result<Self, ScenarioError> {
+        flow_list::in_order(flows, setting).map(Self::from)
     }
 
     /// At most so many flows of a list, and none that starts at `end` or later.
@@ -63,34 +56,10 @@ impl FlowSource {
     }
 }
 
-/// A list's flows of one number are a task.
-fn tell_task_sizes(flows: &mut [FlowSpec]) {
-    let mut sizes: BTreeMap<TaskId, Bytes> = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| flow.task > 0) {
-        let size = sizes.entry(flow.task).or_default();
-        *size = Bytes::new(size.get().saturating_add(flow.size.get()));
-    }
-    for flow in flows.iter_mut() {
-        flow.task_size = sizes.get(&flow.task).copied().unwrap_or_default();
-    }
-}
-
 impl From<Vec<FlowSpec>> for FlowSource {
     fn from(flows: Vec<FlowSpec>) -> Self {
         FlowSource { kind: Kind::List(flows.into_iter()), gamma: None, left: u64::MAX }
     }
-}
-
-/// No slice is without flows.
-fn check_all_slices(flows: &[FlowSpec], slices: usize) -> Result<(), ScenarioError> {
-    let named: BTreeSet<usize> = flows.iter().map(|flow| usize::from(flow.slice)).collect();
-    let Some(idle) = (1..=slices).find(|slice| !named.contains(slice)) else { return Ok(()) };
-    let message = format!(
-        "no flow is of slice {idle}: give the list a column slice with the numbers of slices, counted from 1, or \
-         leave slice[{}] out",
-        idle - 1
-    );
-    Err(ScenarioError::new("", message))
 }
 
 impl Iterator for FlowSource {

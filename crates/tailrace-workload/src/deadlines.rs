@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_config::ScenarioError;
-use tailrace_config::suggest;
+use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, Time};
 use toml::{Table, Value};

@@ -1,13 +1,17 @@
 //! Lists of flows in CSV files: one flow a line, named columns.
 
+mod check;
+
+pub use self::check::in_order;
+
 use std::io;
 use std::path::Path;
 
-use tailrace_config::ScenarioError;
-use tailrace_config::suggest;
+use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::{Bytes, Reveals, Time};
 
-use super::{FlowSpec, Setting, check_slice};
+use self::check::check;
+use super::{FlowSpec, Setting};
 
 const COLUMNS: [&str; 9] =
     ["src", "dst", "size_bytes", "start_ns", "deadline_ns", "class", "slice", "task", "flow_type"];
@@ -54,43 +58,6 @@ fn no_type(given: impl std::fmt::Display) -> String {
     format!(
         "flow_type is {given}, but must be 1, 2 or 3 (what the flow tells: deadline and size, size, nothing)"
     )
-}
-
-/// Checks that a flow can run there.
-pub fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
-    let Setting { hosts, slices, mss, host_rate, .. } = *setting;
-    if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
-        return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
-    }
-    if flow.src == flow.dst {
-        return Err(format!("src and dst are both host {}", flow.src));
-    }
-    if flow.size == Bytes::ZERO {
-        return Err("size_bytes is 0, but must be at least 1".to_owned());
-    }
-    check_slice(flow.slice, slices).map_err(|message| format!("slice {message}"))?;
-    // Segment numbers have 32 bits.
-    let largest = u64::from(mss) * u64::from(u32::MAX);
-    if flow.size.get() > largest {
-        return Err(format!("size_bytes is {}, but must be at most {largest}", flow.size.get()));
-    }
-    if flow.start > Time::LONGEST || flow.deadline.is_some_and(|deadline| deadline > Time::LONGEST) {
-        let longest = Time::LONGEST.as_ns();
-        return Err(format!("start_ns, or the deadline after it, is above {longest} ({})", Time::LONGEST));
-    }
-    let alone = host_rate.time_for(flow.size);
-    match flow.deadline.map(|deadline| deadline.saturating_sub(flow.start)) {
-        Some(Time::ZERO) => {
-            Err("deadline_ns is 0: it counts from the start, so the flow cannot meet it".to_owned())
-        }
-        Some(time) if time < alone => Err(format!(
-            "deadline_ns is {}, but {} alone take {} ns on a host's link of {host_rate}",
-            nanoseconds(time),
-            flow.size,
-            nanoseconds(alone)
-        )),
-        _ => Ok(()),
-    }
 }
 
 fn parse(text: &[u8], path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
@@ -203,6 +170,7 @@ fn picoseconds(text: &str) -> Option<Time> {
     whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(part).map(Time::from_ps)
 }
 
+/// Writes nanoseconds as they are read.
 fn nanoseconds(time: Time) -> String {
     match time.as_ps() % 1_000 {
         0 => format!("{}", time.as_ns()),

@@ -1,16 +1,12 @@
 //! `pattern = …`: who sends to whom.
 
-use std::ops::Range;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 use tailrace_core::Time;
-use tailrace_core::random::Stream;
 
 use super::Setting;
-use super::hosts::{Hosts, check_numbers};
-use super::pairs::{Keep, Pairs};
+use super::hosts::check_numbers;
 use super::rule::Rule;
 
 /// Who sends to whom.
@@ -69,44 +65,6 @@ impl PairFilter {
 }
 
 impl Rule {
-    /// The pairs of the rule's pattern, of which `filter` keeps some. The seed and the rule's number choose a
-    /// permutation, and destinations where sources have only so many.
-    pub(super) fn pairs(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
-        let Some(destinations) = self.destinations else {
-            return self.whole(filter, setting, seed, number);
-        };
-        let mut stream = Stream::new(seed, "destinations", number as u64);
-        let whole = self.whole(PairFilter::All, setting, seed, number);
-        let some = whole.by_source().flat_map(|own| choose(own, destinations, &mut stream));
-        Pairs::list(
-            some.map(|number| whole.get(number)).filter(|&(src, dst)| filter.keeps(src, dst)).collect(),
-        )
-    }
-
-    fn whole(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
-        let Setting { hosts, racks, .. } = *setting;
-        let all = || (0..hosts).collect::<Vec<u16>>();
-        let keep = Keep { filter, between: None };
-        let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
-        match &self.pattern {
-            Pattern::AllToAll => Pairs::product(all(), all(), keep),
-            Pattern::OtherRacks => {
-                let keep = Keep { between: Some(racks), ..keep };
-                Pairs::product(sorted(&self.from), sorted(&self.to), keep)
-            }
-            Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), keep),
-            Pattern::Incast(incast) => {
-                let mut receivers = incast.receivers.clone().unwrap_or_else(all);
-                receivers.sort_unstable();
-                Pairs::product(all(), receivers, keep)
-            }
-            Pattern::Permutation => {
-                let mut stream = Stream::new(seed, "permutation", number as u64);
-                Pairs::list(cycle(hosts, &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
-            }
-        }
-    }
-
     /// Checks the pattern against the number of hosts.
     pub(super) fn check_pattern(&self, setting: &Setting) -> Result<(), ScenarioError> {
         let hosts = setting.hosts;
@@ -179,27 +137,6 @@ impl Rule {
     }
 }
 
-/// Some of the numbers of a range, all sets of so many alike, in ascending order (Floyd's algorithm).
-fn choose(numbers: Range<u64>, some: u16, stream: &mut Stream) -> Vec<u64> {
-    let count = numbers.end - numbers.start;
-    let mut chosen = std::collections::BTreeSet::new();
-    for last in count - u64::from(some)..count {
-        let number = u64::from(stream.below(last as u32 + 1));
-        chosen.insert(if chosen.contains(&number) { last } else { number });
-    }
-    chosen.into_iter().map(|number| numbers.start + number).collect()
-}
-
-/// A random cycle through all hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
-/// sends to itself.
-fn cycle(hosts: u16, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
-    let mut next: Vec<u16> = (0..hosts).collect();
-    for i in (1..usize::from(hosts)).rev() {
-        next.swap(i, stream.below(i as u32) as usize);
-    }
-    (0..hosts).zip(next)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,19 +152,6 @@ mod tests {
         mss: 1460,
         base_rtt: Time::ZERO,
     };
-
-    #[test]
-    fn a_cycle_sends_from_and_to_everyone_once() {
-        for hosts in [2, 3, 16, 144] {
-            for seed in 0..20 {
-                let pairs: Vec<_> = cycle(hosts, &mut Stream::new(seed, "test", 0)).collect();
-                let mut to: Vec<u16> = pairs.iter().map(|&(_, dst)| dst).collect();
-                to.sort_unstable();
-                assert_eq!(to, (0..hosts).collect::<Vec<_>>());
-                assert!(pairs.iter().all(|(src, dst)| src != dst));
-            }
-        }
-    }
 
     fn check(text: &str) -> String {
         let rule: Rule =

@@ -3,12 +3,12 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::{HEADER_BYTES, Reveals, SizeDistribution, Time, TrafficClass};
 
+use super::Sampler;
 use super::deadlines::Deadlines;
 use super::pairs::Pairs;
 use super::pattern::{PairFilter, Pattern};
 use super::rule::{Arrivals, Rule};
 use super::shapes::mixture;
-use super::sizes::Sampler;
 use super::task::PlannedTasks;
 use super::{Setting, Workload};
 
@@ -255,20 +255,5 @@ impl Rule {
             Pattern::Incast(incast) => f64::from(incast.fan_in),
             _ => 1.0,
         }
-    }
-
-    /// What draws the rule's sizes.
-    pub(super) fn sampler(&self, mss: u16) -> Result<Sampler, ScenarioError> {
-        let distribution = self.sizes.distribution().map_err(|error| error.within("sizes"))?;
-        // Segment numbers have 32 bits.
-        let largest = f64::from(mss) * f64::from(u32::MAX);
-        if distribution.max() > largest {
-            let message = format!(
-                "has flows of {} bytes, but {largest} are the most that a flow may have",
-                distribution.max()
-            );
-            return Err(ScenarioError::new("sizes", message));
-        }
-        Ok(Sampler { distribution, round: self.round, mss })
     }
 }

@@ -1,7 +1,6 @@
 //! Rules that share a load, by flows or by bytes.
 
-use tailrace_config::ScenarioError;
-use tailrace_config::table;
+use tailrace_config::{ScenarioError, table};
 use toml::{Table, Value};
 
 use super::rule::check_load;

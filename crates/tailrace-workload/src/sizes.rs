@@ -7,9 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use tailrace_config::ScenarioError;
-use tailrace_config::suggest;
-use tailrace_core::random::Stream;
+use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::{Bytes, SizeDistribution};
 
 use super::published::{self, Published};
@@ -221,36 +219,6 @@ fn table(points: &[(Bytes, f64)]) -> SizeDistribution {
     SizeDistribution::new(points).expect("ascending sizes with a positive mean were checked")
 }
 
-/// Draws flow sizes.
-#[derive(Clone, Debug)]
-pub struct Sampler {
-    pub(crate) distribution: SizeDistribution,
-    pub(crate) round: Round,
-    pub(crate) mss: u16,
-}
-
-impl Sampler {
-    /// A size for a flow.
-    pub fn draw(&self, stream: &mut Stream) -> Bytes {
-        let size = self.distribution.quantile(stream.unit());
-        match self.round {
-            Round::Byte => Bytes::new((size.round() as u64).max(1)),
-            Round::Packet => {
-                let mss = u64::from(self.mss);
-                Bytes::new((size.ceil() as u64).max(1).div_ceil(mss).saturating_mul(mss))
-            }
-        }
-    }
-
-    /// Mean of the sizes drawn, in bytes.
-    pub fn mean(&self) -> f64 {
-        match self.round {
-            Round::Byte => self.distribution.mean(),
-            Round::Packet => shapes::mean_in_packets(&self.distribution, f64::from(self.mss)),
-        }
-    }
-}
-
 fn write_name<S: serde::Serializer>(table: &&'static Published, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(table.name)
 }
@@ -374,21 +342,5 @@ mod tests {
         );
         assert!(error("{ points = [[5, 0], [4, 1]] }").starts_with("points[1]: point 1"));
         assert!(error("{ file = \"x.cdf\" }").contains("has not been read"));
-    }
-
-    #[test]
-    fn drawn_sizes_have_the_mean_and_the_rounding() {
-        let mut stream = Stream::new(3, "test", 0);
-        for round in [Round::Byte, Round::Packet] {
-            let distribution = read("\"fb-cache\"").unwrap().distribution().unwrap();
-            let sampler = Sampler { distribution, round, mss: 1460 };
-            let drawn: Vec<Bytes> = (0..200_000).map(|_| sampler.draw(&mut stream)).collect();
-            let mean = drawn.iter().map(|size| size.as_f64()).sum::<f64>() / drawn.len() as f64;
-            assert!((mean / sampler.mean() - 1.0).abs() < 0.01, "{round:?}: {mean}");
-            assert!(drawn.iter().all(|size| round == Round::Byte || size.get() % 1460 == 0));
-        }
-        let all_zero = SizeDistribution::new(vec![(0.0, 0.999), (1.0, 1.0)]).unwrap();
-        let sampler = Sampler { distribution: all_zero, round: Round::Byte, mss: 1460 };
-        assert!((0..100).all(|_| sampler.draw(&mut stream) == Bytes::new(1)));
     }
 }

@@ -9,10 +9,11 @@ use tailrace_core::{HEADER_BYTES, Time};
 use super::TaskRule;
 use super::placement::Placement;
 use super::shape::{Shape, largest_share};
+use crate::Sampler;
 use crate::Setting;
 use crate::plan::HostLoad;
 use crate::rule::Arrivals;
-use crate::sizes::{Round, Sampler, Sizes};
+use crate::sizes::{Round, Sizes};
 
 /// Tasks with everything worked out.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_config::ScenarioError;
-use tailrace_config::table;
+use tailrace_config::{ScenarioError, table};
 use tailrace_core::Time;
 use toml::Table;
 
