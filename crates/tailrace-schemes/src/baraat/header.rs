@@ -212,7 +212,9 @@ impl Header for BaraatHeader {
         let (scale, scale_before) = Scale::from_byte(raw[4]);
         let receipts = u32::from_be_bytes([raw[17], raw[18], raw[19], raw[20]]);
         let index = raw[21] & INDEX;
-        (usize::from(index) <= HOPS).then_some(BaraatHeader {
+        // Receipts leave the top two bits free. A header that has them set is not one of ours.
+        let is_ours = receipts >> (Receipt::BITS * HOPS) == 0 && usize::from(index) <= HOPS;
+        is_ours.then_some(BaraatHeader {
             task: u32::from_be_bytes([raw[0], raw[1], raw[2], raw[3]]),
             message: Message::from_byte(raw[21] >> 4)?,
             index,

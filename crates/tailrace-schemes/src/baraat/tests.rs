@@ -347,13 +347,17 @@ proptest! {
     #[test]
     fn what_is_encoded_is_decoded(raw: [u8; 26], message in 1u8..4, index in 0u8..=6) {
         let mut whole = raw;
-        whole[17] &= 0x3F; // two bits are free
+        whole[17] &= 0x3F;
         whole[21] = message << 4 | index;
         let header = BaraatHeader::decode(&whole).unwrap();
         let mut again = [0xAA; 26];
         header.encode(&mut again);
         prop_assert_eq!(again, whole);
         prop_assert_eq!(BaraatHeader::decode(&whole[..25]), None);
+        for bits_that_are_free in [0x40, 0x80, 0xC0] {
+            whole[17] = again[17] | bits_that_are_free;
+            prop_assert_eq!(BaraatHeader::decode(&whole), None, "what is in them would be lost");
+        }
     }
 }
 
