@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::locate::{line_at, line_of};
-use crate::suggest::in_plain_words;
+use crate::mistake::Mistake;
 
 /// A scenario, or a file it names, that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,10 +61,10 @@ impl ScenarioError {
     }
 
     /// A value that does not fit the type it is read into.
-    pub(crate) fn shape(error: &serde_path_to_error::Error<toml::de::Error>) -> Self {
+    pub(crate) fn shape(error: &serde_path_to_error::Error<Mistake>) -> Self {
         let path = error.path();
         let field = if path.iter().len() == 0 { String::new() } else { path.to_string() };
-        Self::new(field, in_plain_words(error.inner().message()))
+        Self::new(field, error.inner().to_string())
     }
 }
 
@@ -77,10 +77,39 @@ impl fmt::Display for ScenarioError {
             (None, None) => {}
         }
         if !self.field.is_empty() {
-            write!(f, "{}: ", self.field)?;
+            write!(f, "{}: ", shown(&self.field, LONGEST_FIELD))?;
         }
-        f.write_str(&self.message)
+        f.write_str(&shown(&self.message, LONGEST_MESSAGE))
     }
+}
+
+/// Characters of a field and of a message that are shown at most. Both may repeat what a file says, of any length.
+const LONGEST_FIELD: usize = 200;
+const LONGEST_MESSAGE: usize = 2_000;
+
+/// A text from a file as it can be shown to people: its middle is left out if it has more than so many characters, and
+/// what would move the cursor, hide text or change its direction is written as its code.
+pub fn shown(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    let skipped = if length > most { most / 2..length - most / 2 } else { 0..0 };
+    let mut out = String::new();
+    for (place, letter) in text.chars().enumerate() {
+        if place == skipped.start && !skipped.is_empty() {
+            out += &format!(" … ({} characters) … ", skipped.len());
+        }
+        match letter {
+            _ if skipped.contains(&place) => {}
+            '\n' | '\t' => out.push(letter),
+            _ if letter.is_control() || is_invisible(letter) => out.extend(letter.escape_unicode()),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Marks of direction, and characters of no width.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -98,6 +127,16 @@ mod tests {
         let error = error.in_file(Path::new("a.toml"));
         assert_eq!(error.to_string(), "a.toml:4: workload.rule[1].load: must lie between 0 and 1");
         assert_eq!(ScenarioError::in_line(Path::new("x.cdf"), 2, "bad").to_string(), "x.cdf:2: bad");
+    }
+
+    #[test]
+    fn what_a_file_says_is_shown_and_not_obeyed() {
+        let error = ScenarioError::new("a\u{1b}[31m", "is \u{202e}x\u{7}, but must be µs");
+        assert_eq!(error.to_string(), "a\\u{1b}[31m: is \\u{202e}x\\u{7}, but must be µs");
+        let long = "x".repeat(1 << 20);
+        let text = ScenarioError::new(long.clone(), format!("is \"{long}\", but must be short")).to_string();
+        assert!(text.len() < 2_400 && text.contains(" … (1048376 characters) … "), "{text}");
+        assert!(text.ends_with("but must be short"), "what would be right is still there: {text}");
     }
 
     #[test]

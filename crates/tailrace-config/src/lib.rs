@@ -1,12 +1,16 @@
-//! From TOML to types: tables, and errors that name file, line, field and what would be right. Knows no field of
-//! anybody's, and reads no file.
+//! From TOML to types: tables, errors that name file, line, field and what would be right, and the way in which
+//! files that users name are read. Knows no field of anybody's.
 
 mod error;
 mod fingerprint;
+mod input;
 mod locate;
+mod mistake;
+mod reader;
 pub mod suggest;
 pub mod table;
 
-pub use error::ScenarioError;
+pub use error::{ScenarioError, shown};
 pub use fingerprint::fingerprint;
+pub use input::{read_file, read_text};
 pub use locate::line_of;

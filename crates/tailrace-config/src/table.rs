@@ -8,11 +8,13 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::error::ScenarioError;
+use crate::reader::Reader;
 use crate::suggest;
 
 /// Reads a table into a type; an error names the field, and of several tables the one.
 pub fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
-    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| ScenarioError::shape(&error))
+    serde_path_to_error::deserialize(Reader(Value::Table(table)))
+        .map_err(|error| ScenarioError::shape(&error))
 }
 
 /// Writes a type as a table.

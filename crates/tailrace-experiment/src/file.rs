@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_config::ScenarioError;
+use tailrace_config::{ScenarioError, read_text};
 use tailrace_config::suggest::unknown;
 use tailrace_config::table;
 use toml::{Table, Value};
@@ -64,7 +64,7 @@ pub struct Override {
 impl Experiment {
     /// Reads a file.
     pub fn read(file: &Path, overrides: &[Override], scale: f64) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(file)
+        let text = read_text(file)
             .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(file))?;
         Self::from_text(&text, file, overrides, scale).map_err(|e| e.locate(&text).in_file(file))
     }

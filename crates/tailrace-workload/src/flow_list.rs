@@ -7,7 +7,7 @@ pub use self::check::in_order;
 use std::io;
 use std::path::Path;
 
-use tailrace_config::{ScenarioError, suggest};
+use tailrace_config::{ScenarioError, read_file, suggest};
 use tailrace_core::{Bytes, Reveals, Time};
 
 use self::check::check;
@@ -26,7 +26,7 @@ const REQUIRED: usize = 4;
 /// `slice`, `task`, and `flow_type`, what the flow tells of itself: 1 deadline and size, 2 size, 3 nothing; all
 /// that it has if left out. Times may have up to three decimals. Columns that only results have are passed over.
 pub fn read_csv(path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
-    let text = std::fs::read(path)
+    let text = read_file(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
     parse(&text, path, setting)
 }

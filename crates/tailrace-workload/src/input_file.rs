@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tailrace_config::ScenarioError;
-use tailrace_config::fingerprint;
+use tailrace_config::{ScenarioError, fingerprint, read_file};
 
 /// A file that lists flows or tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl InputFile {
     pub(super) fn identify(&mut self, base: &Path) -> Result<(), ScenarioError> {
         let path = base.join(&self.path);
         let wrong = |message: String| Err(ScenarioError::new("", message));
-        let content = match std::fs::read(&path) {
+        let content = match read_file(&path) {
             Ok(content) => content,
             Err(error) => return wrong(format!("cannot read {}: {error}", path.display())),
         };

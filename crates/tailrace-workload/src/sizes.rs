@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use tailrace_config::{ScenarioError, suggest};
+use tailrace_config::{ScenarioError, read_text, suggest};
 use tailrace_core::{Bytes, SizeDistribution};
 
 use super::published::{self, Published};
@@ -138,7 +138,7 @@ impl Sizes {
             Sizes::Own(own) => {
                 if let OwnSizes::File(file) = own {
                     let path = base.join(&*file);
-                    let text = std::fs::read_to_string(&path).map_err(|error| {
+                    let text = read_text(&path).map_err(|error| {
                         ScenarioError::new("file", format!("cannot read {}: {error}", path.display()))
                     })?;
                     *own = OwnSizes::Points(cdf_file::parse(&text, &path)?);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tailrace_config::{ScenarioError, table};
+use tailrace_config::{ScenarioError, read_text, table};
 use tailrace_core::{HEADER_BYTES, ParamError, Rate, Time};
 use tailrace_fluid::{Lag, Law, Model, uniform_windows};
 use tailrace_queues::QueueLength;
@@ -122,7 +122,7 @@ fn default_seed() -> u64 {
 impl FluidFile {
     /// Reads a file; returns its text as well.
     pub fn read(path: &Path) -> Result<(Self, String), ScenarioError> {
-        let text = std::fs::read_to_string(path)
+        let text = read_text(path)
             .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(path))?;
         let file = Self::parse(&text).map_err(|e| e.locate(&text).in_file(path))?;
         let name =

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
-use tailrace_config::ScenarioError;
+use tailrace_config::{ScenarioError, read_file};
 use tailrace_core::{Bytes, Time};
 
 use super::shape::{Origin, Part, Shape};
@@ -34,7 +34,7 @@ pub struct Coflow {
 /// Reads a trace, ordered by arrival. Coflows that need no network are left out, and those that arrive at `end` or
 /// later.
 pub fn read_trace(path: &Path, setting: &Setting, end: Option<Time>) -> Result<Vec<Coflow>, ScenarioError> {
-    let text = std::fs::read(path)
+    let text = read_file(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
     let mut coflows = parse(&String::from_utf8_lossy(&text), path, setting)?;
     coflows.sort_by_key(|coflow| coflow.arrival);

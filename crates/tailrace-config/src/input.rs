@@ -1,0 +1,42 @@
+//! Reads the files that users name.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// The content of a file. A pipe or a device may have no end: only regular files are read.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
+    if kind.is_dir() {
+        return refused("it is a folder, but must be a file");
+    }
+    if !kind.is_file() {
+        return refused("it is a pipe or a device, but must be a regular file");
+    }
+    fs::read(path)
+}
+
+/// The content of a file of text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let not_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
+    read_file(path).and_then(|content| String::from_utf8(content).map_err(not_text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let this = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(read_text(&this).unwrap().contains("[package]"));
+        let error = |path: &Path| read_file(path).unwrap_err().to_string();
+        assert!(error(this.parent().unwrap()).contains("it is a folder"));
+        assert!(error(Path::new("no such file")).contains("No such file"));
+        if cfg!(unix) {
+            assert!(error(Path::new("/dev/zero")).contains("it is a pipe or a device"));
+            assert!(error(Path::new("/dev/null")).contains("it is a pipe or a device"));
+        }
+    }
+}
