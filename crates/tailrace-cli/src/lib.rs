@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod catalogue;
 mod check;
+mod duration;
 mod flows;
 mod fluid;
 mod new_scheme;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use tailrace_experiment::Error;
+use tailrace_scenario::shown;
 
 /// What the command needs from whoever calls it.
 pub trait Host {
@@ -46,7 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, host: &dyn Host) -> i32 {
     match dispatch(&args.command, host) {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", shown(&error.to_string(), usize::MAX));
             error.exit_status()
         }
     }

@@ -5,6 +5,8 @@ use comfy_table::{CellAlignment, Table};
 use serde_json::json;
 use tailrace_experiment::{ClassSummary, Experiment, Finished, Results, axis_text};
 
+use crate::duration::duration;
+
 /// The table of results: one row per run and size class.
 pub fn table(experiment: &Experiment, results: &Results) -> String {
     let axes = experiment.axes();
@@ -35,7 +37,7 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
         let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
         cells.extend([class.class.clone(), run.scheme.clone(), flows(class)]);
         let times = [class.fct_mean_us, class.fct_p50_us, class.fct_p95_us, class.fct_p99_us];
-        cells.extend(times.map(|t| t.map_or("–".into(), duration)));
+        cells.extend(times.map(|us| us.map_or("–".into(), |us| duration(us / 1e6))));
         cells.extend(
             [class.slowdown_mean, class.slowdown_p99].map(|s| s.map_or("–".into(), |s| format!("{s:.2}"))),
         );
@@ -73,7 +75,7 @@ pub fn task_table(experiment: &Experiment, results: &Results) -> String {
         cells.extend([class.class.clone(), run.scheme.clone(), count]);
         let of_all =
             [tasks.tct_mean_us, tasks.tct_p50_us, tasks.tct_p95_us, tasks.tct_p99_us, tasks.tct_max_us];
-        cells.extend(of_all.map(|time| time.map_or("–".into(), duration)));
+        cells.extend(of_all.map(|us| us.map_or("–".into(), |us| duration(us / 1e6))));
         table.add_row(cells);
     }
     align_numbers(&mut table, axes.len() + 2);
@@ -146,15 +148,6 @@ fn flows(class: &ClassSummary) -> String {
     }
 }
 
-/// Microseconds in a unit that people read.
-fn duration(us: f64) -> String {
-    match us {
-        us if us < 1e3 => format!("{us:.1} µs"),
-        us if us < 1e6 => format!("{:.2} ms", us / 1e3),
-        us => format!("{:.2} s", us / 1e6),
-    }
-}
-
 /// What gave way to the scale, one line each.
 pub fn scale_note(experiment: &Experiment) -> String {
     if experiment.scale >= 1.0 {
@@ -176,12 +169,12 @@ pub fn cost_note(experiment: &Experiment) -> String {
         .filter_map(|run| tailrace_experiment::expected_packet_hops(&run.scenario))
         .collect();
     let total: f64 = costs.iter().sum();
-    let hours = total / SPEED / 3600.0;
-    if hours < 1.0 / 12.0 {
+    let seconds = total / SPEED;
+    if seconds < 300.0 {
         return String::new();
     }
     let billions = |hops: f64| format!("{:.1} billion packet-hops", hops / 1e9);
-    let time = if hours < 1.0 { format!("{:.0} minutes", hours * 60.0) } else { format!("{hours:.1} hours") };
+    let time = duration(seconds);
     format!(
         "{}: {} runs, about {} in all, {time} on one core at {} million a second\n",
         experiment.name,

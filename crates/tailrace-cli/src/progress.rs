@@ -9,6 +9,7 @@ use tailrace_experiment::{Experiment, Observer};
 use tailrace_scenario::Scenario;
 
 use crate::Host;
+use crate::duration::duration;
 
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -103,15 +104,19 @@ impl<'a> Display<'a> {
         // What was there already took no time.
         let made = share - self.resumed as f64 / self.done.len().max(1) as f64;
         let left = if made > 0.0 { elapsed * (1.0 - share) / made } else { f64::INFINITY };
-        let virtual_ms = running.iter().map(|p| p.now.as_secs_f64() * 1e3).fold(0.0, f64::max);
+        let now = running.iter().map(|p| p.now.as_secs_f64()).fold(0.0, f64::max);
         let flows: usize = self.latest.iter().flatten().map(|p| p.finished).sum();
-        let left = if left.is_finite() { format!("{left:.0} s left") } else { "…".into() };
+        let left = match left {
+            left if left < 59.5 => format!("{left:.0} s left"),
+            left if left.is_finite() => format!("{} left", duration(left)),
+            _ => "…".into(),
+        };
         let pace = match hops {
             0 => format!("{:.0} k flows/s", flows as f64 / elapsed / 1e3),
             hops => format!("{:.1} M packet-hops/s", hops as f64 / elapsed / 1e6),
         };
         let runs = self.done.len();
-        format!("run {finished}/{runs} · {virtual_ms:.0} ms virtual · {flows} flows · {pace} · {left}")
+        format!("run {finished}/{runs} · {} virtual · {flows} flows · {pace} · {left}", duration(now))
     }
 
     #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
