@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint deny audit bench validate check-papers docs clean
+.PHONY: demo test lint deny audit fuzz bench validate check-papers docs clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -23,9 +23,6 @@ test: lint deny .venv/built
 	$(BIN)/tailrace bench --instructions benches/instructions.json
 ifneq ($(wildcard crates/*/benches),)
 	cargo bench --locked --no-run --bench '*'
-endif
-ifneq ($(wildcard fuzz/Cargo.toml),)
-	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir target
 endif
 
 # Checks that take seconds come first.
@@ -49,6 +46,13 @@ endif
 audit:
 	command -v cargo-deny || cargo install --locked cargo-deny
 	cargo deny --locked check
+
+# Any input, for as long as one likes: all targets of fuzz/src/targets, or the one that TARGET names. Each run tries
+# other inputs, unless SEED names one.
+fuzz: SECONDS ?= 600
+fuzz: SEED ?= $(shell date +%s)
+fuzz:
+	FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$(SEED) cargo test --locked --package tailrace-fuzz --test targets -- --nocapture $(TARGET)
 
 # How fast the simulator is.
 bench: .venv/built

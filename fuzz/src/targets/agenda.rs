@@ -1,12 +1,11 @@
 //! The agenda against a map from entity to time.
 
-#![no_main]
-
 use std::collections::BTreeMap;
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
+use arbitrary::{Arbitrary, Unstructured};
 use tailrace_engine::{Agenda, Entity};
+
+use super::{Outcome, magnitude};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
@@ -37,7 +36,10 @@ fn next(agenda: &mut Agenda, pending: &mut BTreeMap<Entity, u64>) -> Option<u64>
     Some(at)
 }
 
-fuzz_target!(|input: Input| {
+pub(super) fn check(bytes: &[u8]) -> Outcome {
+    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(bytes)) else {
+        return Outcome::Refused("too short".to_owned());
+    };
     let entities = Entity::from(input.entities.max(1));
     let mut agenda = Agenda::new(entities as usize, 1 << (input.span % 40));
     let mut pending: BTreeMap<Entity, u64> = BTreeMap::new();
@@ -57,4 +59,5 @@ fuzz_target!(|input: Input| {
     }
     while next(&mut agenda, &mut pending).is_some() {}
     assert!(agenda.is_empty() && pending.is_empty());
-});
+    Outcome::Used(format!("2^{} entities, until 2^{}", magnitude(entities.into()), magnitude(now)))
+}

@@ -1,16 +1,15 @@
 //! Sender and receiver over a channel that loses, repeats and reorders as the input says, and under packets
 //! of a stranger.
 
-#![no_main]
-
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
+use arbitrary::{Arbitrary, Unstructured};
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, Ecn, FlowInfo, FlowView, Loss, Packet, PacketKind,
     Rate, TagTable, Time,
 };
 use tailrace_transport::{Receiver, Sender};
+
+use super::{Outcome, magnitude};
 
 /// Keeps a fixed window and counts what it is told.
 struct Counting {
@@ -97,7 +96,16 @@ impl Pair {
             pacing: input.paced.then_some(Rate::from_gbps(1)),
             acked: 0,
         };
-        let info = FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
+        let info = FlowInfo {
+            id: 0,
+            src: 0,
+            dst: 1,
+            size: None,
+            start: Time::ZERO,
+            deadline: None,
+            slice: 0,
+            task: 0,
+        };
         let directive = Directive::tagged(TagTable::FLAT);
         Pair {
             now: Time::ZERO,
@@ -170,14 +178,18 @@ fn kind_of(number: u8) -> PacketKind {
     [PacketKind::Data, PacketKind::LastData, PacketKind::Ack, PacketKind::AckMarked][usize::from(number & 3)]
 }
 
-fuzz_target!(|input: Input| {
+pub(super) fn check(bytes: &[u8]) -> Outcome {
+    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(bytes)) else {
+        return Outcome::Refused("too short".to_owned());
+    };
     let mut pair = Pair::new(&input);
     for operation in &input.operations {
         pair.apply(operation);
         if pair.sender.is_done() {
             assert_eq!(pair.sender.law().acked, pair.size);
             assert!(!pair.honest || pair.receiver.is_complete());
-            return;
+            return Outcome::Used(format!("done, honest: {}", pair.honest));
         }
     }
-});
+    Outcome::Used(format!("2^{} acked, honest: {}", magnitude(pair.sender.law().acked), pair.honest))
+}
