@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use tailrace_config::shown;
 use tailrace_experiment::Error;
-use tailrace_scenario::shown;
 
 /// What the command needs from whoever calls it.
 pub trait Host {

@@ -4,7 +4,7 @@
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write, stdout};
 
-use tailrace_scenario::shown;
+use tailrace_config::shown;
 
 /// A shell's status of a program that wrote into a closed pipe: 128 and SIGPIPE.
 const CLOSED_PIPE: i32 = 141;

@@ -14,12 +14,12 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let distance = comparable.then(|| strsim::osa_distance(&name, &other))?;
         (distance <= longest_slip).then_some((distance, *candidate))
     });
-    let nearest = slips.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate);
-    nearest.or_else(|| {
-        let mut longer =
-            known.iter().filter(|candidate| candidate.split(['_', '-']).any(|word| word == name));
-        longer.next().filter(|_| longer.next().is_none()).copied()
-    })
+    let nearest = slips.min_by_key(|&(distance, _)| distance);
+    // A whole word is more than half of the letters: `size` is rather `size_bytes` than `slice`.
+    let mut longer = known.iter().filter(|candidate| candidate.split(['_', '-']).any(|word| word == name));
+    let word =
+        longer.next().filter(|_| longer.next().is_none() && nearest.is_none_or(|(slips, _)| slips > 1));
+    word.copied().or(nearest.map(|(_, candidate)| candidate))
 }
 
 /// What to say about a name that is not among `known`.
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_word_of_one_name_means_that_name() {
-        assert_eq!(closest("size", ["src", "dst", "size_bytes"]), Some("size_bytes"));
+        assert_eq!(closest("size", ["src", "dst", "slice", "size_bytes"]), Some("size_bytes"));
         assert_eq!(closest("start", ["src", "start_ns"]), Some("start_ns"));
         assert_eq!(closest("ns", ["start_ns", "deadline_ns"]), None, "which of them?");
     }

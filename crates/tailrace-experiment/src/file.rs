@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_config::{ScenarioError, read_text};
 use tailrace_config::suggest::unknown;
 use tailrace_config::table;
+use tailrace_config::{ScenarioError, read_text};
 use toml::{Table, Value};
 
 use crate::judge::{Claim, Expectation};

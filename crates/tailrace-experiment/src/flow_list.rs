@@ -25,7 +25,8 @@ pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
     };
     let path = scenario.base.join(&list.path);
     let setting = scenario.setting();
-    let flows = read_flows(&path, setting.hosts).map_err(|e| e.in_file(&path))?;
+    let flows =
+        read_flows(&path, setting.hosts, &scenario.workload.flow_list_extra).map_err(|e| e.in_file(&path))?;
     let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration).into())
 }
@@ -87,12 +88,12 @@ fn table(flows: &[FlowSpec]) -> RecordBatch {
 }
 
 /// Reads a Parquet flow list with the columns of the CSV form, in any numeric types.
-fn read_flows(path: &Path, hosts: u16) -> Result<Vec<FlowSpec>, ScenarioError> {
+fn read_flows(path: &Path, hosts: u16, extra: &[String]) -> Result<Vec<FlowSpec>, ScenarioError> {
     let unreadable = |e: Error| ScenarioError::new("", e.to_string());
     let mut flows = Vec::new();
     for batch in read_parquet(path).map_err(unreadable)? {
         let schema = batch.schema();
-        columns(schema.fields().iter().map(|field| field.name().as_str()))
+        columns(schema.fields().iter().map(|field| field.name().as_str()), extra)
             .map_err(|message| ScenarioError::new("", message))?;
         let column = |name: &str| numbers(&batch, name);
         let needed = |name: &str| match column(name) {

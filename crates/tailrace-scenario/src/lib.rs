@@ -34,6 +34,7 @@
 
 mod level;
 mod measure;
+mod samples;
 mod scenario;
 #[cfg(test)]
 mod scenario_properties;

@@ -9,6 +9,9 @@ use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::{Bytes, Time};
 use tailrace_fabric::{Fabric, Node, PortId};
 
+/// About what the shortest packet takes on a link of 10 Gbps: queues do not change much faster.
+const SHORTEST_PERIOD: Time = Time::from_ns(100);
+
 /// What of a run is measured, and when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -105,8 +108,8 @@ impl Measure {
                 "is 0, but must be at least 1, which traces all flows".to_owned(),
             );
         }
-        if self.sample_every == Some(Time::ZERO) {
-            return wrong("sample_every", "is 0, but must be a positive time".to_owned());
+        if let Some(every) = self.sample_every.filter(|every| *every < SHORTEST_PERIOD) {
+            return wrong("sample_every", format!("is {every}, but must be at least {SHORTEST_PERIOD}"));
         }
         let ports = self.sample_ports != SamplePorts::None;
         if self.sample_every.is_none() && ports {

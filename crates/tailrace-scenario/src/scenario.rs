@@ -13,6 +13,7 @@ use toml::{Table, Value};
 
 use crate::level::{FlowLevel, Level};
 use crate::measure::{Measure, SamplePorts};
+use crate::samples;
 
 /// Segments and headers must fit the 16 bits of a packet's length.
 const MAX_MSS: u16 = 60_000;
@@ -123,7 +124,7 @@ impl Scenario {
     pub fn read_files(&mut self, base: &Path) -> Result<(), ScenarioError> {
         self.base = base.to_owned();
         self.workload.read_files(base).map_err(|error| error.within("workload"))?;
-        self.plan().map(drop)
+        samples::check(self, &self.plan()?)
     }
 
     /// The scenario as a table with all defaults written out.
@@ -272,6 +273,8 @@ fn check_slices(slices: &[Slice], workload: &Workload) -> Result<(), ScenarioErr
     }
 }
 
+/// No round trip is shorter, and a timer that runs out all the time leaves time for nothing else.
+const SHORTEST_RTO: Time = Time::from_us(1);
 /// Doubled ten times, it is still far from the end of time.
 const LONGEST_RTO: Time = Time::from_ms(100_000);
 
@@ -290,8 +293,8 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
             format!("is {max_window}, but must not be below initial_window = {initial_window}"),
         );
     }
-    if min_rto == Time::ZERO {
-        return wrong("min_rto", "is 0, but must be a positive time".to_owned());
+    if min_rto < SHORTEST_RTO {
+        return wrong("min_rto", format!("is {min_rto}, but must be at least {SHORTEST_RTO}"));
     }
     if min_rto > LONGEST_RTO {
         return wrong("min_rto", format!("is {min_rto}, but must be at most {LONGEST_RTO}"));

@@ -30,7 +30,7 @@ impl Feed {
     fn read(workload: &Workload, base: &Path, setting: Setting, seed: u64) -> Result<Self, ScenarioError> {
         if let Some(list) = &workload.flow_list {
             let path = base.join(&list.path);
-            let flows = flow_list::read_csv(&path, &setting)?;
+            let flows = flow_list::read_csv(&path, &setting, &workload.flow_list_extra)?;
             let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
             return Ok(source.limited(workload.flows, workload.duration).into());
         }

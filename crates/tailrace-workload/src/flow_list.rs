@@ -24,11 +24,12 @@ const REQUIRED: usize = 4;
 /// Reads a list of flows from a CSV file, ordered by start. Columns, in any order:
 /// `src,dst,size_bytes,start_ns` and, where wanted, `deadline_ns` (after the start; empty for none), `class`,
 /// `slice`, `task`, and `flow_type`, what the flow tells of itself: 1 deadline and size, 2 size, 3 nothing; all
-/// that it has if left out. Times may have up to three decimals. Columns that only results have are passed over.
-pub fn read_csv(path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
+/// that it has if left out. Times may have up to three decimals. Columns that only results have are passed over, and those
+/// named `extra`.
+pub fn read_csv(path: &Path, setting: &Setting, extra: &[String]) -> Result<Vec<FlowSpec>, ScenarioError> {
     let text = read_file(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
-    parse(&text, path, setting)
+    parse(&text, path, setting, extra)
 }
 
 /// Writes a list of flows that [`read_csv`] reads back.
@@ -60,7 +61,12 @@ fn no_type(given: impl std::fmt::Display) -> String {
     )
 }
 
-fn parse(text: &[u8], path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, ScenarioError> {
+fn parse(
+    text: &[u8],
+    path: &Path,
+    setting: &Setting,
+    extra: &[String],
+) -> Result<Vec<FlowSpec>, ScenarioError> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .comment(Some(b'#'))
@@ -81,7 +87,7 @@ fn parse(text: &[u8], path: &Path, setting: &Setting) -> Result<Vec<FlowSpec>, S
         }
         Some(header) => header.map_err(broken)?,
     };
-    let column_of = columns(header.iter()).map_err(|message| wrong(line_of(&header), message))?;
+    let column_of = columns(header.iter(), extra).map_err(|message| wrong(line_of(&header), message))?;
     let mut flows = Vec::new();
     for record in records {
         let record = record.map_err(broken)?;
@@ -96,17 +102,18 @@ fn line_of(record: &csv::StringRecord) -> usize {
     record.position().map_or(1, |position| position.line() as usize)
 }
 
-/// Where each of `COLUMNS` is among those of a file, the first four at least.
+/// Where each of `COLUMNS` is among those of a file, the first four at least; those named `extra` are passed over.
 pub fn columns<'a>(
     header: impl IntoIterator<Item = &'a str>,
+    extra: &[String],
 ) -> Result<[Option<usize>; COLUMNS.len()], String> {
     let mut column_of = [None; COLUMNS.len()];
     for (index, name) in header.into_iter().enumerate() {
-        if OUTCOMES.contains(&name) {
+        if OUTCOMES.contains(&name) || extra.iter().any(|column| column == name) {
             continue;
         }
         let known = COLUMNS.iter().position(|column| *column == name);
-        let column = known.ok_or_else(|| suggest::unknown("column", name, COLUMNS))?;
+        let column = known.ok_or_else(|| unknown_column(name))?;
         if column_of[column].replace(index).is_some() {
             return Err(format!("column {name} is there twice"));
         }
@@ -115,6 +122,15 @@ pub fn columns<'a>(
         Some((name, _)) => Err(format!("column {name} is missing")),
         None => Ok(column_of),
     }
+}
+
+fn unknown_column(name: &str) -> String {
+    let near =
+        suggest::closest(name, COLUMNS).map_or(String::new(), |near| format!(" did you mean \"{near}\"?"));
+    format!(
+        "unknown column \"{name}\";{near} known are {}; one that means nothing to the run is named in flow_list_extra",
+        COLUMNS.join(", ")
+    )
 }
 
 fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) -> Result<FlowSpec, String> {
@@ -186,7 +202,7 @@ mod tests {
     use tailrace_fabric::Racks;
 
     fn read(text: &str) -> Result<Vec<FlowSpec>, String> {
-        parse(text.as_bytes(), Path::new("f.csv"), &setting()).map_err(|error| error.to_string())
+        parse(text.as_bytes(), Path::new("f.csv"), &setting(), &[]).map_err(|error| error.to_string())
     }
 
     fn setting() -> Setting {
@@ -248,7 +264,7 @@ mod tests {
         let list = "src,dst,size_bytes,start_ns,slice\n0,1,5,0,2\n0,2,5,0,\n0,1,5,0,3\n";
         let with = |slices| {
             let setting = Setting { slices, ..setting() };
-            parse(list.as_bytes(), Path::new("f.csv"), &setting)
+            parse(list.as_bytes(), Path::new("f.csv"), &setting, &[])
                 .map(|flows| flows.iter().map(|flow| flow.slice).collect::<Vec<_>>())
                 .map_err(|error| error.to_string())
         };
@@ -257,6 +273,25 @@ mod tests {
         let error = with(2).unwrap_err();
         assert_eq!(error, "f.csv:4: slice is 3, but there are 2 slices: 1 to 2, or 0 for flows of no slice");
         assert!(with(1).unwrap_err().starts_with("f.csv:2: slice is 2, but there is 1 slice: 1, or 0"));
+    }
+
+    #[test]
+    fn other_columns_are_declared_or_refused_with_those_that_there_are() {
+        let error = read("src,dst,size,start_ns\n").unwrap_err();
+        assert!(error.contains(
+            "unknown column \"size\"; did you mean \"size_bytes\"? known are src, dst, size_bytes,"
+        ));
+        let list = "src,dst,size_bytes,rack,start_ns,job\n0,1,5,a,7,\n";
+        let with = |extra: &[&str]| {
+            let extra: Vec<String> = extra.iter().map(|&name| name.to_owned()).collect();
+            parse(list.as_bytes(), Path::new("f.csv"), &setting(), &extra).map_err(|error| error.to_string())
+        };
+        assert_eq!(with(&["rack", "job"]).unwrap()[0].start, Time::from_ns(7));
+        let error = with(&["rack"]).unwrap_err();
+        assert!(
+            error.starts_with("f.csv:1: unknown column \"job\"; known are")
+                && error.ends_with("flow_list_extra")
+        );
     }
 
     fn any_flow() -> impl Strategy<Value = FlowSpec> {
@@ -294,7 +329,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes, Path::new("f.csv"), &setting());
+            let _ = parse(&bytes, Path::new("f.csv"), &setting(), &[]);
         }
 
         #[test]

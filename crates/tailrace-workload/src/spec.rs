@@ -30,6 +30,8 @@ pub struct Workload {
     pub task_counters: u16,
     /// A list of flows, in place of rules.
     pub flow_list: Option<InputFile>,
+    /// Columns of the list that mean nothing to a run.
+    pub flow_list_extra: Vec<String>,
     /// A trace of tasks, beside the rules and tasks.
     pub coflow_trace: Option<InputFile>,
 }

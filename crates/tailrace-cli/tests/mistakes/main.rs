@@ -3,6 +3,7 @@
 
 mod classes;
 mod files;
+mod hostile;
 mod levels;
 mod options;
 mod place;

@@ -113,7 +113,7 @@ fn what_one_scheme_has_otherwise_is_checked_there() {
             "{ fabric.load_balancing = \"ecpm\" }",
             ["x.toml:14: scheme[0].with.fabric.load_balancing", "did you mean \"ecmp\"?"],
         ),
-        ("{ \"transport.min_rto\" = \"0s\" }", ["scheme[0].with.transport.min_rto: is 0", "positive time"]),
+        ("{ \"transport.min_rto\" = \"0s\" }", ["scheme[0].with.transport.min_rto: is 0", "at least 1us"]),
         (
             "{ \"measure.trace_every_flow\" = 0 }",
             ["scheme[0].with.measure.trace_every_flow: is 0", "at least 1"],

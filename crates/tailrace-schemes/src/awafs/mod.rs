@@ -38,6 +38,9 @@ pub enum Placement {
     Host,
 }
 
+/// A port that adjusts more often does nothing else.
+const SHORTEST_PERIOD: Time = Time::from_us(1);
+
 /// Parameters of `awafs` (§4.2.2.1).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -99,8 +102,12 @@ impl Params {
         if self.percentiles.windows(2).any(|pair| pair[0] >= pair[1]) {
             return fail("percentiles", "they must ascend".into());
         }
-        if self.period == Time::ZERO {
-            return fail("period", "0 is no period; the thesis uses 200ms".into());
+        if self.period < SHORTEST_PERIOD {
+            let message = format!(
+                "{} is too short: it must be at least {SHORTEST_PERIOD}; the thesis uses 200ms",
+                self.period
+            );
+            return fail("period", message);
         }
         if self.window < self.period {
             let message =

@@ -191,7 +191,10 @@ fn what_is_wrong_is_named() {
     );
     assert_eq!(error(|p| p.percentiles[6] = 1.0), "percentiles: each must lie strictly between 0 and 1");
     assert_eq!(error(|p| p.percentiles[6] = 0.1), "percentiles: they must ascend");
-    assert_eq!(error(|p| p.period = Time::ZERO), "period: 0 is no period; the thesis uses 200ms");
+    assert_eq!(
+        error(|p| p.period = Time::ZERO),
+        "period: 0ps is too short: it must be at least 1us; the thesis uses 200ms"
+    );
     assert_eq!(
         error(|p| p.window = Time::from_ms(199)),
         "window: 199ms is shorter than the period 200ms (AWAFS §4.2.2.1)"

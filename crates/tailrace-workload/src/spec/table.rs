@@ -36,6 +36,9 @@ struct Whole {
     /// Fingerprint of the list's content; written into resolved scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow_list_digest: Option<String>,
+    /// Columns of the list that are passed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    flow_list_extra: Vec<String>,
     /// A file of shuffles in the format of the public coflow benchmark, read as tasks; its ports are hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     coflow_trace: Option<PathBuf>,
@@ -44,12 +47,13 @@ struct Whole {
     coflow_trace_digest: Option<String>,
 }
 
-const WHOLE: [&str; 7] = [
+const WHOLE: [&str; 8] = [
     "flows",
     "duration",
     "task_counters",
     "flow_list",
     "flow_list_digest",
+    "flow_list_extra",
     "coflow_trace",
     "coflow_trace_digest",
 ];
@@ -63,6 +67,9 @@ impl Workload {
         let whole: Whole = table::read(whole)?;
         let Whole { flows, duration, task_counters, .. } = whole;
         let flow_list = InputFile::new("flow_list", whole.flow_list, whole.flow_list_digest)?;
+        if flow_list.is_none() && !whole.flow_list_extra.is_empty() {
+            return Err(ScenarioError::new("flow_list_extra", "needs flow_list, whose columns it names"));
+        }
         let coflow_trace = InputFile::new("coflow_trace", whole.coflow_trace, whole.coflow_trace_digest)?;
         let written = tables(&mut defaults, "rule")?;
         let tasks = tables(&mut defaults, "task")?;
@@ -77,11 +84,22 @@ impl Workload {
                 return Err(ScenarioError::new(field, "cannot be combined with flow_list"));
             }
         }
-        let known = ["rule", "task", "flows", "duration", "task_counters", "flow_list", "coflow_trace"];
+        let known = [
+            "rule",
+            "task",
+            "flows",
+            "duration",
+            "task_counters",
+            "flow_list",
+            "flow_list_extra",
+            "coflow_trace",
+        ];
         table::check_fields::<Rule>(&defaults, &known)?;
         let has_tasks = tasks.is_some() || coflow_trace.is_some();
         let only_others = flow_list.is_some() || has_tasks;
-        let mut workload = Workload { flows, duration, flow_list, coflow_trace, ..Workload::default() };
+        let flow_list_extra = whole.flow_list_extra;
+        let mut workload =
+            Workload { flows, duration, flow_list, flow_list_extra, coflow_trace, ..Workload::default() };
         if !only_others || written.is_some() || !defaults.is_empty() {
             workload.read_rules(defaults, written, has_tasks, setting)?;
         }
@@ -151,6 +169,7 @@ impl Workload {
             task_counters: self.has_tasks().then_some(self.task_counters),
             flow_list: path(&self.flow_list),
             flow_list_digest: digest(&self.flow_list),
+            flow_list_extra: self.flow_list_extra.clone(),
             coflow_trace: path(&self.coflow_trace),
             coflow_trace_digest: digest(&self.coflow_trace),
         };
