@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint deny audit fuzz bench validate check-papers docs clean
+.PHONY: demo test lint deny audit fuzz bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -66,6 +66,10 @@ validate: .venv/built
 # The papers' experiments against their claims; SCALE=1 is what the papers ran.
 check-papers: .venv/built
 	$(BIN)/tailrace check --scale $(SCALE) $(filter-out experiments/smoke/%,$(wildcard experiments/*/*.toml))
+
+# Pages that are made from the program itself.
+pages: .venv/built
+	$(BIN)/python docs/generate.py
 
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
