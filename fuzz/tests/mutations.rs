@@ -1,5 +1,6 @@
 //! Two thousand mutated files: experiments and the files that they name. Each is planned or refused with a message that
 //! says where, within two seconds and a bounded memory. The same ones in every run.
+#![expect(clippy::print_stdout, reason = "how many inputs there were is for whoever runs it")]
 
 use tailrace_fuzz::{Limit, Outcome, TARGETS, run};
 

@@ -1,5 +1,6 @@
 //! Every target, its corpus first, then mutations for ten seconds, or as long as `FUZZ_SECONDS` says. `FUZZ_SEED` gives
 //! other mutations.
+#![expect(clippy::print_stdout, reason = "how many inputs there were is for whoever runs it")]
 
 use std::time::Duration;
 

@@ -41,9 +41,9 @@ impl Reader {
 
 /// Methods that read whole numbers of a type.
 macro_rules! whole_numbers {
-    ($($method:ident: $type:ty, $signed:literal;)*) => {
+    ($($method:ident: $most:expr, $signed:literal;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-            self.whole(visitor, <$type>::MAX as u64, $signed)
+            self.whole(visitor, $most, $signed)
         })*
     };
 }
@@ -65,11 +65,11 @@ impl<'de> Deserializer<'de> for Reader {
     }
 
     whole_numbers! {
-        deserialize_u8: u8, false;
-        deserialize_u16: u16, false;
-        deserialize_u32: u32, false;
-        deserialize_u64: u64, false;
-        deserialize_i64: i64, true;
+        deserialize_u8: u8::MAX.into(), false;
+        deserialize_u16: u16::MAX.into(), false;
+        deserialize_u32: u32::MAX.into(), false;
+        deserialize_u64: u64::MAX, false;
+        deserialize_i64: u64::MAX, true;
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
