@@ -110,12 +110,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
-            let (arrived, next) = port.look(self.now);
+            if !port.has_arrival(self.now) {
+                if let Some(next) = port.look(self.now) {
+                    self.agenda.wake(entity, next.as_ps());
+                }
+                continue;
+            }
+            let (mut packet, next) = port.arrive(self.now);
             let mut to = port.to;
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
             }
-            let Some(mut packet) = arrived else { continue };
             if P::REVERSE && packet.is_ack() {
                 let back = self.reverse[entity as usize];
                 self.ports[back as usize].egress.policy_mut().on_reverse(self.now, &mut packet);

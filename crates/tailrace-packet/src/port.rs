@@ -60,7 +60,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         }
     }
 
-    /// Takes in a packet at `now`. Returns when the port is to be looked at next if the link was idle before.
+    /// Takes in a packet at `now`. Returns when the port is to be looked at next, if that may have changed.
     #[inline]
     pub(crate) fn accept(
         &mut self,
@@ -69,25 +69,38 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Time> {
-        let was_idle = self.link.flights.is_empty();
         let link = &mut self.link;
-        self.egress.accept(now, packet, room, drop, &mut |departure| link.take(departure));
-        if was_idle { self.next_look() } else { None }
+        let free = self.egress.accept(now, packet, room, drop, &mut |departure| link.take(departure));
+        if !P::WORK_CONSERVING {
+            return self.next_look();
+        }
+        // Alone on its link, it is the one that has just left.
+        let first = free && self.link.flights.len() == 1;
+        first.then(|| self.egress.free_at() + self.link.delay)
     }
 
-    /// The port is looked at, as it has asked for. Returns the link's head, which arrives at `now`, and when to look
-    /// next. The head is always there if the policy is work-conserving.
+    /// Whether the link's head arrives at `now`. A port whose policy is work-conserving asks to be looked at for
+    /// nothing else.
     #[inline]
-    pub(crate) fn look(&mut self, now: Time) -> (Option<Packet<H>>, Option<Time>) {
+    pub(crate) fn has_arrival(&self, now: Time) -> bool {
+        P::WORK_CONSERVING || self.link.flights.front().is_some_and(|head| head.at <= now)
+    }
+
+    /// The policy has something to send, as it has said. Returns when to look next.
+    pub(crate) fn look(&mut self, now: Time) -> Option<Time> {
         self.catch_up(now);
-        if !P::WORK_CONSERVING && self.link.flights.front().is_none_or(|head| head.at > now) {
-            return (None, self.next_look());
-        }
+        self.next_look()
+    }
+
+    /// The link's head arrives at `now`. Returns it, and when to look next.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time) -> (Packet<H>, Option<Time>) {
+        self.catch_up(now);
         let Some(head) = self.link.flights.pop_front() else {
             panic!("a link was woken at {now} but is empty")
         };
         debug_assert_eq!(head.at, now);
-        (Some(head.packet), self.next_look())
+        (head.packet, self.next_look())
     }
 
     /// Wakes the policy. Returns when the port is to be looked at next, if that may have changed.

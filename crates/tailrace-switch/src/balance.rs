@@ -100,7 +100,6 @@ impl Balancer {
     }
 
     /// The port that `packet` takes at `switch`.
-    #[inline]
     pub(crate) fn choose<H: Header>(
         &mut self,
         now: Time,

@@ -27,9 +27,9 @@ pub struct Egress<P, H> {
     free_at: Time,
     rate: LinkRate,
     policy: P,
-    sent: Count,
-    /// Bytes sent in the highest priority.
-    sent_urgent: u64,
+    sent_packets: u64,
+    /// Bytes sent in the highest priority, and in all others.
+    sent_bytes: [u64; 2],
     dropped: Count,
     header: PhantomData<H>,
 }
@@ -41,8 +41,8 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             free_at: Time::ZERO,
             rate,
             policy,
-            sent: Count::default(),
-            sent_urgent: 0,
+            sent_packets: 0,
+            sent_bytes: [0; 2],
             dropped: Count::default(),
             header: PhantomData,
         }
@@ -84,7 +84,8 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         }
     }
 
-    /// Takes in a packet at `now`. The port may hold `room` bytes in all; what does not fit goes to `drop`.
+    /// Takes in a packet at `now`. The port may hold `room` bytes in all; what does not fit goes to `drop`. Returns
+    /// whether the link was free, so that a packet may have left at once.
     #[inline]
     pub fn accept(
         &mut self,
@@ -93,7 +94,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
         send: &mut impl FnMut(Departure<H>),
-    ) {
+    ) -> bool {
         self.catch_up(now, send);
         let dropped = &mut self.dropped;
         let mut count_drop = |lost: Packet<H>, reason| {
@@ -102,7 +103,9 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         };
         if self.free_at > now {
             self.policy.enqueue(now, packet, room, &mut count_drop);
-        } else if P::WORK_CONSERVING {
+            return false;
+        }
+        if P::WORK_CONSERVING {
             if let Some(packet) = self.policy.pass(now, packet, room, &mut count_drop) {
                 self.transmit(now, packet, send);
             }
@@ -112,12 +115,13 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             self.free_at = now;
             self.catch_up(now, send);
         }
+        true
     }
 
     #[inline]
     fn transmit(&mut self, start: Time, packet: Packet<H>, send: &mut impl FnMut(Departure<H>)) {
-        self.sent.count(packet.bytes);
-        self.sent_urgent += if packet.priority == 0 { u64::from(packet.bytes) } else { 0 };
+        self.sent_packets += 1;
+        self.sent_bytes[usize::from(packet.priority != 0)] += u64::from(packet.bytes);
         self.free_at = start + self.rate.time_for(packet.bytes);
         send(Departure { start, end: self.free_at, packet });
     }
@@ -147,6 +151,12 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         }
     }
 
+    /// When the packet now being sent has left, or the last one has.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     /// When the transmission of a packet of so many bytes started that had left at `end`.
     pub fn start_of(&self, end: Time, bytes: u16) -> Time {
         end - self.rate.time_for(bytes)
@@ -154,9 +164,10 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
 
     /// What the port has done.
     pub fn counts(&self) -> PortCounts {
+        let [urgent_bytes, others] = self.sent_bytes;
         PortCounts {
-            sent: self.sent,
-            urgent_bytes: self.sent_urgent,
+            sent: Count { packets: self.sent_packets, bytes: urgent_bytes + others },
+            urgent_bytes,
             dropped: self.dropped,
             marked: self.policy.marked(),
         }

@@ -38,7 +38,7 @@ impl Switching {
     }
 
     /// The port by which `packet` leaves `switch`.
-    #[inline]
+    #[inline(always)]
     pub fn route<H: Header>(&mut self, now: Time, switch: SwitchId, packet: &Packet<H>) -> PortId {
         let host = self.hosts[usize::from(packet.dst)];
         if host.edge == switch {
