@@ -39,7 +39,7 @@ impl Reader {
     }
 }
 
-/// Methods that read whole numbers of a type.
+/// Methods that read whole numbers up to the most that a type holds; negative ones too if it is signed.
 macro_rules! whole_numbers {
     ($($method:ident: $most:expr, $signed:literal;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
