@@ -88,6 +88,23 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// A network of which only its shape is known: transports have their defaults, no traffic is planned, and there
+    /// are no slices. What else is known is added: `Facts { horizon, ..Facts::new(…) }`.
+    pub fn new(hosts: usize, host_rate: Rate, base_rtt: Time, longest_path: usize) -> Self {
+        Facts {
+            hosts,
+            host_rate,
+            base_rtt,
+            longest_path,
+            transport: TransportParams::default(),
+            traffic: None,
+            horizon: None,
+            slices: Vec::new(),
+            racks: Vec::new(),
+            published_sizes: |_| None,
+        }
+    }
+
     /// Checks that headers with places for so many ports are enough for all paths.
     pub fn check_path(&self, places: usize) -> Result<(), ParamError> {
         if self.longest_path <= places {

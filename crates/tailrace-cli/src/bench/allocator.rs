@@ -3,7 +3,6 @@
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_core::random::Stream;
-use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Controller, Facts, FlowId, FlowInfo, Objective, Rate, Slice, Time, WeightUpdate};
 use tailrace_schemes::uranus::{ControlParams, PsN, ShareParams, SliceController};
 
@@ -167,16 +166,9 @@ fn facts() -> Facts {
         objective: if number.is_multiple_of(2) { Objective::Deadline } else { Objective::Completion },
     };
     Facts {
-        hosts: RACKS.into(),
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_us(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
         slices: (0..SLICES).map(slice).collect(),
         racks: (0..RACKS).collect(),
-        published_sizes: |_| None,
-        horizon: None,
+        ..Facts::new(RACKS.into(), Rate::from_gbps(10), Time::from_us(85), 4)
     }
 }
 

@@ -105,17 +105,14 @@ impl Setup {
     pub fn facts(&self) -> Facts {
         let sizes = SizeDistribution::new(vec![(1e3, 0.0), (1e4, 0.6), (1e5, 0.9), (1e6, 1.0)]);
         let sizes = sizes.unwrap_or_else(|error| panic!("{error}"));
+        let fabric = &self.fabric;
+        let base_rtt = fabric.farthest_rtt(self.transport.mss + HEADER_BYTES);
         Facts {
-            hosts: self.fabric.hosts,
-            host_rate: self.fabric.host_rate(),
-            base_rtt: self.fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
-            longest_path: self.fabric.longest_path(),
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),
-            published_sizes: |_| None,
-            horizon: None,
             slices: if self.watch.slices.is_empty() { vec![ONE] } else { self.watch.slices.clone() },
-            racks: self.fabric.edge_of.clone(),
+            racks: fabric.edge_of.clone(),
+            ..Facts::new(fabric.hosts, fabric.host_rate(), base_rtt, fabric.longest_path())
         }
     }
 }

@@ -77,18 +77,7 @@ fn a_hopeless_flow_is_given_up_only_if_asked() {
 
 #[test]
 fn bounds_are_checked() {
-    let facts = Facts {
-        hosts: 2,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: US(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
-    };
+    let facts = Facts::new(2, Rate::from_gbps(10), US(85), 4);
     let params = Params { urgency: [1.5, 2.0], ..Params::default() };
     let error = D2tcp::new(params, &facts).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(error.starts_with("urgency: [1.5, 2] must be"), "{error}");

@@ -11,18 +11,7 @@ const MSS: u64 = 1460;
 const RTT: Time = Time::from_us(100);
 
 fn facts() -> Facts {
-    Facts {
-        hosts: 2,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: RTT,
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
-    }
+    Facts::new(2, Rate::from_gbps(10), RTT, 4)
 }
 
 fn given() -> Thresholds {

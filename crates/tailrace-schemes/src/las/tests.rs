@@ -1,23 +1,11 @@
 //! What it knows, and how it ranks.
 
 use super::*;
-use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, CongestionLaw, FlowView, Rate, Segment, Time};
 
 #[test]
 fn packets_are_ranked_by_what_precedes_them_whatever_the_flow_reveals() {
-    let facts = Facts {
-        hosts: 2,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_us(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
-    };
+    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
     let told = FlowInfo {
         id: 0,
         src: 0,

@@ -6,18 +6,7 @@ use tailrace_core::{Rate, Time};
 const MSS: u64 = 1460;
 
 fn scheme(params: Params) -> Result<Mlfq, ParamError> {
-    let facts = Facts {
-        hosts: 2,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_us(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
-    };
+    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
     Mlfq::new(params, &facts)
 }
 

@@ -9,16 +9,8 @@ const MSS: u64 = 1460;
 /// As on `spine144`, with the authors' timeout.
 fn facts() -> Facts {
     Facts {
-        hosts: 144,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_ns(84_700),
-        longest_path: 4,
         transport: TransportParams { min_rto: Time::from_us(250), ..TransportParams::default() },
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
+        ..Facts::new(144, Rate::from_gbps(10), Time::from_ns(84_700), 4)
     }
 }
 

@@ -73,18 +73,7 @@ fn the_authors_thresholds_are_worse_by_this_model() {
 }
 
 fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Result<Pias, ParamError> {
-    let facts = Facts {
-        hosts: 2,
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_us(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic,
-        published_sizes: |_| None,
-        horizon: None,
-        slices: Vec::new(),
-        racks: Vec::new(),
-    };
+    let facts = Facts { traffic, ..Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4) };
     let port = PortParams { queues, ..PortParams::default() };
     Pias::new(Params { thresholds, port, ..Params::default() }, &facts)
 }

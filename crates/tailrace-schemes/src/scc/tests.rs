@@ -198,16 +198,9 @@ fn guests_keep_their_windows_under_the_limiter_and_see_marks_only_if_shown() {
 
 fn scheme(slices: usize) -> Scc {
     let facts = Facts {
-        hosts: 4,
-        host_rate: Rate::from_gbps(1),
-        base_rtt: RTT,
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
         slices: vec![Slice { weight: 1.0, objective: Objective::Completion }; slices],
         racks: vec![0; 4],
-        published_sizes: |_| None,
-        horizon: None,
+        ..Facts::new(4, Rate::from_gbps(1), RTT, 4)
     };
     Scc::new(Params::default(), &facts).unwrap()
 }

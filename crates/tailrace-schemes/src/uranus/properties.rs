@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, FlowId, Objective, Slice, WeightUpdate};
 
 use super::*;
@@ -174,16 +173,9 @@ fn any_due() -> impl Strategy<Value = Option<u64>> {
 /// Racks of one host each, and these slices.
 pub(super) fn facts(slices: Vec<Slice>) -> Facts {
     Facts {
-        hosts: RACKS.into(),
-        host_rate: Rate::from_gbps(10),
-        base_rtt: Time::from_us(85),
-        longest_path: 4,
-        transport: TransportParams::default(),
-        traffic: None,
-        published_sizes: |_| None,
-        horizon: None,
         slices,
         racks: (0..RACKS).collect(),
+        ..Facts::new(RACKS.into(), Rate::from_gbps(10), Time::from_us(85), 4)
     }
 }
 
