@@ -5,6 +5,7 @@ mod balancing;
 mod baraat;
 mod buffers;
 mod caps;
+mod conformance;
 mod conservation;
 mod control;
 mod demotion;
