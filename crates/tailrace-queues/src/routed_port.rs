@@ -18,9 +18,9 @@ pub trait Router<H> {
     }
     /// A packet arrives at the port, which holds `backlog`. It may still be dropped.
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<H>, backlog: Bytes);
-    /// A packet leaves the port. What happens to it here has no part in what the queues do.
+    /// A packet leaves the port and is no longer in `queues`, in which it may never have been.
     #[inline]
-    fn on_departure(&mut self, _now: Time, _packet: &mut Packet<H>) {}
+    fn on_departure(&mut self, _now: Time, _packet: &mut Packet<H>, _queues: &MultiQueue<H>) {}
     /// Packets that it has marked itself.
     fn marked(&self) -> u64 {
         0
@@ -89,13 +89,13 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
     ) -> Option<Packet<H>> {
         self.router.on_arrival(now, &mut packet, Bytes::ZERO);
         let mut packet = self.queues.pass(now, packet, room, drop)?;
-        self.router.on_departure(now, &mut packet);
+        self.router.on_departure(now, &mut packet, &self.queues);
         Some(packet)
     }
     #[inline]
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {
         let mut packet = self.queues.dequeue(now)?;
-        self.router.on_departure(now, &mut packet);
+        self.router.on_departure(now, &mut packet, &self.queues);
         Some(packet)
     }
     #[inline]

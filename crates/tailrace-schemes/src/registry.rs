@@ -53,6 +53,8 @@ schemes! {
     crate::tcp::Tcp,
     crate::cubic::Cubic,
     crate::dctcp::Dctcp,
+    crate::hull::Hull,
+    crate::qjump::Qjump,
     crate::mlfq::Mlfq,
     crate::pias::Pias,
     crate::awafs::Awafs,

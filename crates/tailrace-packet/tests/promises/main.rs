@@ -16,6 +16,7 @@ mod lone_flow;
 mod md1;
 mod pauses;
 mod pfabric;
+mod qjump;
 mod rates;
 mod setup;
 mod sharing;

@@ -32,7 +32,7 @@ impl Router<()> for Gate {
         (!is_shut).then(|| self.next.max(now))
     }
     fn on_arrival(&mut self, _: Time, _: &mut Packet<()>, _: Bytes) {}
-    fn on_departure(&mut self, now: Time, _: &mut Packet<()>) {
+    fn on_departure(&mut self, now: Time, _: &mut Packet<()>, _: &MultiQueue<()>) {
         assert!(now >= self.next, "left at {now} instead of {}", self.next);
         (self.next, self.sent) = (now + self.gap, self.sent + 1);
     }

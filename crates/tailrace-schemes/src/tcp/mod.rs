@@ -36,6 +36,13 @@ pub struct Tcp {
 /// NewReno's window (RFC 5681, RFC 6582): halves once a loss episode, restarts after a timeout.
 pub struct NewReno(Window);
 
+impl NewReno {
+    /// The law of a new flow.
+    pub fn new(transport: &TransportParams) -> Self {
+        NewReno(Window::new(transport))
+    }
+}
+
 impl CongestionLaw for NewReno {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, _: &FlowView) {
@@ -72,7 +79,7 @@ impl Scheme for Tcp {
         false
     }
     fn law(&self, _: &FlowInfo) -> NewReno {
-        NewReno(Window::new(&self.transport))
+        NewReno::new(&self.transport)
     }
     fn host(&self) -> Untagged {
         Untagged

@@ -7,7 +7,7 @@ const MSS: u64 = 1460;
 const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
 
 fn law(initial_window: u32, max_window: u32) -> NewReno {
-    NewReno(Window::new(&TransportParams { initial_window, max_window, ..TransportParams::default() }))
+    NewReno::new(&TransportParams { initial_window, max_window, ..TransportParams::default() })
 }
 
 fn acknowledge(law: &mut NewReno, segments: u64) {
