@@ -17,7 +17,7 @@ pub fn fluid(options: &args::Fluid, host: &dyn Host) -> Result<i32, Error> {
         Error::Input(error) => error.locate(&text).in_file(&options.file).into(),
         other => other,
     })?;
-    file.write(&text, &result, &dir)?;
+    file.write(&text, &result, &dir, &mut |note| eprintln!("{}: {note}", file.name))?;
     let plots = draw(&dir, host);
     let table = dir.join("fluid.parquet");
     if options.json {

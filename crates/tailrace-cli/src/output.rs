@@ -3,7 +3,7 @@
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::json;
-use tailrace_experiment::{ClassSummary, Experiment, Finished, Results, axis_text};
+use tailrace_experiment::{Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text};
 
 use crate::duration::duration;
 
@@ -185,7 +185,11 @@ pub fn cost_note(experiment: &Experiment) -> String {
 }
 
 /// The whole summary as one document.
-pub fn json(experiment: &Experiment, results: &Results, plots: &[std::path::PathBuf]) -> serde_json::Value {
+pub fn json(
+    experiment: &Experiment,
+    results: &Results,
+    plots: &[std::path::PathBuf],
+) -> Result<serde_json::Value, Error> {
     let runs: Vec<_> = results
         .runs
         .iter()
@@ -195,15 +199,12 @@ pub fn json(experiment: &Experiment, results: &Results, plots: &[std::path::Path
             json!({ "run": run.key, "scheme": run.scheme, "point": point, "folder": run.dir, "summary": run.summary })
         })
         .collect();
-    let claims: Vec<_> = experiment
-        .claims
-        .iter()
-        .map(|claim| json!({ "claim": claim, "verdict": claim.judge(results) }))
-        .collect();
-    json!({
+    let judged = |claim: &Claim| Ok(json!({ "claim": claim, "verdict": claim.judge(results)? }));
+    let claims = experiment.claims.iter().map(judged).collect::<Result<Vec<_>, Error>>()?;
+    Ok(json!({
         "experiment": experiment.name, "title": experiment.title, "source": experiment.source,
         "scale": experiment.scale, "runs": runs, "claims": claims, "plots": plots,
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -151,6 +151,10 @@ impl Observer for Display<'_> {
         self.latest[index] = Some(*progress);
         self.show();
     }
+    fn note(&mut self, text: &str) {
+        let line = || eprintln!("{}: {text}", self.name);
+        self.bar.as_ref().map_or_else(line, |bar| bar.suspend(line));
+    }
     fn interrupted(&mut self) -> bool {
         self.host.interrupted()
     }

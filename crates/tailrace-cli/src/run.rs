@@ -22,7 +22,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     eprint!("{}", output::warnings(&experiment, &results));
     let plots = draw(&dir, host);
     if options.json {
-        say!("{:#}", output::json(&experiment, &results, &plots));
+        say!("{:#}", output::json(&experiment, &results, &plots)?);
         return Ok(0);
     }
     say!("{}", experiment.title);

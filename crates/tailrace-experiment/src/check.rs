@@ -6,9 +6,10 @@ use tailrace_core::Progress;
 
 use crate::error::Error;
 use crate::file::Experiment;
-use crate::judge::{Direction, Figure};
+use crate::judge::{Claim, Direction, Figure, Verdict};
 use crate::results::Results;
 use crate::runner::{Observer, Options, run_all};
+use crate::store;
 
 /// One line of a check's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,9 @@ impl Observer for Second<'_> {
     fn progress(&mut self, index: usize, progress: &Progress) {
         self.observer.progress(self.first + index, progress);
     }
+    fn note(&mut self, text: &str) {
+        self.observer.note(text);
+    }
     fn interrupted(&mut self) -> bool {
         self.observer.interrupted()
     }
@@ -63,19 +67,21 @@ pub fn check(
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
     let mut lines = compare(&first, &second);
-    lines.extend(experiment.expectations.iter().map(|expectation| {
-        let (value, holds) = expectation.judge(&first);
+    for expectation in &experiment.expectations {
+        let (value, holds) = expectation.judge(&first)?;
         let value = value.map_or("nothing".into(), show);
         let bounds = expectation.bounds();
         let (outcome, word) = if holds { (Outcome::Holds, "holds") } else { (Outcome::Fails, "FAILS") };
-        Line { outcome, text: format!("{word}: {} ({value}; expected {bounds})", expectation.text) }
-    }));
-    lines.extend(experiment.claims.iter().map(|claim| judge(claim, &first, experiment.scale)));
+        let text = format!("{word}: {} ({value}; expected {bounds})", expectation.text);
+        lines.push(Line { outcome, text });
+    }
+    for claim in &experiment.claims {
+        lines.push(judge(claim, &claim.judge(&first)?, experiment.scale));
+    }
     Ok((first, lines))
 }
 
-fn judge(claim: &crate::judge::Claim, results: &Results, scale: f64) -> Line {
-    let verdict = claim.judge(results);
+fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
     let paper = match claim.paper {
         Figure::One(number) => show(number),
         Figure::Range([low, high]) => format!("{} to {}", show(low), show(high)),
@@ -107,20 +113,31 @@ fn show(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Two results of the same experiment must agree to the last event.
+/// Two results of the same experiment must agree to the last event, and to the last byte.
 fn compare(first: &Results, second: &Results) -> Vec<Line> {
     let mut lines = Vec::new();
+    let fails = |text: String| Line { outcome: Outcome::Fails, text: format!("FAILS: {text}") };
     for (a, b) in first.runs.iter().zip(&second.runs) {
+        match (store::listed(&a.dir), store::listed(&b.dir)) {
+            (Ok(a), Ok(b)) if a == b => {}
+            (Ok(_), Ok(_)) => {
+                lines.push(fails(format!("tables of run {} ({}) differ when repeated", a.key, a.scheme)))
+            }
+            (Err(error), _) | (_, Err(error)) => lines.push(fails(error.to_string())),
+        }
         if a.summary != b.summary {
             let text = format!(
-                "FAILS: run {} ({}) differs when repeated: digest {} and {}",
+                "run {} ({}) differs when repeated: digest {} and {}",
                 a.key, a.scheme, a.summary.digest, b.summary.digest
             );
-            lines.push(Line { outcome: Outcome::Fails, text });
+            lines.push(fails(text));
         }
     }
     if lines.is_empty() {
-        let text = format!("holds: all runs ({}) made twice, equal digests and statistics", first.runs.len());
+        let text = format!(
+            "holds: all runs ({}) made twice, equal digests, statistics and tables",
+            first.runs.len()
+        );
         lines.push(Line { outcome: Outcome::Holds, text });
     }
     lines
@@ -129,6 +146,10 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Finished;
+    use crate::run_summary::Summary;
+    use crate::store::tests::made_up;
+    use crate::sweep::Point;
 
     #[derive(Default)]
     struct Heard(Vec<usize>);
@@ -139,6 +160,9 @@ mod tests {
         }
         fn progress(&mut self, index: usize, _: &Progress) {
             assert!(index < 4, "run {index} of 4");
+        }
+        fn note(&mut self, text: &str) {
+            panic!("a new folder: {text}");
         }
         fn interrupted(&mut self) -> bool {
             false
@@ -154,5 +178,52 @@ mod tests {
         let mut heard = Heard::default();
         check(&experiment, dir.path(), 1, &mut heard).unwrap();
         assert_eq!(heard.0, [0, 1, 2, 3]);
+    }
+
+    fn of_folder(dir: &Path) -> Results {
+        let run = Finished {
+            scheme: "a".into(),
+            point: Point { axes: vec![] },
+            key: "k".into(),
+            dir: dir.to_owned(),
+            summary: Summary::default(),
+            resumed: false,
+        };
+        Results { runs: vec![run] }
+    }
+
+    #[test]
+    fn tables_that_differ_or_are_damaged_fail() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
+        let failures = || {
+            let lines = compare(&of_folder(&a), &of_folder(&b));
+            lines
+                .into_iter()
+                .filter(|line| line.outcome == Outcome::Fails)
+                .map(|line| line.text)
+                .collect::<Vec<_>>()
+        };
+        let write = |dir: &Path, number| store::write_run(dir, &made_up(number)).unwrap();
+        write(&a, 1.0);
+        write(&b, 1.0);
+        assert_eq!(failures(), Vec::<String>::new());
+        write(&b, 2.0);
+        assert_eq!(failures(), ["FAILS: tables of run k (a) differ when repeated"]);
+        write(&b, 1.0);
+        std::fs::write(b.join("series.parquet"), "").unwrap();
+        assert!(failures()[0].contains("series.parquet: is damaged"), "{:?}", failures());
+    }
+
+    #[test]
+    fn a_claim_over_a_damaged_series_is_an_error_and_no_verdict() {
+        let dir = tempfile::tempdir().unwrap();
+        store::write_run(dir.path(), &made_up(1.0)).unwrap();
+        let claim = "id = \"1\"\npaper = 1\nnumber = { metric = \"series:port_bytes\", of = \"a\" }";
+        let claim: Claim = toml::from_str(claim).unwrap();
+        let results = of_folder(dir.path());
+        assert_eq!(claim.judge(&results).unwrap().measured, None, "these columns are no series'");
+        std::fs::write(dir.path().join("series.parquet"), "").unwrap();
+        assert!(claim.judge(&results).unwrap_err().to_string().contains("series.parquet: is damaged"));
     }
 }

@@ -1,6 +1,7 @@
 //! Files of results: written whole or not at all.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -13,21 +14,34 @@ use crate::error::Error;
 
 /// Writes a file aside and renames it into place, so that it is whole or not there.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let aside = aside(path);
-    fs::write(&aside, content).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
+    let (aside, mut file) = create_aside(path).map_err(|e| Error::storage(path, e))?;
+    file.write_all(content).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
         let _ = fs::remove_file(&aside);
         Error::storage(path, e)
     })
 }
 
-/// Where a file is written before it is renamed.
-fn aside(path: &Path) -> PathBuf {
+/// Makes a file beside `path` that is nobody else's: two processes, on two machines even, may write the same file.
+fn create_aside(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".tmp-{name}"))
+    let process = std::process::id();
+    let mut number = 0;
+    loop {
+        let aside = path.with_file_name(format!(".tmp-{process}-{number}-{name}"));
+        match File::create_new(&aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|file| (aside, file)),
+        }
+    }
 }
 
 /// Writes a table as a Parquet file, whole or not at all.
 pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
+    write_whole(path, &parquet_bytes(path, table)?)
+}
+
+/// A table as the Parquet file that `path` will be.
+pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>, Error> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let encode = || {
         let mut bytes = Vec::new();
@@ -36,19 +50,18 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
         writer.close()?;
         Ok::<_, parquet::errors::ParquetError>(bytes)
     };
-    let bytes = encode().map_err(|e| Error::storage(path, std::io::Error::other(e.to_string())))?;
-    write_whole(path, &bytes)
+    encode().map_err(|e| Error::storage(path, io::Error::other(e.to_string())))
 }
 
 /// Reads a Parquet file.
 pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
-    let file = fs::File::open(path).map_err(|e| Error::storage(path, e))?;
+    let file = File::open(path).map_err(|e| Error::storage(path, e))?;
     let failed = |error: String| {
         let reason = match error.split_once("Disabled feature at compile time: ") {
             Some((_, codec)) => format!("compressed with {codec}; supported are zstd, snappy and none"),
             None => error,
         };
-        Error::storage(path, std::io::Error::other(reason))
+        Error::storage(path, io::Error::other(reason))
     };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .and_then(|builder| builder.build())

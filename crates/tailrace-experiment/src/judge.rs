@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
+use crate::error::Error;
 use crate::numbers::statistic;
 use crate::results::{Results, SeriesQuery};
 
@@ -111,11 +112,15 @@ const ABOUT_EQUAL: f64 = 0.03;
 const ROUGH_FACTOR: f64 = 3.0;
 
 impl Claim {
-    /// Compares the claim with the results.
-    pub fn judge(&self, results: &Results) -> Verdict {
-        let Some(measured) = self.number.value(results) else {
-            return Verdict { measured: None, holds: false, words: "not measured here".into() };
-        };
+    /// Compares the claim with the results. Fails if a series cannot be read.
+    pub fn judge(&self, results: &Results) -> Result<Verdict, Error> {
+        Ok(match self.number.value(results)? {
+            Some(measured) => self.compare(measured),
+            None => Verdict { measured: None, holds: false, words: "not measured here".into() },
+        })
+    }
+
+    fn compare(&self, measured: f64) -> Verdict {
         let (low, high) = match self.paper {
             Figure::One(n) => (n, n),
             Figure::Range([a, b]) => (a.min(b), a.max(b)),
@@ -188,12 +193,13 @@ fn judge_value(measured: f64, low: f64, high: f64) -> (bool, String) {
 }
 
 impl Expectation {
-    /// The number, and whether it lies within the bounds. A number that is not there does not.
-    pub fn judge(&self, results: &Results) -> (Option<f64>, bool) {
-        let value = self.number.value(results);
+    /// The number, and whether it lies within the bounds. A number that is not there does not. Fails if a series
+    /// cannot be read.
+    pub fn judge(&self, results: &Results) -> Result<(Option<f64>, bool), Error> {
+        let value = self.number.value(results)?;
         let holds =
             value.is_some_and(|v| self.min.is_none_or(|min| v >= min) && self.max.is_none_or(|max| v <= max));
-        (value, holds)
+        Ok((value, holds))
     }
 
     /// The bounds in words.
@@ -209,44 +215,44 @@ impl Expectation {
 
 impl Quantity {
     /// The number: of the mean over the points that match, or a statistic over the numbers of each.
-    pub fn value(&self, results: &Results) -> Option<f64> {
+    /// Fails if a series cannot be read.
+    pub fn value(&self, results: &Results) -> Result<Option<f64>, Error> {
         let Some(over) = &self.points else {
             return self.at_points(results, &self.at, self.against_at.as_ref().unwrap_or(&self.at));
         };
         let points =
             results.matching(&self.of, &self.at).into_iter().map(|run| run.point.axes.iter().cloned());
-        let values: Option<Vec<f64>> =
-            points.map(Table::from_iter).map(|point| self.at_points(results, &point, &point)).collect();
-        statistic(over, values?)
+        let values: Vec<Option<f64>> = points
+            .map(Table::from_iter)
+            .map(|point| self.at_points(results, &point, &point))
+            .collect::<Result<_, _>>()?;
+        Ok(values.into_iter().collect::<Option<_>>().and_then(|values| statistic(over, values)))
     }
 
     /// The number at the points `at`, against those at `against_at`; several are averaged.
-    fn at_points(&self, results: &Results, at: &Table, against_at: &Table) -> Option<f64> {
+    fn at_points(&self, results: &Results, at: &Table, against_at: &Table) -> Result<Option<f64>, Error> {
         let own = self.of_scheme(results, &self.of, at)?;
-        match &self.against {
-            None => Some(own),
-            Some(other) => {
-                let base = self.of_scheme(results, other, against_at)?;
-                // Two counts of zero (timeouts, say) are equal.
-                if base == own { Some(0.0) } else { Some(own / base - 1.0) }
-            }
-        }
-        .filter(|value| value.is_finite())
+        let Some(other) = &self.against else { return Ok(own.filter(|value| value.is_finite())) };
+        let base = self.of_scheme(results, other, against_at)?;
+        // Two counts of zero (timeouts, say) are equal.
+        let change = |(own, base): (f64, f64)| if base == own { 0.0 } else { own / base - 1.0 };
+        Ok(own.zip(base).map(change).filter(|value| value.is_finite()))
     }
 
-    fn of_scheme(&self, results: &Results, scheme: &str, at: &Table) -> Option<f64> {
+    fn of_scheme(&self, results: &Results, scheme: &str, at: &Table) -> Result<Option<f64>, Error> {
         let runs = results.matching(scheme, at);
         let values: Vec<f64> = match self.metric.strip_prefix("series:") {
             Some(metric) => {
-                let query = self.series_query(metric)?;
-                runs.iter().filter_map(|run| run.series_stat(&query)).collect()
+                let Some(query) = self.series_query(metric) else { return Ok(None) };
+                let values = runs.iter().map(|run| run.series_stat(&query));
+                values.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
             }
             None => {
                 let class = if self.class.is_empty() { "all" } else { &self.class };
                 runs.iter().filter_map(|run| run.metric(class, &self.metric)).collect()
             }
         };
-        statistic("mean", values)
+        Ok(statistic("mean", values))
     }
 
     fn series_query(&self, metric: &str) -> Option<SeriesQuery> {
@@ -335,7 +341,7 @@ mod tests {
         let value = |rest: &str| {
             let number: Quantity =
                 toml::from_str(&format!("metric = \"packet_hops\"\nof = \"a\"\n{rest}")).unwrap();
-            number.value(&results())
+            number.value(&results()).unwrap()
         };
         assert_eq!(value(""), Some(35.0));
         assert_eq!(value("points = \"max\""), Some(60.0));

@@ -44,10 +44,15 @@ pub use run_summary::{PacketCounts, PacketLevel, Summary};
 pub use runner::{Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};
-pub use store::{Store, write_run};
+pub use store::{Draft, Kept, Store, run_key, verify, write_run};
 pub use summary::axis_text;
 pub use sweep::Point;
 pub use task_stats::{TASK_METRICS, TaskSummary};
 
 /// The version that results name.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The build that results name: 16 hexadecimal digits that depend on the sources that decide what a run leaves,
+/// on the versions of the libraries that they use, and on nothing of the machine or the day. Edits of tests,
+/// prose and smoke files do not change it.
+pub const BUILD: &str = env!("TAILRACE_BUILD");

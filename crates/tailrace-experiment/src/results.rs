@@ -2,15 +2,21 @@
 
 use std::path::PathBuf;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type};
 use toml::Table;
 
+use crate::error::Error;
 use crate::files::read_parquet;
 use crate::numbers::statistic;
 use crate::run_summary::{RUN_METRICS, Summary};
 use crate::stats::ClassSummary;
+use crate::store::verify_file;
 use crate::sweep::Point;
+
+/// A run's series, in its folder.
+const SERIES: &str = "series.parquet";
 
 /// One finished run.
 #[derive(Clone, Debug)]
@@ -74,23 +80,31 @@ impl Finished {
         }
     }
 
-    /// A statistic over the values of a series; `None` if there are none or the statistic is unknown.
-    pub fn series_stat(&self, query: &SeriesQuery) -> Option<f64> {
-        let mut values = Vec::new();
-        for batch in read_parquet(&self.dir.join("series.parquet")).ok()? {
-            let time = batch.column_by_name("time_ns")?.as_primitive::<Float64Type>();
-            let place = batch.column_by_name("place")?.as_string::<i32>();
-            let metric = batch.column_by_name("metric")?.as_string::<i32>();
-            let index = batch.column_by_name("index")?.as_primitive::<UInt16Type>();
-            let value = batch.column_by_name("value")?.as_primitive::<Float64Type>();
-            values.extend((0..batch.num_rows()).filter_map(|row| {
-                let matches = metric.value(row) == query.metric
-                    && index.value(row) == query.index
-                    && (query.from_ns..=query.to_ns).contains(&time.value(row))
-                    && place.value(row).contains(&query.place);
-                matches.then(|| value.value(row))
-            }));
-        }
-        statistic(&query.stat, values)
+    /// A statistic over the values of a series; `None` if there are none or the statistic is unknown. Fails if the
+    /// run's series cannot be read, or are not what was written.
+    pub fn series_stat(&self, query: &SeriesQuery) -> Result<Option<f64>, Error> {
+        verify_file(&self.dir, SERIES)?;
+        let batches = read_parquet(&self.dir.join(SERIES))?;
+        let values = batches.iter().map(|batch| query.values(batch)).collect::<Option<Vec<_>>>();
+        Ok(values.and_then(|values| statistic(&query.stat, values.concat())))
+    }
+}
+
+impl SeriesQuery {
+    /// The values that it is about; `None` if the table has other columns than series have.
+    fn values(&self, batch: &RecordBatch) -> Option<Vec<f64>> {
+        let time = batch.column_by_name("time_ns")?.as_primitive::<Float64Type>();
+        let place = batch.column_by_name("place")?.as_string::<i32>();
+        let metric = batch.column_by_name("metric")?.as_string::<i32>();
+        let index = batch.column_by_name("index")?.as_primitive::<UInt16Type>();
+        let value = batch.column_by_name("value")?.as_primitive::<Float64Type>();
+        let matches = |row: &usize| {
+            let row = *row;
+            metric.value(row) == self.metric
+                && index.value(row) == self.index
+                && (self.from_ns..=self.to_ns).contains(&time.value(row))
+                && place.value(row).contains(&self.place)
+        };
+        Some((0..batch.num_rows()).filter(matches).map(|row| value.value(row)).collect())
     }
 }

@@ -43,6 +43,8 @@ pub fn run(
     control: &dyn Control,
     capture: Option<&Capture>,
 ) -> Result<RunResult, Error> {
+    // Files may have changed since the run was planned, and its key names what they contained then.
+    scenario.workload.clone().read_files(&scenario.base).map_err(|error| error.within("workload"))?;
     let feed = flow_list::flows(scenario)?;
     let Some(capture) = capture else {
         let (outcome, ending) = tailrace_run::run(scenario, feed, control, None)?;
@@ -70,4 +72,26 @@ fn tabulate(scenario: &Scenario, outcome: &Outcome, ending: Ending) -> Result<Ru
         series: tables::series(&fabric, &outcome.series),
         scenario: scenario.resolved(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_list_that_changed_since_it_was_planned_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |size: u32| {
+            let text = format!("src,dst,size_bytes,start_ns\n0,1,{size},0\n");
+            std::fs::write(dir.path().join("flows.csv"), text).unwrap();
+        };
+        write(1000);
+        let text = "fabric = { preset = \"micro4\" }\nscheme = { name = \"fifo\" }\nworkload = { flow_list = \"flows.csv\" }";
+        let scenario = plan::read_scenario(text.parse().unwrap(), dir.path()).unwrap();
+        let flows = |result: Result<RunResult, Error>| result.map(|result| result.flows.num_rows());
+        assert_eq!(flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap(), 1);
+        write(2000);
+        let error = flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap_err().to_string();
+        assert!(error.starts_with("workload.flow_list: ") && error.contains("is not the file"), "{error}");
+    }
 }

@@ -13,6 +13,8 @@ pub struct Summary {
     pub scheme: String,
     /// The version that made it.
     pub version: String,
+    /// The build that made it: see [`BUILD`](crate::BUILD).
+    pub build: String,
     /// Digest of the event stream.
     pub digest: String,
     /// Virtual time at the end, in seconds.
@@ -63,6 +65,7 @@ impl Summary {
         Summary {
             scheme: scheme.to_owned(),
             version: crate::VERSION.to_owned(),
+            build: crate::BUILD.to_owned(),
             digest: format!("{:016x}", outcome.digest),
             virtual_seconds: outcome.end.as_secs_f64(),
             ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),

@@ -14,9 +14,8 @@ use crate::file::Experiment;
 use crate::pcap::{self, Capture};
 use crate::plan::Planned;
 use crate::results::{Finished, Results};
-use crate::run;
-use crate::store::Store;
-use crate::summary;
+use crate::store::{self, Draft, Kept, Store};
+use crate::{run, summary};
 
 /// Who watches an experiment. Called from one thread only.
 pub trait Observer {
@@ -24,6 +23,8 @@ pub trait Observer {
     fn finished(&mut self, index: usize, resumed: bool);
     /// A run is so far.
     fn progress(&mut self, index: usize, progress: &Progress);
+    /// Something that the user should know of what was found in the folder: one line.
+    fn note(&mut self, text: &str);
     /// Whether all runs should stop. Asked several times a second.
     fn interrupted(&mut self) -> bool;
 }
@@ -31,6 +32,7 @@ pub trait Observer {
 /// What a worker tells the main thread.
 enum Message {
     Progress(usize, Progress),
+    Note(String),
     Done(usize, Box<Result<Finished, Error>>),
 }
 
@@ -59,8 +61,11 @@ pub fn run_all(
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(&run.scenario, port).map(drop))?;
     }
-    let store = Store::open(dir, &experiment.name, &experiment.title)?;
+    let store = Store::open(dir, &experiment.name, &experiment.title, &mut |text| observer.note(text))?;
     store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
+    if let Some(note) = store.of_other_builds(experiment.runs.iter().map(|run| &run.scenario)) {
+        observer.note(&note);
+    }
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let (sender, receiver) = channel();
@@ -92,7 +97,7 @@ pub fn run_all(
 }
 
 fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> Result<Finished, Error> {
-    let key = planned.scenario.key();
+    let key = store::run_key(&planned.scenario);
     let finished = |summary, resumed| Finished {
         scheme: planned.scheme.clone(),
         point: planned.point.clone(),
@@ -101,25 +106,43 @@ fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> 
         summary,
         resumed,
     };
-    let Some(port) = &options.pcap else {
-        if let Some(summary) = store.finished(&key).filter(|_| options.resume) {
-            return Ok(finished(summary, true));
-        }
-        let result = run::run(&planned.scenario, link, None)?;
-        store.save(&key, &result)?;
-        return Ok(finished(result.summary, false));
-    };
-    let capture = Capture { port: port.clone(), path: store.dir().join(format!(".tmp-{key}.pcap")) };
-    let result = run::run(&planned.scenario, link, Some(&capture)).and_then(|result| {
-        store.save(&key, &result)?;
-        let target = store.run_dir(&key).join(format!("{}.pcap", port.replace("->", "-")));
-        std::fs::rename(&capture.path, &target).map_err(|e| Error::storage(&target, e))?;
-        Ok(result)
-    });
-    if result.is_err() {
-        let _ = std::fs::remove_file(&capture.path);
+    let kept = || if options.resume && options.pcap.is_none() { store.kept(&key) } else { Kept::Nothing };
+    // What is whole needs no lock, and can be read where nothing can be written.
+    if let Kept::Whole(summary) = kept() {
+        return Ok(finished(*summary, true));
     }
-    Ok(finished(result?.summary, false))
+    let draft = claim(store, &key, link)?;
+    match kept() {
+        // Somebody else has made it meanwhile.
+        Kept::Whole(summary) => return Ok(finished(*summary, true)),
+        Kept::Damaged(what) => link.note(format!("{what}; the run is made again")),
+        Kept::Nothing => {}
+    }
+    let capture = options.pcap.as_ref().map(|port| {
+        let name = format!("{}.pcap", port.replace("->", "-"));
+        Capture { port: port.clone(), path: draft.dir().join(name) }
+    });
+    let result = run::run(&planned.scenario, link, capture.as_ref())?;
+    draft.save(&result)?;
+    Ok(finished(result.summary, false))
+}
+
+/// Claims a run, as soon as nobody else is making it.
+fn claim<'a>(store: &'a Store, key: &str, link: &Link<'_>) -> Result<Draft<'a>, Error> {
+    let mut waits = false;
+    loop {
+        if let Some(draft) = store.claim(key)? {
+            return Ok(draft);
+        }
+        if link.interrupted() {
+            return Err(Error::Interrupted);
+        }
+        if !waits {
+            link.note(format!("run {key} is being made elsewhere; waiting for it"));
+        }
+        waits = true;
+        std::thread::sleep(POLL);
+    }
 }
 
 /// Takes in what the workers say until all are gone; the first failure stops the others.
@@ -133,6 +156,7 @@ fn collect(
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Message::Progress(index, progress)) => observer.progress(index, &progress),
+            Ok(Message::Note(text)) => observer.note(&text),
             Ok(Message::Done(index, done)) => match *done {
                 Ok(run) => {
                     observer.finished(index, run.resumed);
@@ -162,12 +186,22 @@ struct Link<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Control for Link<'_> {
-    fn progress(&self, progress: &Progress) {
+impl Link<'_> {
+    fn send(&self, message: Message) {
         if let Ok(sender) = self.sender.lock() {
             // The receiver lives until all workers are gone; if it failed, `stop` says so.
-            let _ = sender.send(Message::Progress(self.index, *progress));
+            let _ = sender.send(message);
         }
+    }
+
+    fn note(&self, text: String) {
+        self.send(Message::Note(text));
+    }
+}
+
+impl Control for Link<'_> {
+    fn progress(&self, progress: &Progress) {
+        self.send(Message::Progress(self.index, *progress));
     }
     fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

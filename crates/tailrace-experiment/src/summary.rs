@@ -17,17 +17,14 @@ use crate::task_stats::TASK_METRICS;
 pub fn write(store: &Store, experiment: &Experiment, results: &Results) -> Result<(), Error> {
     store.write_table("summary.parquet", &table(experiment, results))?;
     store.write("summary.csv", csv(experiment, results).as_bytes())?;
-    let claims: Vec<_> = experiment
-        .claims
-        .iter()
-        .map(|claim| {
-            let verdict = claim.judge(results);
-            json!({
-                "id": claim.id, "text": claim.text, "paper": claim.paper, "measured": verdict.measured,
-                "holds": verdict.holds, "verdict": verdict.words, "deviation": claim.deviation,
-            })
-        })
-        .collect();
+    let claims = experiment.claims.iter().map(|claim| {
+        let verdict = claim.judge(results)?;
+        Ok(json!({
+            "id": claim.id, "text": claim.text, "paper": claim.paper, "measured": verdict.measured,
+            "holds": verdict.holds, "verdict": verdict.words, "deviation": claim.deviation,
+        }))
+    });
+    let claims = claims.collect::<Result<Vec<_>, Error>>()?;
     store.write("claims.json", format!("{:#}\n", json!(claims)).as_bytes())
 }
 

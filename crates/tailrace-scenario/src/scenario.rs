@@ -150,7 +150,7 @@ impl Scenario {
         toml::to_string(&table::sorted(self.to_table())).expect("tables can be written")
     }
 
-    /// What identifies the run: the beginning of a fingerprint of the resolved text.
+    /// What identifies the scenario: the beginning of a fingerprint of the resolved text.
     pub fn key(&self) -> String {
         fingerprint(self.resolved().as_bytes())[..16].to_owned()
     }

@@ -1,7 +1,6 @@
 //! Mistakes in files and overrides, and failures: earlier results stay whole.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::place::{Place, said_of, stderr};
@@ -244,40 +243,6 @@ fn a_folder_that_cannot_be_made_is_a_mistake() {
     place.write("file", "");
     let message = place.mistake(&["run", "x.toml", "--out", "file/results"]);
     assert!(message.contains("file/results") && message.contains("another folder"), "{message}");
-}
-
-/// Everything below a folder, with a fingerprint of its content.
-fn snapshot(dir: &Path) -> Vec<(PathBuf, String)> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(snapshot(&path));
-        } else if !path.is_symlink() {
-            files.push((path.clone(), tailrace_config::fingerprint(&fs::read(&path).unwrap())));
-        }
-    }
-    files.sort();
-    files
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_full_disk_is_a_failure_that_loses_nothing() {
-    let place = Place::with(GOOD);
-    assert!(place.run(&["run", "x.toml"]).status.success());
-    let before = snapshot(&place.path("out"));
-    // What is written to /dev/full meets a full disk.
-    std::os::unix::fs::symlink("/dev/full", place.path("out/x/.tmp-summary.csv")).unwrap();
-    let output = place.run(&["run", "x.toml"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("the disk is full; earlier results are whole"), "{}", stderr(&output));
-    assert_eq!(snapshot(&place.path("out")), before);
-
-    std::os::unix::fs::symlink("/dev/full", place.path(".tmp-flows.csv")).unwrap();
-    let output = place.run(&["flows", "x.toml", "--out", "flows.csv"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("the disk is full"), "{}", stderr(&output));
 }
 
 #[test]

@@ -71,8 +71,15 @@ impl FluidFile {
     }
 
     /// Writes a result into `dir`: `fluid.parquet`, `summary.json` and the file, each whole or not at all.
-    pub fn write(&self, text: &str, result: &FluidResult, dir: &Path) -> Result<(), Error> {
-        let store = Store::open(dir, &self.name, &self.title)?;
+    /// Damage of what the folder held is told to `note`.
+    pub fn write(
+        &self,
+        text: &str,
+        result: &FluidResult,
+        dir: &Path,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        let store = Store::open(dir, &self.name, &self.title, note)?;
         let summary = serde_json::json!({ "version": crate::VERSION, "phases": result.phases });
         store.write("model.toml", text.as_bytes())?;
         store.write("summary.json", format!("{summary:#}\n").as_bytes())?;

@@ -1,0 +1,107 @@
+//! A run being made: one process at a time makes it, aside, and puts it into its place when it is whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::lock::{LOCK, Lock, gone};
+use super::{Store, write_files};
+use crate::error::Error;
+use crate::run::RunResult;
+
+/// What names of unfinished folders begin with. Only the holder of the run's lock has such a folder.
+const ASIDE: &str = ".tmp-";
+/// What names of runs' locks begin with.
+const LOCKED: &str = ".lock-";
+
+/// The right to make a run, and the folder to make it in. Dropped unsaved, it leaves nothing.
+pub struct Draft<'a> {
+    store: &'a Store,
+    key: String,
+    /// Held until the draft is gone.
+    _lock: Lock,
+}
+
+impl<'a> Draft<'a> {
+    /// Claims a run; `None` if somebody else is making it.
+    pub(super) fn claim(store: &'a Store, key: &str) -> Result<Option<Self>, Error> {
+        // Locks are made and removed under the folder's lock only, so nobody locks a file that is gone.
+        let _folder = Lock::folder(&store.dir)?;
+        let Some(lock) = Lock::try_new(&lock_path(&store.runs(), key))? else { return Ok(None) };
+        let draft = Draft { store, key: key.to_owned(), _lock: lock };
+        remove(&draft.dir());
+        remove(&draft.replaced());
+        fs::create_dir(draft.dir()).map_err(|e| Error::storage(&draft.dir(), e))?;
+        Ok(Some(draft))
+    }
+
+    /// Where the run is made.
+    pub fn dir(&self) -> PathBuf {
+        self.store.runs().join(format!("{ASIDE}{}", self.key))
+    }
+
+    /// Where a run that was there before waits for its end.
+    fn replaced(&self) -> PathBuf {
+        self.store.runs().join(format!("{ASIDE}{}.old", self.key))
+    }
+
+    /// Puts a run into its place, all or nothing, with whatever else is in the draft's folder.
+    pub fn save(self, result: &RunResult) -> Result<(), Error> {
+        let is_there = || self.store.dir.join(LOCK).exists();
+        self.put(result).map_err(|error| if is_there() { error } else { gone(&self.store.dir) })
+    }
+
+    fn put(&self, result: &RunResult) -> Result<(), Error> {
+        let (aside, target) = (self.dir(), self.store.run_dir(&self.key));
+        let mut sums = write_files(&aside, result)?;
+        sums.add_rest(&aside)?;
+        sums.write(&aside)?;
+        if target.exists() {
+            fs::rename(&target, self.replaced()).map_err(|e| Error::storage(&target, e))?;
+        }
+        fs::rename(&aside, &target).map_err(|e| Error::storage(&target, e))?;
+        remove(&self.replaced());
+        Ok(())
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        remove(&self.dir());
+        // Without the folder's lock the file stays; the next one who opens the folder removes it.
+        if let Ok(_folder) = Lock::folder(&self.store.dir) {
+            let _ = fs::remove_file(lock_path(&self.store.runs(), &self.key));
+        }
+    }
+}
+
+fn lock_path(runs: &Path, key: &str) -> PathBuf {
+    runs.join(format!("{LOCKED}{key}"))
+}
+
+fn remove(dir: &Path) {
+    let _ = fs::remove_dir_all(dir);
+}
+
+/// Removes what dead processes left in `runs`; what the living are making stays. Needs the folder's lock.
+pub(super) fn sweep(runs: &Path) {
+    let hidden = |prefix: &str| -> Vec<String> {
+        let names = fs::read_dir(runs).into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| name.strip_prefix(prefix).map(str::to_owned)).collect()
+    };
+    let mut living = Vec::new();
+    for key in hidden(LOCKED) {
+        match Lock::try_new(&lock_path(runs, &key)) {
+            Ok(Some(_dead)) => {
+                let _ = fs::remove_file(lock_path(runs, &key));
+            }
+            _ => living.push(key),
+        }
+    }
+    for name in hidden(ASIDE) {
+        let key = name.strip_suffix(".old").unwrap_or(&name);
+        if !living.iter().any(|other| other == key) {
+            remove(&runs.join(format!("{ASIDE}{name}")));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `SHA256SUMS`: what the files of a folder contained when they were written. `sha256sum -c` reads it too.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::lock::Lock;
+use crate::error::Error;
+use crate::files::write_whole;
+
+/// The file's name.
+pub(super) const SUMS: &str = "SHA256SUMS";
+
+/// The hash of each file by its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums(BTreeMap<String, String>);
+
+impl Sums {
+    /// What the folder's list says. An error says why there is none.
+    pub(super) fn read(dir: &Path) -> Result<Self, Error> {
+        let path = dir.join(SUMS);
+        let bytes = fs::read(&path).map_err(|e| Error::storage(&path, e))?;
+        Self::parse(&bytes).ok_or_else(|| damaged(&path, "is damaged"))
+    }
+
+    /// Adds the files of the folder that are not listed yet.
+    pub(super) fn add_rest(&mut self, dir: &Path) -> Result<(), Error> {
+        for entry in fs::read_dir(dir).map_err(|e| Error::storage(dir, e))? {
+            let path = entry.map_err(|e| Error::storage(dir, e))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !self.0.contains_key(&name) {
+                let hash = hash_file(&path).map_err(|e| Error::storage(&path, e))?;
+                self.0.insert(name, hash);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> Result<(), Error> {
+        write_whole(&dir.join(SUMS), self.text().as_bytes())
+    }
+
+    pub(super) fn add(&mut self, name: &str, content: &[u8]) {
+        self.0.insert(name.to_owned(), hex(&Sha256::digest(content)));
+    }
+
+    /// Whether the list says that the file contains this.
+    pub(super) fn has(&self, name: &str, content: &[u8]) -> bool {
+        self.0.get(name).is_some_and(|hash| *hash == hex(&Sha256::digest(content)))
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether a file contains what it did when it was written.
+    pub(super) fn verify(&self, dir: &Path, name: &str) -> Result<(), Error> {
+        let path = dir.join(name);
+        let known = self.0.get(name).ok_or_else(|| damaged(&path, "is not listed in SHA256SUMS"))?;
+        let found = hash_file(&path).map_err(|e| Error::storage(&path, e))?;
+        if found == *known { Ok(()) } else { Err(damaged(&path, "is damaged: it is not what was written")) }
+    }
+
+    /// The list: how many files, then a line for each. The number shows whether the end is missing.
+    fn text(&self) -> String {
+        let lines: String = self.0.iter().map(|(name, hash)| format!("{hash}  {name}\n")).collect();
+        format!("# files: {}\n{lines}", self.0.len())
+    }
+
+    /// Reads a list that is, to the byte, as `text` writes it.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let lines = text.lines().skip(1).map(|line| line.split_once("  "));
+        let pairs = lines.map(|pair| pair.map(|(hash, name)| (name.to_owned(), hash.to_owned())));
+        let sums = Sums(pairs.collect::<Option<_>>()?);
+        (sums.text() == text).then_some(sums)
+    }
+}
+
+/// Whether all that a folder of results lists is what was written: a run's, an experiment's or a fluid model's.
+pub fn verify(dir: &Path) -> Result<(), Error> {
+    let _lock = Lock::to_read(dir)?;
+    let sums = Sums::read(dir)?;
+    sums.names().try_for_each(|name| sums.verify(dir, name))
+}
+
+/// What a folder lists, once all of it is found to be what was written.
+pub(crate) fn listed(dir: &Path) -> Result<Vec<(String, String)>, Error> {
+    verify(dir)?;
+    Ok(Sums::read(dir)?.0.into_iter().collect())
+}
+
+/// Whether one file of such a folder is what was written.
+pub(crate) fn verify_file(dir: &Path, name: &str) -> Result<(), Error> {
+    Sums::read(dir)?.verify(dir, name)
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::Storage { path: path.to_owned(), message: what.to_owned() }
+}
+
+fn hash_file(path: &Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            length => hash.update(&buffer[..length]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_sha_256() {
+        // FIPS 180-2, appendix B.1.
+        let mut sums = Sums::default();
+        sums.add("a", b"abc");
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sums.text(), format!("# files: 1\n{abc}  a\n"));
+    }
+
+    #[test]
+    fn a_list_with_any_byte_changed_or_missing_is_no_list() {
+        let mut sums = Sums::default();
+        sums.add("flows.parquet", b"1");
+        sums.add("summary.json", b"2");
+        let text = sums.text().into_bytes();
+        assert_eq!(Sums::parse(&text), Some(sums.clone()));
+        for end in 0..text.len() {
+            assert_eq!(Sums::parse(&text[..end]), None, "{end} bytes");
+            for bit in 0..8 {
+                let mut flipped = text.clone();
+                flipped[end] ^= 1 << bit;
+                assert_ne!(Sums::parse(&flipped), Some(sums.clone()), "byte {end}, bit {bit}");
+            }
+        }
+    }
+}
