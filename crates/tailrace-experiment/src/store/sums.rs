@@ -1,6 +1,7 @@
 //! `SHA256SUMS`: what the files of a folder contained when they were written. `sha256sum -c` reads it too.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -31,9 +32,8 @@ impl Sums {
         for entry in fs::read_dir(dir).map_err(|e| Error::storage(dir, e))? {
             let path = entry.map_err(|e| Error::storage(dir, e))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if !self.0.contains_key(&name) {
-                let hash = hash_file(&path).map_err(|e| Error::storage(&path, e))?;
-                self.0.insert(name, hash);
+            if let Entry::Vacant(missing) = self.0.entry(name) {
+                missing.insert(hash_file(&path).map_err(|e| Error::storage(&path, e))?);
             }
         }
         Ok(())
