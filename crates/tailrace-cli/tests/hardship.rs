@@ -1,5 +1,6 @@
 //! What becomes of results when processes are killed or meet, disks are full or read-only, and files are damaged.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "a test may say what it skips")]
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
