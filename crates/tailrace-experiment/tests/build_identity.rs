@@ -58,7 +58,7 @@ fn what_a_library_is_made_of_counts_and_nothing_else() {
     }
     fs::rename(folder.join("src/scheme/table.rs"), folder.join("src/scheme/list.rs")).unwrap();
     is_new("another name");
-    assert_ne!(sources::identity(&[folder.clone()], &lock, "1.1").unwrap(), identity());
+    assert_ne!(sources::identity(std::slice::from_ref(&folder), &lock, "1.1").unwrap(), identity());
 }
 
 #[test]
