@@ -81,8 +81,9 @@ Network::Network(const TopologyOptions& topology, const PortOptions& ports, uint
 }
 
 void Network::AddHosts(const PortOptions& options) {
-    const QueueOptions host{options.hostMarking, options.markThreshold, options.hostBuffer};
-    const QueueOptions leaf{true, options.markThreshold, options.buffer};
+    const QueueUnit unit = options.queueUnit;
+    const QueueOptions host{unit, options.hostMarking, options.markThreshold, options.hostBuffer};
+    const QueueOptions leaf{unit, true, options.markThreshold, options.buffer};
     const LinkOptions link{m_topology.hostRate, m_topology.hostDelayNs, host, leaf};
     for (uint32_t h = 0; h < m_hosts.size(); ++h) {
         const uint32_t below = h / m_topology.hostsPerLeaf;
@@ -93,7 +94,7 @@ void Network::AddHosts(const PortOptions& options) {
 }
 
 void Network::AddCore(const PortOptions& options) {
-    const QueueOptions queue{true, options.coreMarkThreshold, options.buffer};
+    const QueueOptions queue{options.queueUnit, true, options.coreMarkThreshold, options.buffer};
     const LinkOptions link{m_topology.coreRate, m_topology.coreDelayNs, queue, queue};
     if (m_topology.shape == Shape::Dumbbell) {
         const auto [left, right] = Connect(m_leaves[0], m_leaves[1], link);
@@ -122,12 +123,11 @@ void Network::InstallRoutes() const {
             CreateObject<SwitchRouting>(position, m_topology.loadBalancing, down, up));
     };
     for (uint32_t leaf = 0; leaf < m_leaves.size(); ++leaf) {
-        install(m_leaves[leaf], {leaf, leaf * hostsPerLeaf, 1, hostsPerLeaf},
+        install(m_leaves[leaf], {leaf * hostsPerLeaf, 1, hostsPerLeaf},
                 DevicesOf(m_leafDown[leaf]), DevicesOf(m_leafUp[leaf]));
     }
     for (uint32_t spine = 0; spine < m_spines.size(); ++spine) {
-        const uint32_t id = m_leaves.size() + spine;
-        install(m_spines[spine], {id, 0, hostsPerLeaf, hostsPerLeaf},
+        install(m_spines[spine], {0, hostsPerLeaf, hostsPerLeaf},
                 DevicesOf(m_spineDown[spine]), {});
     }
 }
@@ -153,14 +153,17 @@ EgressPort Network::InstallPort(Ptr<NetDevice> device, const QueueOptions& queue
     BringUp(device);
     TrafficControlHelper control;
     // The device holds one waiting packet below the queue disc; it counts towards the buffer.
+    const bool counts = queue.unit == QueueUnit::Packets;
     const QueueSizeValue capacity(
-        QueueSize(QueueSizeUnit::BYTES, (queue.buffer - 1) * m_wireBytes));
+        counts ? QueueSize(QueueSizeUnit::PACKETS, queue.buffer - 1)
+               : QueueSize(QueueSizeUnit::BYTES, (queue.buffer - 1) * m_wireBytes));
     if (queue.marking) {
         // RED as a step on the instantaneous length. It looks at the queue disc before the
         // arrival; the length meant includes the arrival and the packet in the device. Among full
         // packets "more than K waiting" is therefore "at least K - 1 in the queue disc"; one byte
         // above K - 2 says the same and also holds for a short arrival.
-        const DoubleValue threshold((queue.markThreshold - 2) * m_wireBytes + 1);
+        const DoubleValue threshold(counts ? queue.markThreshold - 1
+                                           : (queue.markThreshold - 2) * m_wireBytes + 1);
         control.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", capacity, "MinTh", threshold,
                                  "MaxTh", threshold, "QW", DoubleValue(1), "Gentle",
                                  BooleanValue(false), "UseEcn", BooleanValue(true), "UseHardDrop",

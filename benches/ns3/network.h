@@ -43,6 +43,7 @@ class Network {
 
   private:
     struct QueueOptions {
+        QueueUnit unit;
         bool marking;
         uint32_t markThreshold;  // packets
         uint32_t buffer;         // packets

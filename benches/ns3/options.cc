@@ -173,6 +173,10 @@ void AddTopologyOptions(OptionTable& table, TopologyOptions& o) {
 }
 
 void AddPortOptions(OptionTable& table, PortOptions& o) {
+    table.AddChoice<QueueUnit>("queue-unit", o.queueUnit,
+                               {{"bytes", QueueUnit::Bytes}, {"packets", QueueUnit::Packets}},
+                               "what buffers and thresholds count: the bytes of so many full "
+                               "packets, or packets of any size");
     table.AddCount("mark-threshold", o.markThreshold, 3, "ECN marking threshold K, packets");
     table.AddCount("core-mark-threshold", o.coreMarkThreshold, 0,
                    "the same at links between switches, packets; 0: as --mark-threshold");

@@ -17,6 +17,7 @@ struct UserError : std::runtime_error {
 enum class Mode { FlowCompletion, QueueLength };
 enum class Shape { LeafSpine, Dumbbell, Star };
 enum class LoadBalancing { Ecmp, Spray };
+enum class QueueUnit { Bytes, Packets };
 
 struct TopologyOptions {
     Shape shape = Shape::LeafSpine;
@@ -32,8 +33,9 @@ struct TopologyOptions {
     uint32_t HostCount() const { return leaves * hostsPerLeaf; }
 };
 
-/// Egress ports. Lengths are in packets of one full wire size (MSS plus headers).
+/// Egress ports. Lengths are in packets of one full wire size (MSS plus headers), or of any size.
 struct PortOptions {
+    QueueUnit queueUnit = QueueUnit::Bytes;
     uint32_t markThreshold = 65;
     uint32_t coreMarkThreshold = 0;  // 0: as markThreshold
     uint32_t buffer = 240;

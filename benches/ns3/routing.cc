@@ -19,9 +19,9 @@ uint64_t SplitMix64(uint64_t x) {
     return z ^ (z >> 31);
 }
 
-/// The uplink of a flow at a switch, uniform over `count`.
-uint32_t HashUplink(uint32_t flow, uint32_t switchId, uint32_t count) {
-    const uint64_t hash = SplitMix64(uint64_t(flow) | uint64_t(switchId) << 32);
+/// The uplink of a flow, uniform over `count`: Tailrace's, so that flows take the same paths.
+uint32_t HashUplink(uint32_t flow, uint32_t count) {
+    const uint64_t hash = SplitMix64(uint64_t(flow) | uint64_t(count) << 32);
     return static_cast<uint32_t>((hash >> 32) * count >> 32);
 }
 
@@ -128,7 +128,7 @@ bool SwitchRouting::RouteInput(Ptr<const Packet> packet, const Ipv4Header& heade
 uint32_t SwitchRouting::ChooseUplink(const Packet& packet, uint32_t destination) {
     const uint32_t count = m_up.size();
     if (m_loadBalancing == LoadBalancing::Ecmp) {
-        return HashUplink(FlowOfPacket(packet), m_position.id, count);
+        return HashUplink(FlowOfPacket(packet), count);
     }
     const uint32_t leaf = destination / m_position.hostsPerLeaf;
     if (leaf >= m_nextUplink.size()) {

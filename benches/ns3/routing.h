@@ -65,7 +65,6 @@ class HostRouting : public ArithmeticRouting {
 /// Where a switch stands. The hosts below it are consecutive, `hostsPerPort` behind each of its
 /// down ports. Switches are numbered leaves first, then spines.
 struct SwitchPosition {
-    uint32_t id;
     uint32_t firstHost;
     uint32_t hostsPerPort;
     uint32_t hostsPerLeaf;

@@ -8,6 +8,7 @@ from pathlib import Path
 import completion
 import lone_flow
 import ns3
+import page
 import seeds
 import sharing
 import steady_queue
@@ -22,15 +23,19 @@ EXAMPLES = """examples:
   .venv/bin/python benches/validate --ns3 benches/ns3/fast/fabric
   .venv/bin/python benches/validate --seeds 10
   .venv/bin/python benches/validate --seeds 4 --ns3-option=--recovery=prr
+  .venv/bin/python benches/validate --write docs/validation.md
 
 Exit status: 0 if everything is within its tolerance, 1 if not, 2 if something could not be run.
 docs/validation.md explains the tables."""
 
 
+UNITS = ("bytes", "packets")
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="benches/validate",
-        description="Compare Tailrace with theory and ns-3: four minutes, or half a minute without ns-3.",
+        description="Compare Tailrace with theory and ns-3: ten minutes, or half a minute without ns-3.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -46,7 +51,13 @@ def _arguments() -> argparse.Namespace:
         type=int,
         metavar="N",
         help="instead of all: completion times on 16 hosts with N seeds, %(metavar)s from "
-        f"{seeds.LEAST} to {seeds.MOST}, 45 s each",
+        f"{seeds.LEAST} to {seeds.MOST}, two minutes each",
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help=f"all, and {seeds.STANDARD} seeds; then put what was printed into this page (docs/validation.md)",
     )
     parser.add_argument(
         "--ns3-option",
@@ -58,6 +69,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.seeds is not None and not seeds.LEAST <= arguments.seeds <= seeds.MOST:
         parser.error(f"--seeds {arguments.seeds}: expected {seeds.LEAST} to {seeds.MOST}")
+    if arguments.write and (arguments.seeds is not None or arguments.ns3_option):
+        parser.error("--write: is of everything as it is, so without --seeds and --ns3-option")
     if not 0 <= arguments.seed < 1 << 63:
         parser.error(f"--seed {arguments.seed}: expected 0 to 2^63 - 1")
     return arguments
@@ -78,21 +91,40 @@ def _check_all(report: Report, folder: Path, program: ns3.Ns3 | None, seed: int)
     if program is None:
         report.text("", f"Skipped what needs ns-3: {ns3.MISSING}")
         return
-    completion.check_apart(report, folder, program, Case(4, 2, 4, load=0.01, flows=300, seed=seed))
-    completion.check_loaded(report, folder, program, Case(4, 2, 4, load=0.6, flows=1200, seed=seed))
-    completion.check_loaded(report, folder, program, Case(9, 4, 16, load=0.6, flows=1200, seed=seed))
+    for unit in UNITS:
+        apart = Case(4, 2, 4, load=0.01, flows=300, seed=seed, queue_unit=unit)
+        completion.check_apart(report, folder, program, apart)
+        for shape in ((4, 2, 4), (9, 4, 16)):
+            loaded = Case(*shape, load=0.6, flows=1200, seed=seed, queue_unit=unit)
+            completion.check_loaded(report, folder, program, loaded)
 
 
-def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> None:
+def _check_seeds(report: Report, folder: Path, program: ns3.Ns3 | None, first: int, count: int) -> None:
+    if program is None:
+        raise UsageError(f"several seeds need ns-3: {ns3.MISSING}")
+    for unit in UNITS:
+        case = Case(4, 2, 4, load=0.6, flows=800, seed=first, queue_unit=unit)
+        seeds.check(report, folder, program, case, count)
+
+
+def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[str, str]:
+    """Compare. What was printed, by the part of the page that it belongs to, if all is there that belongs to it."""
     program = _find_ns3(arguments.ns3, arguments.ns3_option)
-    report.text(f"Tailrace {tailrace.__version__}, seed {arguments.seed}")
-    if arguments.seeds is None:
-        _check_all(report, folder, program, arguments.seed)
-    elif program is None:
-        raise UsageError(f"--seeds needs ns-3: {ns3.MISSING}")
-    else:
-        case = Case(4, 2, 4, load=0.6, flows=800, seed=arguments.seed)
-        seeds.check(report, folder, program, case, arguments.seeds)
+    report.text(page.heading(arguments.seed))
+    if arguments.seeds is not None:
+        _check_seeds(report, folder, program, arguments.seed, arguments.seeds)
+        return {}
+    _check_all(report, folder, program, arguments.seed)
+    if arguments.write is None:
+        return {}
+    if program is None:
+        report.text(f"{arguments.write} stays as it is: without ns-3 half of it would be missing.")
+        return {}
+    report.text("", f"Beside {program.version}.")
+    once = report.take()
+    report.text(page.heading(arguments.seed))
+    _check_seeds(report, folder, program, arguments.seed, seeds.STANDARD)
+    return {"one run": once, f"{seeds.STANDARD} seeds": report.take()}
 
 
 def main() -> int:
@@ -101,14 +133,18 @@ def main() -> int:
     report = Report()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            _check(report, Path(folder), arguments)
+            printed = _check(report, Path(folder), arguments)
+        status = report.finish()
+        if printed:
+            printed["verdict"] = report.take()
+            page.write(arguments.write, printed)
     except (UsageError, tailrace.TailraceError, OSError) as error:
         print(f"benches/validate: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("benches/validate: interrupted", file=sys.stderr)
         return 130
-    return report.finish()
+    return status
 
 
 if __name__ == "__main__":

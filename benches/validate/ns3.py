@@ -27,6 +27,8 @@ class Ns3:
         self.program = program
         self.extra = extra
         """Options beside those that match Tailrace."""
+        self.version = ""
+        """What it says of itself, once it has run."""
 
     def _run(self, arguments: list[str]) -> dict[str, Any]:
         command = [str(self.program), *arguments, *MATCHED, *self.extra]
@@ -43,6 +45,7 @@ class Ns3:
             raise UsageError(f"{self.program} {arguments[0]} printed no JSON document: {error}") from error
         if not isinstance(report, dict):
             raise UsageError(f"{self.program} {arguments[0]} printed no JSON object")
+        self.version = f"ns-3 {report.get('ns3_version', 'of unknown version')}"
         return report
 
     def queue(self, senders: int, spacing_us: int, warm_up_ms: int, measured_ms: int, sample_us: int) -> Any:
@@ -62,7 +65,9 @@ class Ns3:
         except (KeyError, TypeError) as error:
             raise UsageError(f"{self.program} queue reported no {error}") from error
 
-    def completion_times(self, flows: Path, shape: tuple[int, int, int]) -> pl.DataFrame:
+    def completion_times(
+        self, flows: Path, shape: tuple[int, int, int], queue_unit: str
+    ) -> pl.DataFrame:
         """`flow`, `size_bytes` and `fct_ns` of each flow of a list, on leaves × spines × hosts a leaf."""
         output = flows.with_suffix(".times.csv")
         leaves, spines, hosts_per_leaf = shape
@@ -74,6 +79,7 @@ class Ns3:
                 f"--leaves={leaves}",
                 f"--spines={spines}",
                 f"--hosts-per-leaf={hosts_per_leaf}",
+                f"--queue-unit={queue_unit}",
             ]
         )
         try:

@@ -9,29 +9,39 @@ class UsageError(Exception):
 
 
 class Report:
-    """Prints sections and tables, and collects the shortfalls."""
+    """Prints sections and tables, keeps what was printed, and collects the shortfalls."""
 
     def __init__(self) -> None:
         self.shortfalls: list[str] = []
         self.compared = 0
+        self._lines: list[str] = []
         self._section = ""
+
+    def _print(self, *lines: str) -> None:
+        print(*lines, sep="\n", flush=True)
+        self._lines += lines
+
+    def take(self) -> str:
+        """What was printed since this was last asked."""
+        taken = "\n".join(self._lines).strip("\n")
+        self._lines.clear()
+        return taken
 
     def section(self, title: str) -> None:
         """Start a section."""
         self._section = title
-        print(f"\n{title}\n{'─' * len(title)}", flush=True)
+        self._print("", title, "─" * len(title))
 
     def text(self, *lines: str) -> None:
         """Print lines as they are."""
-        print(*lines, sep="\n", flush=True)
+        self._print(*lines)
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print columns: the first flush left, the others flush right."""
         widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
         for row in [header, *rows]:
             cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            print("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
-        sys.stdout.flush()
+            self._print("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
 
     def check(self, holds: bool, shortfall: str) -> None:
         """Count a comparison, and remember it if it does not hold."""
@@ -41,10 +51,9 @@ class Report:
 
     def finish(self) -> int:
         """Print the verdict. The exit status: 0 if everything is within its tolerance, else 1."""
-        print()
-        for shortfall in self.shortfalls:
-            print(f"not within tolerance: {shortfall}")
-        print(f"{self.compared - len(self.shortfalls)} of {self.compared} comparisons are within tolerance")
+        within = self.compared - len(self.shortfalls)
+        self._print("", *(f"not within tolerance: {shortfall}" for shortfall in self.shortfalls))
+        self._print(f"{within} of {self.compared} comparisons are within tolerance")
         return 1 if self.shortfalls else 0
 
 

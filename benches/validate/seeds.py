@@ -16,6 +16,8 @@ STUDENT = (
     *(3.106, 3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861),
 )
 LEAST, MOST = 2, len(STUDENT) + 1
+# How many the page shows.
+STANDARD = 10
 
 
 def check(report: Report, folder: Path, ns3: Ns3, first: Case, count: int) -> None:

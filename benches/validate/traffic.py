@@ -23,12 +23,15 @@ class Case:
     load: float
     flows: int
     seed: int
+    queue_unit: str = "bytes"
+    """What buffers and thresholds count: "bytes", or "packets" of any size."""
 
     @property
     def title(self) -> str:
         """What is run, in words."""
         hosts = self.leaves * self.hosts_per_leaf
-        return f"{self.flows} web search flows at {100 * self.load:g} % load on {hosts} hosts"
+        counted = f"queues in {self.queue_unit}"
+        return f"{self.flows} web search flows at {100 * self.load:g} % load on {hosts} hosts, {counted}"
 
     def with_seed(self, seed: int) -> "Case":
         """The same with other flows."""
@@ -47,7 +50,8 @@ class Case:
                 "spine_rate": "40Gbps",
                 "host_delay": "20.2us",
                 "spine_delay": "0.2us",
-                "buffer": "360KB",
+                "buffer": "240pkt",
+                "queue_unit": self.queue_unit,
                 "load_balancing": "ecmp",
             },
             transport={
@@ -86,7 +90,8 @@ class Case:
 
     def run_ns3(self, ns3: Ns3, flows: Path) -> pl.DataFrame:
         """`flow`, `size_bytes` and `fct_ns` in ns-3."""
-        return ns3.completion_times(flows, (self.leaves, self.spines, self.hosts_per_leaf))
+        shape = (self.leaves, self.spines, self.hosts_per_leaf)
+        return ns3.completion_times(flows, shape, self.queue_unit)
 
     def run_tailrace(self, flows: Path) -> pl.DataFrame:
         """`flow`, `size_bytes`, `start_ns` and `fct_ns` in Tailrace."""

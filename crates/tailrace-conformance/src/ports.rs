@@ -1,25 +1,28 @@
 //! Ports, and the flows over them, wherever a port may be.
 
-use tailrace_core::{Bytes, PortPlace, Rate, Scheme};
+use tailrace_core::{Bytes, PortPlace, QueueUnit, Rate, Scheme};
 
 use crate::rig::{Rig, Setting};
 use crate::{Verdict, ensure};
 
 const PLACES: [PortPlace; 3] = [PortPlace::Nic, PortPlace::SwitchToHost, PortPlace::SwitchToSwitch];
 
-/// Ports of all places, rates and lengths, each with another seed.
+/// Ports of all places, rates and lengths, each with another seed; in pairs their buffers count bytes and packets.
 fn settings() -> impl Iterator<Item = Setting> {
     let rates = [1, 10, 100].map(Rate::from_gbps);
     let buffers = [4_000, 30_000, 400_000].map(Bytes::new);
     let ports = PLACES.into_iter().flat_map(move |place| rates.into_iter().map(move |rate| (place, rate)));
     let all = ports.flat_map(move |port| buffers.into_iter().map(move |buffer| (port, buffer)));
-    all.zip(0..).map(|(((place, rate), buffer), seed)| Setting { place, rate, buffer, ..Setting::new(seed) })
+    all.zip(0..).map(|(((place, rate), buffer), seed)| {
+        let unit = if seed / 2 % 2 == 0 { QueueUnit::Bytes } else { QueueUnit::Packets };
+        Setting { place, rate, buffer, unit, ..Setting::new(seed) }
+    })
 }
 
 /// Says where it went wrong.
 fn at<T>(setting: Setting, outcome: Result<T, String>) -> Result<T, String> {
-    let Setting { place, rate, buffer, seed, .. } = setting;
-    outcome.map_err(|wrong| format!("{wrong} ({place:?}, {rate}, {buffer}, seed {seed})"))
+    let Setting { place, rate, buffer, unit, seed, .. } = setting;
+    outcome.map_err(|wrong| format!("{wrong} ({place:?}, {rate}, {buffer} of {unit:?}, seed {seed})"))
 }
 
 /// What happened in a run.

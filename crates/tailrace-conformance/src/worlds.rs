@@ -78,7 +78,7 @@ fn run<S: Scheme>(fabric: &Fabric, flows: Vec<FlowSpec>) -> Result<Run, String> 
     let facts = tailrace_core::Facts {
         hosts: fabric.hosts,
         host_rate: fabric.host_rate(),
-        base_rtt: fabric.farthest_rtt(transport.mss + HEADER_BYTES),
+        base_rtt: fabric.farthest_rtt(transport.mss + HEADER_BYTES, transport.ack_bytes),
         longest_path: fabric.longest_path(),
         racks: fabric.edge_of.clone(),
         ..setting::facts()?

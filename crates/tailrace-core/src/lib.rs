@@ -7,6 +7,7 @@ mod ledger;
 mod outcome;
 mod packet;
 pub mod policy;
+mod queue;
 pub mod random;
 mod rate;
 mod record;
@@ -28,6 +29,7 @@ pub use policy::{
     AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
     Standing, Untagged,
 };
+pub use queue::{MarkingAt, QueueLength, QueueUnit, Scales};
 pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};

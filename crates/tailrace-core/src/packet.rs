@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 /// Bytes of TCP/IP header on every packet (MSS 1460, wire packet 1500, as in the PIAS authors' ns-2 scripts).
 pub const HEADER_BYTES: u16 = 40;
-/// Bytes of a pure acknowledgement on the wire.
+/// Bytes of a pure acknowledgement on the wire, unless the transport's parameters say otherwise.
 pub const ACK_BYTES: u16 = 40;
 /// Bytes of a full packet on the wire; thresholds "in packets" mean packets of this size.
 pub const MTU_BYTES: u16 = 1500;

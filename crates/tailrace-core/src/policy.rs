@@ -211,8 +211,9 @@ pub trait PortPolicy<H: Header = ()> {
     /// An acknowledgement of packets that passed this port comes back over its link. It makes no packet ready
     /// earlier.
     fn on_reverse(&mut self, _now: Time, _packet: &mut Packet<H>) {}
-    /// Takes in a packet. The port may hold `room` bytes in all, this packet included; what does not fit
-    /// goes to `drop` — the newcomer, or what the policy evicts for it.
+    /// Takes in a packet. The port may hold `room` in all, this packet included, as its
+    /// [`QueueUnit`](crate::QueueUnit) counts; what does not fit goes to `drop` — the newcomer, or what the
+    /// policy evicts for it.
     fn enqueue(
         &mut self,
         now: Time,
@@ -235,7 +236,7 @@ pub trait PortPolicy<H: Header = ()> {
     }
     /// Gives the next packet to send.
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>>;
-    /// Bytes held.
+    /// Bytes held, whatever the unit of `room`.
     fn backlog(&self) -> Bytes;
     /// Packets held.
     fn backlog_packets(&self) -> usize;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, PortPolicy, Rate, RateRule, Reveals,
-    SizeDistribution, Slice, SwitchPlan, Time,
+    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, MarkingAt, PortPolicy, QueueUnit, Rate,
+    RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -141,8 +141,20 @@ pub struct PortFacts {
     pub place: PortPlace,
     /// Its link's rate.
     pub rate: Rate,
-    /// Bytes that it may hold at most.
+    /// What it may hold at most, as its unit counts.
     pub buffer: Bytes,
+    /// What `buffer`, the room of [`PortPolicy::enqueue`] and thresholds count.
+    pub unit: QueueUnit,
+    /// When it marks; `None` if it does not, whatever its scheme would have it do.
+    pub marking: Option<MarkingAt>,
+}
+
+impl PortFacts {
+    /// A port that counts bytes and marks what arrives.
+    pub fn new(number: u32, place: PortPlace, rate: Rate, buffer: Bytes) -> Self {
+        let (unit, marking) = (QueueUnit::Bytes, Some(MarkingAt::Enqueue));
+        PortFacts { number, place, rate, buffer, unit, marking }
+    }
 }
 
 /// A parameter that cannot be used: which field, and what would be right.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Time;
+use crate::{ACK_BYTES, Time};
 
 /// How a sender finds out that a segment is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,10 @@ pub struct TransportParams {
     pub initial_window: u32,
     /// Upper bound of the window, in segments (the receiver's buffer).
     pub max_window: u32,
+    /// Lower bound of what a mark or a fast retransmit leaves of the window, in segments; 0 for none. One segment may
+    /// be in flight however small the window, and a timeout leaves one in any case. Laws with windows of their own
+    /// (`cubic`, `karuna`'s for deadlines, `scc`) have bounds of their own.
+    pub min_window: u32,
     /// Smallest retransmission timeout.
     pub min_rto: Time,
     /// How the retransmission timeout behaves.
@@ -60,6 +64,9 @@ pub struct TransportParams {
     pub ack_every: u32,
     /// A delayed acknowledgement leaves at the latest after this time.
     pub delayed_ack_timeout: Time,
+    /// Bytes of an acknowledgement on the wire, without what the scheme adds: its headers, and options where those
+    /// count.
+    pub ack_bytes: u16,
     /// Pure acknowledgements are ECN-capable too. RFC 8257 says no; ns-3 does it.
     pub ecn_capable_acks: bool,
     /// When a flow counts as complete.
@@ -72,11 +79,13 @@ impl Default for TransportParams {
             mss: 1460,
             initial_window: 10,
             max_window: 10_000,
+            min_window: 1,
             min_rto: Time::from_ms(2),
             rto: RtoMode::Standard,
             loss_detection: LossDetection::DuplicateAcks,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),
+            ack_bytes: ACK_BYTES,
             ecn_capable_acks: false,
             fct_end: FctEnd::Receiver,
         }

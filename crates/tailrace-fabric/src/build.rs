@@ -3,7 +3,7 @@
 
 use tailrace_core::{Rate, Time};
 
-use super::{Buffer, Fabric, LoadBalancing, NextHops, Node, PortId, PortSpec, SwitchId};
+use super::{Buffer, Fabric, LoadBalancing, NextHops, Node, PortId, PortRules, PortSpec, SwitchId};
 
 /// A fabric under construction.
 pub(super) struct Builder {
@@ -77,7 +77,9 @@ impl Builder {
             port_to: self.port_to,
             routes: self.routes,
             load_balancing,
+            ecmp_seed: 0,
             buffer,
+            port_rules: PortRules::default(),
             switch_names: self.names,
         }
     }

@@ -1,12 +1,12 @@
-//! The fields of `[fabric]` that all kinds have: memory and load balancing.
+//! The fields of `[fabric]` that all kinds have: memory, what ports do whatever the scheme, and load balancing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, MarkingAt, QueueLength, QueueUnit, Time};
 use toml::Table;
 
-use super::{Buffer, LoadBalancing};
+use super::{Buffer, LoadBalancing, PortRules};
 
 /// A port's memory where none is given: 240 packets of 1500 bytes (PIAS).
 const DEFAULT_BUFFER: Bytes = Bytes::new(360_000);
@@ -16,19 +16,46 @@ const DEFAULT_FLOWLET_GAP: Time = Time::from_us(500);
 /// A cell's bytes on the wire where none are given: what a host hands its network card at once (Presto).
 const DEFAULT_FLOWCELL: Bytes = Bytes::new(65_536);
 
+/// The names of these fields.
+pub(super) const FIELDS: [&str; 9] = [
+    "buffer",
+    "shared_buffer",
+    "queue_unit",
+    "marking_at",
+    "cards_mark",
+    "load_balancing",
+    "ecmp_seed",
+    "flowlet_gap",
+    "flowcell_size",
+];
+
 /// The fields of `[fabric]` that all kinds have, as they are written.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Common {
-    /// Memory of each port, shared by its queues; "360KB" (240 packets) unless `shared_buffer` is given.
+    /// Memory of each port, shared by its queues: "360KB" or "240pkt", which is the same, unless `shared_buffer` is
+    /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    buffer: Option<Bytes>,
+    buffer: Option<QueueLength>,
     /// Memory that the ports of a switch share.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_buffer: Option<SharedBuffer>,
+    /// What buffers and marking thresholds count: bytes, or packets of any size, each as 1500 bytes.
+    #[serde(default)]
+    queue_unit: QueueUnit,
+    /// When packets are marked.
+    #[serde(default)]
+    marking_at: MarkingAt,
+    /// Whether the hosts' network cards mark as switches do.
+    #[serde(default = "yes")]
+    cards_mark: bool,
     /// How switches choose among equal-cost ports.
     #[serde(default)]
     load_balancing: Balancing,
+    /// Seed of the hash that gives flows their paths under "ecmp"; 0 unless given. TOML's integers have a sign; it
+    /// counts as a bit like all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ecmp_seed: Option<i64>,
     /// The pause that ends a burst under "flowlet"; "500us" unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     flowlet_gap: Option<Time>,
@@ -42,8 +69,8 @@ pub(super) struct Common {
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SharedBuffer {
-    /// Bytes of the whole switch.
-    total: Bytes,
+    /// Memory of the whole switch.
+    total: QueueLength,
     /// A port may hold at most this many times what is free (dynamic thresholds); in steps of 0.01.
     alpha: f64,
 }
@@ -65,25 +92,28 @@ enum Balancing {
     Flowcell,
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl Common {
     /// Takes these fields out of `[fabric]`.
     pub(super) fn take(fabric: &mut Table) -> Table {
-        ["buffer", "shared_buffer", "load_balancing", "flowlet_gap", "flowcell_size"]
-            .into_iter()
-            .filter_map(|field| fabric.remove_entry(field))
-            .collect()
+        FIELDS.into_iter().filter_map(|field| fabric.remove_entry(field)).collect()
     }
 
     /// The fields that say this.
-    pub(super) fn of(load_balancing: LoadBalancing, buffer: Buffer) -> Self {
+    pub(super) fn of(balancing: LoadBalancing, ecmp_seed: u64, buffer: Buffer, rules: PortRules) -> Self {
         let (buffer, shared_buffer) = match buffer {
-            Buffer::PerPort(bytes) => (Some(bytes), None),
+            Buffer::PerPort(bytes) => (Some(QueueLength::Bytes(bytes)), None),
             Buffer::Shared { total, alpha_percent } => {
-                (None, Some(SharedBuffer { total, alpha: f64::from(alpha_percent) / 100.0 }))
+                let (total, alpha) = (QueueLength::Bytes(total), f64::from(alpha_percent) / 100.0);
+                (None, Some(SharedBuffer { total, alpha }))
             }
         };
+        let PortRules { queue_unit, marking_at, cards_mark } = rules;
         let (mut flowlet_gap, mut flowcell_size) = (None, None);
-        let load_balancing = match load_balancing {
+        let load_balancing = match balancing {
             LoadBalancing::Ecmp => Balancing::Ecmp,
             LoadBalancing::SprayRoundRobin => Balancing::Spray,
             LoadBalancing::SprayRandom => Balancing::SprayRandom,
@@ -96,26 +126,41 @@ impl Common {
                 Balancing::Flowcell
             }
         };
-        Common { buffer, shared_buffer, load_balancing, flowlet_gap, flowcell_size }
+        Common {
+            buffer,
+            shared_buffer,
+            queue_unit,
+            marking_at,
+            cards_mark,
+            load_balancing,
+            ecmp_seed: (balancing == LoadBalancing::Ecmp).then_some(ecmp_seed as i64),
+            flowlet_gap,
+            flowcell_size,
+        }
     }
 
     /// What the fields say.
-    pub(super) fn resolve(self) -> Result<(LoadBalancing, Buffer), ScenarioError> {
+    pub(super) fn resolve(self) -> Result<(LoadBalancing, u64, Buffer, PortRules), ScenarioError> {
         let load_balancing = self.balancing()?;
         let buffer = match (self.buffer, self.shared_buffer) {
             (Some(_), Some(_)) => {
                 return Err(ScenarioError::new("shared_buffer", "give either buffer or shared_buffer"));
             }
-            (own, None) => Buffer::PerPort(own.unwrap_or(DEFAULT_BUFFER)),
+            (own, None) => Buffer::PerPort(own.map_or(DEFAULT_BUFFER, QueueLength::bytes)),
             (None, Some(shared)) => {
                 let alpha_percent = percent(shared.alpha)?;
-                Buffer::Shared { total: shared.total, alpha_percent }
+                Buffer::Shared { total: shared.total.bytes(), alpha_percent }
             }
         };
-        Ok((load_balancing, buffer))
+        let Common { queue_unit, marking_at, cards_mark, .. } = self;
+        let ecmp_seed = self.ecmp_seed.unwrap_or(0) as u64;
+        Ok((load_balancing, ecmp_seed, buffer, PortRules { queue_unit, marking_at, cards_mark }))
     }
 
     fn balancing(&self) -> Result<LoadBalancing, ScenarioError> {
+        if self.ecmp_seed.is_some() && self.load_balancing != Balancing::Ecmp {
+            return Err(ScenarioError::new("ecmp_seed", "needs load_balancing = \"ecmp\""));
+        }
         if self.flowlet_gap.is_some() && self.load_balancing != Balancing::Flowlet {
             return Err(ScenarioError::new("flowlet_gap", "needs load_balancing = \"flowlet\""));
         }
@@ -154,7 +199,7 @@ mod tests {
     use super::*;
     use tailrace_config::table;
 
-    fn read(text: &str) -> Result<(LoadBalancing, Buffer), String> {
+    fn read(text: &str) -> Result<(LoadBalancing, u64, Buffer, PortRules), String> {
         let common: Common = table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
         common.resolve().map_err(|error| error.to_string())
     }
@@ -169,17 +214,22 @@ mod tests {
             LoadBalancing::Flowlet { gap: Time::from_us(50) },
             LoadBalancing::Flowcell { size: Bytes::new(30_000) },
         ];
+        let other =
+            PortRules { queue_unit: QueueUnit::Packets, marking_at: MarkingAt::Dequeue, cards_mark: false };
         for buffer in [Buffer::PerPort(Bytes::new(210_000)), shared] {
             for balancing in balancings {
-                let text = toml::to_string(&Common::of(balancing, buffer)).unwrap();
-                assert_eq!(read(&text), Ok((balancing, buffer)));
+                for rules in [PortRules::default(), other] {
+                    let seed = if balancing == LoadBalancing::Ecmp { u64::MAX - 6 } else { 0 };
+                    let text = toml::to_string(&Common::of(balancing, seed, buffer, rules)).unwrap();
+                    assert_eq!(read(&text), Ok((balancing, seed, buffer, rules)));
+                }
             }
         }
     }
 
     #[test]
     fn a_cell_holds_43_full_packets_unless_told_otherwise() {
-        let (balancing, _) = read("load_balancing = \"flowcell\"").unwrap();
+        let (balancing, ..) = read("load_balancing = \"flowcell\"").unwrap();
         assert_eq!(balancing, LoadBalancing::Flowcell { size: Bytes::new(65_536) });
         assert_eq!(balancing.packets_per_cell(1500), Some(43));
         let small = LoadBalancing::Flowcell { size: Bytes::new(1499) };
@@ -188,9 +238,33 @@ mod tests {
     }
 
     #[test]
+    fn buffers_are_written_in_bytes_or_packets_whatever_ports_count() {
+        for unit in ["bytes", "packets"] {
+            let buffer = |text: &str| read(&format!("queue_unit = \"{unit}\"\n{text}")).unwrap().2;
+            assert_eq!(buffer("buffer = \"360pkt\""), Buffer::PerPort(Bytes::new(540_000)));
+            assert_eq!(buffer("buffer = \"540KB\""), Buffer::PerPort(Bytes::new(540_000)));
+            assert_eq!(
+                buffer("shared_buffer = { total = \"10pkt\", alpha = 1 }"),
+                Buffer::Shared { total: Bytes::new(15_000), alpha_percent: 100 }
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_rules_are_named_with_what_would_be_right() {
+        let error = |text: &str| read(text).unwrap_err();
+        assert!(error("queue_unit = \"packet\"").contains("did you mean \"packets\"?"));
+        assert!(error("marking_at = \"dequeu\"").contains("did you mean \"dequeue\"?"));
+        assert!(error("buffer = \"360\"").contains("cannot read \"360\" as a queue length"));
+        assert!(error("cards_mark = \"no\"").starts_with("cards_mark: "));
+    }
+
+    #[test]
     fn contradictions_are_errors() {
         let error = |text: &str| read(text).unwrap_err();
         assert!(error("flowlet_gap = \"1us\"").contains("needs load_balancing"));
+        let sprayed = "load_balancing = \"spray\"\necmp_seed = 3";
+        assert!(error(sprayed).contains("ecmp_seed: needs load_balancing = \"ecmp\""));
         assert!(error("flowcell_size = \"64KiB\"").contains("needs load_balancing"));
         let both = "load_balancing = \"flowcell\"\nflowlet_gap = \"1us\"";
         assert!(error(both).contains("needs load_balancing = \"flowlet\""));

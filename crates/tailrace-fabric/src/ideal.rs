@@ -4,7 +4,7 @@
 //! (no window holds them back); every port stores a packet wholly before it forwards it, takes
 //! [`LinkRate::time_for`] to serialise it and serves packets in order of arrival; queues lose nothing; every
 //! data packet but the last carries a full segment; each, or every n-th, is
-//! acknowledged at once with [`ACK_BYTES`] bytes.
+//! acknowledged at once with as many bytes as the transport has.
 //! Equal-cost paths have equal rates and delays, and acknowledgements go back over links of the same rates.
 
 use tailrace_core::transport::{FctEnd, TransportParams};
@@ -51,8 +51,8 @@ impl Fabric {
     /// Exact under ECMP, and under flowlets and round-robin spraying where no link between the switches is
     /// slower than the sender's; so it is under flowcells, whose receivers hold back what comes too early. A lower
     /// bound under random spraying, where those links are slower, and to the last acknowledgement where not every
-    /// packet is acknowledged or a short last packet is a cell of its own: held back, it is acknowledged right
-    /// after the one before it.
+    /// packet is acknowledged, a short last packet is a cell of its own (held back, it is acknowledged right
+    /// after the one before it), or packets on several paths end with one that is shorter than an acknowledgement.
     pub fn ideal_fct(
         &self,
         src: u16,
@@ -66,7 +66,7 @@ impl Fabric {
         let spraying = self.spraying(&hops, &train);
         let back = match transport.fct_end {
             FctEnd::Receiver => Vec::new(),
-            FctEnd::Acked => self.hops(dst, src, ACK_BYTES, ACK_BYTES),
+            FctEnd::Acked => self.hops(dst, src, transport.ack_bytes, transport.ack_bytes),
         };
         if spraying.is_none() && transport.ack_every == 1 {
             // Each packet's acknowledgement continues its way, and may queue behind that of the one before.
@@ -74,7 +74,7 @@ impl Fabric {
             return time(one_path(&hops, train.packets));
         }
         // Of several paths, no link back is slower than the one over which the data came in, nor are
-        // acknowledgements larger than data packets, so none waits for another.
+        // acknowledgements larger than full packets, so none waits for another but for a last one that is short.
         time(self.received(src, dst, &hops, train.packets, spraying) + one_path(&back, 1))
     }
 
@@ -90,15 +90,15 @@ impl Fabric {
 
     /// Round trip of a full packet of 1500 bytes and its acknowledgement between the hosts farthest apart.
     pub fn base_rtt(&self) -> Time {
-        self.farthest_rtt(MTU_BYTES)
+        self.farthest_rtt(MTU_BYTES, ACK_BYTES)
     }
 
     /// Round trip of a packet and its acknowledgement between the hosts farthest apart. Host 0 is as far
     /// from some host as any is: fabrics look the same from every host, or it is at their end.
-    pub fn farthest_rtt(&self, packet_bytes: u16) -> Time {
+    pub fn farthest_rtt(&self, packet_bytes: u16, ack_bytes: u16) -> Time {
         let round = |dst: u16| {
             one_path(&self.hops(0, dst, packet_bytes, packet_bytes), 1)
-                + one_path(&self.hops(dst, 0, ACK_BYTES, ACK_BYTES), 1)
+                + one_path(&self.hops(dst, 0, ack_bytes, ack_bytes), 1)
         };
         time((1..self.hosts as u16).map(round).max().unwrap_or(0))
     }

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 
 pub use tailrace_core::PortId;
 use tailrace_core::random::{mix, scale};
-use tailrace_core::{Bytes, PortPlace, Rate, Time};
+use tailrace_core::{Bytes, MarkingAt, PortPlace, QueueUnit, Rate, Time};
 
 /// A switch's number within its fabric.
 pub type SwitchId = u16;
@@ -76,19 +76,20 @@ pub struct NextHops {
 }
 
 impl NextHops {
-    /// The port that ECMP chooses for a flow: by flow and number of choices, not by switch. A flow's
-    /// acknowledgements come back on the way that its packets took, as explicit feedback needs it (PDQ).
+    /// The port that ECMP chooses for a flow, by the [`Fabric::ecmp_salt`], the flow and the number of choices, not
+    /// by switch. A flow's acknowledgements come back on the way that its packets took, as explicit feedback needs
+    /// it (PDQ).
     #[inline]
-    pub fn hashed(self, flow: u32) -> PortId {
+    pub fn hashed(self, salt: u64, flow: u32) -> PortId {
         let key = u64::from(flow) | u64::from(self.count) << 32;
-        self.first + scale(mix(key), self.count)
+        self.first + scale(mix(key ^ salt), self.count)
     }
 }
 
 /// How a switch chooses among equal-cost ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadBalancing {
-    /// By a hash of flow and switch: all packets of a flow take one path.
+    /// By a hash of the flow: all packets of a flow take one path.
     #[default]
     Ecmp,
     /// Each packet takes the next port in turn, one counter per switch and group of equal-cost ports.
@@ -119,16 +120,40 @@ impl LoadBalancing {
 /// The memory of a switch (or network card).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// Each port has its own.
+    /// Each port has its own, in the fabric's [`QueueUnit`].
     PerPort(Bytes),
     /// The switch's ports share `total`; a port may hold at most `alpha_percent` % of what is free
     /// (dynamic thresholds, Choudhury and Hahne 1998). Network cards hold `total` each.
     Shared {
-        /// Bytes of the whole switch.
+        /// What the whole switch holds, in the fabric's [`QueueUnit`].
         total: Bytes,
         /// α in per cent.
         alpha_percent: u32,
     },
+}
+
+/// How ports count what they hold, and when they mark, whatever the scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRules {
+    /// What buffers and marking thresholds count.
+    pub queue_unit: QueueUnit,
+    /// When packets are marked.
+    pub marking_at: MarkingAt,
+    /// Whether network cards mark as switches do.
+    pub cards_mark: bool,
+}
+
+impl PortRules {
+    /// When a port at such a place marks, if it does.
+    pub fn marking(self, place: PortPlace) -> Option<MarkingAt> {
+        (self.cards_mark || place != PortPlace::Nic).then_some(self.marking_at)
+    }
+}
+
+impl Default for PortRules {
+    fn default() -> Self {
+        PortRules { queue_unit: QueueUnit::Bytes, marking_at: MarkingAt::Enqueue, cards_mark: true }
+    }
 }
 
 /// A fabric ready to run.
@@ -148,8 +173,12 @@ pub struct Fabric {
     pub routes: Vec<NextHops>,
     /// How switches choose among equal-cost ports.
     pub load_balancing: LoadBalancing,
+    /// Seed of ECMP's hash: another one gives the same flows other paths.
+    pub ecmp_seed: u64,
     /// Switch and network card memory.
     pub buffer: Buffer,
+    /// How ports count and mark.
+    pub port_rules: PortRules,
     /// The switches' names, such as `leaf0`.
     pub switch_names: Vec<String>,
 }
@@ -165,11 +194,16 @@ impl Fabric {
         }
     }
 
+    /// What ECMP's hash mixes into its keys: nothing for seed 0.
+    pub fn ecmp_salt(&self) -> u64 {
+        mix(self.ecmp_seed) ^ mix(0)
+    }
+
     /// The ports that a flow's packets pass under ECMP.
     pub fn hashed_path(&self, src: u16, dst: u16, flow: u32) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
-            Node::Switch(switch) => Some(self.next_hops(switch, dst).hashed(flow)),
+            Node::Switch(switch) => Some(self.next_hops(switch, dst).hashed(self.ecmp_salt(), flow)),
         })
     }
 

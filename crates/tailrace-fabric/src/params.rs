@@ -6,8 +6,8 @@ use tailrace_config::{ScenarioError, suggest, table};
 use tailrace_core::Time;
 use toml::{Table, Value};
 
-use super::common::Common;
-use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, ParkingLot, Star, Tree, presets};
+use super::common::{self, Common};
+use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets};
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
@@ -35,31 +35,33 @@ pub struct FabricParams {
     pub kind: FabricKind,
     /// How switches choose among equal-cost ports.
     pub load_balancing: LoadBalancing,
+    /// Seed of ECMP's hash.
+    pub ecmp_seed: u64,
     /// Switch and network card memory.
     pub buffer: Buffer,
+    /// How ports count and mark.
+    pub port_rules: PortRules,
 }
 
 /// The names of the kinds.
 pub(super) const KINDS: [&str; 5] = ["star", "dumbbell", "parking-lot", "leaf-spine", "tree"];
-
-/// Fields that do not depend on the kind.
-const FIELDS: [&str; 8] =
-    ["kind", "preset", "delay", "buffer", "shared_buffer", "load_balancing", "flowlet_gap", "flowcell_size"];
 
 impl FabricParams {
     /// Reads `[fabric]`. Field names in errors are relative to it.
     pub fn from_table(own: &Table) -> Result<Self, ScenarioError> {
         let mut fields = over_preset(own)?;
         let kind = kind_of(fields.get("kind").cloned())?;
+        let common = [&["kind", "preset", "delay"], &common::FIELDS[..]].concat();
         match kind {
-            "star" => table::check_fields::<Star>(&fields, &FIELDS),
-            "dumbbell" => table::check_fields::<Dumbbell>(&fields, &FIELDS),
-            "parking-lot" => table::check_fields::<ParkingLot>(&fields, &FIELDS),
-            "leaf-spine" => table::check_fields::<LeafSpine>(&fields, &FIELDS),
-            _ => table::check_fields::<Tree>(&fields, &FIELDS),
+            "star" => table::check_fields::<Star>(&fields, &common),
+            "dumbbell" => table::check_fields::<Dumbbell>(&fields, &common),
+            "parking-lot" => table::check_fields::<ParkingLot>(&fields, &common),
+            "leaf-spine" => table::check_fields::<LeafSpine>(&fields, &common),
+            _ => table::check_fields::<Tree>(&fields, &common),
         }?;
         fields.remove("kind");
-        let (load_balancing, buffer) = table::read::<Common>(Common::take(&mut fields))?.resolve()?;
+        let (load_balancing, ecmp_seed, buffer, port_rules) =
+            table::read::<Common>(Common::take(&mut fields))?.resolve()?;
         let kind = match kind {
             "star" => FabricKind::Star(table::read(fields)?),
             "dumbbell" => FabricKind::Dumbbell(table::read(fields)?),
@@ -68,25 +70,27 @@ impl FabricParams {
             _ => FabricKind::Tree(table::read(fields)?),
         };
         kind.check()?;
-        Ok(FabricParams { kind, load_balancing, buffer })
+        Ok(FabricParams { kind, load_balancing, ecmp_seed, buffer, port_rules })
     }
 
     /// Writes `[fabric]` with all fields.
     pub fn to_table(&self) -> Table {
         let mut fields = table::write(&self.kind);
-        fields.extend(table::write(&Common::of(self.load_balancing, self.buffer)));
+        let common = Common::of(self.load_balancing, self.ecmp_seed, self.buffer, self.port_rules);
+        fields.extend(table::write(&common));
         fields
     }
 
     /// The fabric.
     pub fn build(&self) -> Fabric {
-        match &self.kind {
+        let fabric = match &self.kind {
             FabricKind::Star(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Dumbbell(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::ParkingLot(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::LeafSpine(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Tree(kind) => kind.build(self.load_balancing, self.buffer),
-        }
+        };
+        Fabric { ecmp_seed: self.ecmp_seed, port_rules: self.port_rules, ..fabric }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
     PortPolicy, SeriesSink, Time,
@@ -38,11 +39,11 @@ pub struct Network<P, H> {
 }
 
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
-    /// A network whose edge has `edge_entities` entities of its own and sends up to `mss` bytes of payload a
-    /// packet.
+    /// A network whose edge has `edge_entities` entities of its own and sends packets and acknowledgements as
+    /// long as `transport` has them.
     pub fn new(
         fabric: &Fabric,
-        mss: u16,
+        transport: &TransportParams,
         seed: u64,
         edge_entities: usize,
         mut policy: impl FnMut(&PortFacts) -> P,
@@ -56,7 +57,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             .iter()
             .zip(0..)
             .map(|(spec, number)| {
-                let facts = PortFacts { number, place: spec.place(), rate: spec.rate, buffer: room };
+                let facts = PortFacts {
+                    unit: fabric.port_rules.queue_unit,
+                    marking: fabric.port_rules.marking(spec.place()),
+                    ..PortFacts::new(number, spec.place(), spec.rate, room)
+                };
                 let to = match spec.to {
                     Node::Host(host) => u32::from(host),
                     Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,
@@ -72,7 +77,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             events: 0,
             ports,
             reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
-            switching: Switching::new(fabric, mss, seed),
+            switching: Switching::new(fabric, transport, seed),
             tapped: None,
             injected: Count::default(),
             delivered: Count::default(),

@@ -9,7 +9,9 @@
 
 use std::collections::VecDeque;
 
-use tailrace_core::{Bytes, Count, Header, LinkRate, Packet, PortPolicy, Reason, SeriesSink, Time};
+use tailrace_core::{
+    Bytes, Count, Header, LinkRate, Packet, PortPolicy, QueueUnit, Reason, SeriesSink, Time,
+};
 use tailrace_switch::{Departure, Egress, Holder};
 
 /// A packet on a link.
@@ -136,7 +138,7 @@ impl<P: PortPolicy<H>, H: Header> Holder for Port<P, H> {
     }
 
     #[inline]
-    fn held(&self) -> Bytes {
-        self.egress.policy().backlog()
+    fn held(&self, unit: QueueUnit) -> Bytes {
+        unit.held(self.egress.policy())
     }
 }

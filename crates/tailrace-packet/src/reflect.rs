@@ -1,7 +1,8 @@
 //! The protocol-free kernel: fixed-window packets, turned round at the receiver over the same fabric,
 //! ports and agenda as every run, and nothing else. `tailrace bench` measures the full stack against it.
 
-use tailrace_core::{ACK_BYTES, Ecn, HEADER_BYTES, HostId, MTU_BYTES, Packet, PacketKind, PortPolicy};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{ACK_BYTES, Ecn, HostId, MTU_BYTES, Packet, PacketKind, PortFacts, PortPolicy};
 use tailrace_fabric::Fabric;
 
 use crate::{Network, Step};
@@ -18,8 +19,8 @@ pub struct Load {
 }
 
 /// Runs the kernel; returns packet-hops and events.
-pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn() -> P) -> (u64, u64) {
-    let mut network: Network<P, ()> = Network::new(fabric, MTU_BYTES - HEADER_BYTES, 1, 0, |_| policy());
+pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn(&PortFacts) -> P) -> (u64, u64) {
+    let mut network: Network<P, ()> = Network::new(fabric, &TransportParams::default(), 1, 0, policy);
     let hosts = fabric.hosts;
     let mut next_seq = vec![0u32; hosts * load.flows_per_host];
     let send = |network: &mut Network<P, ()>, src: usize, dst: usize, flow: usize, seq: &mut u32| {

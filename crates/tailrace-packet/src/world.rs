@@ -103,8 +103,7 @@ impl<S: Scheme> World<S> {
         let control = scheme.controller().map(Control::new);
         // The controller comes last: it moves no other entity.
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 1;
-        let network =
-            Network::new(fabric, transport.mss, seed, entities, |port: &PortFacts| scheme.port(port));
+        let network = Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
         let hosts = (0..fabric.hosts).map(host).collect();
         let mut watched_port = vec![false; fabric.ports.len()];

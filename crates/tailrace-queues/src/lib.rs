@@ -13,7 +13,7 @@ mod soft_state;
 mod threshold;
 
 pub use drained_link::DrainedLink;
-pub use marking::{Marking, MarkingScope, QueueLength};
+pub use marking::{Marking, MarkingScope};
 pub use multi_queue::{MultiQueue, PortParams};
 pub use rank_queue::{RankQueue, Ranked};
 pub use routed_port::{RoutedPort, Router};

@@ -1,15 +1,16 @@
 //! A port with one to eight FIFO queues: the common shape of a commodity switch port.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
-    Bytes, Header, MAX_PRIORITIES, MarkedLength, Packet, ParamError, PlannedMarking, PlannedQueue,
-    PortPolicy, Rate, Reason, Service, SwitchPlan, Time,
+    Bytes, Header, MAX_PRIORITIES, MarkedLength, Packet, ParamError, PlannedMarking, PlannedQueue, PortFacts,
+    PortPolicy, QueueLength, Rate, Reason, Scales, Service, SwitchPlan, Time,
 };
 
-use crate::{Marking, MarkingScope, MarkingThreshold, QueueLength, Scheduler, SchedulerKind};
+use crate::{Marking, MarkingScope, MarkingThreshold, Scheduler, SchedulerKind};
 
 /// The largest weight of a port over its least: quanta stay far below 32 bits.
 const MAX_WEIGHT_RATIO: f64 = 1e5;
@@ -113,32 +114,71 @@ impl PortParams {
 
 /// One to eight FIFO queues, a scheduler, and step marking. Tail drop on the port's whole buffer: what
 /// does not fit is dropped whatever its priority, as commodity switches do.
+///
+/// A length is what its packets count in the port's unit; bytes are those on the wire.
 #[derive(Clone, Debug)]
 pub struct MultiQueue<H = ()> {
     occupied: u8,
     last: u8,
-    packets: u32,
-    bytes: u64,
+    scales: Scales,
+    length: u64,
     marked: u64,
     marking: Marking,
     scheduler: Scheduler,
-    queue_bytes: [u64; MAX_PRIORITIES],
+    /// A packet that counts no more than this passes the empty port as it is: nothing marks it, and the scheduler
+    /// keeps no account of it.
+    plain: u64,
+    queue_length: [u64; MAX_PRIORITIES],
     queues: [VecDeque<Packet<H>>; MAX_PRIORITIES],
 }
 
 impl<H> MultiQueue<H> {
-    /// A port of a link of this rate; `params` must have passed [`PortParams::check`].
-    pub fn new(params: &PortParams, rate: Rate) -> Self {
+    /// A port as `facts` has it; `params` must have passed [`PortParams::check`].
+    pub fn new(params: &PortParams, facts: &PortFacts) -> Self {
+        let marking = Marking::new(params.marking_threshold.at(facts.rate), params.marking, facts.marking);
+        let scheduler = Scheduler::new(params.scheduler, params.queues, &params.weights);
+        let plain = if matches!(scheduler, Scheduler::Strict) { marking.passes() } else { 0 };
         MultiQueue {
             occupied: 0,
             last: params.queues - 1,
-            packets: 0,
-            bytes: 0,
+            scales: facts.unit.scales(),
+            length: 0,
             marked: 0,
-            marking: Marking::new(params.marking_threshold.at(rate), params.marking),
-            scheduler: Scheduler::new(params.scheduler, params.queues, &params.weights),
-            queue_bytes: [0; MAX_PRIORITIES],
+            marking,
+            scheduler,
+            plain,
+            queue_length: [0; MAX_PRIORITIES],
             queues: std::array::from_fn(|_| VecDeque::new()),
+        }
+    }
+}
+
+impl<H: Header> MultiQueue<H> {
+    /// Marks a packet that passes the empty port, if it alone is too much, and tells the scheduler of it.
+    fn note_passing(&mut self, packet: &mut Packet<H>, weight: u64) {
+        if weight > self.marking.passes() {
+            self.marked += u64::from(packet.mark());
+        }
+        let queue = usize::from(packet.priority.min(self.last));
+        self.scheduler.head_changed(queue, packet.bytes);
+        self.scheduler.choose(1 << queue, |_| packet.bytes);
+        self.scheduler.emptied(queue);
+    }
+
+    /// The bytes of queues of that length: they are counted only where packets count, for there few ask.
+    #[inline]
+    fn bytes_of(&self, length: u64, queues: Range<usize>) -> Bytes {
+        let count = || self.queues[queues].iter().flatten().map(|packet| u64::from(packet.bytes)).sum();
+        self.scales.bytes_in(length).unwrap_or_else(|| Bytes::new(count()))
+    }
+
+    /// Marks the packet that is about to leave a queue, if that is long.
+    #[cold]
+    fn mark_leaving(&mut self, queue: usize) {
+        if self.marking.leaving(queue, self.length, self.queue_length[queue])
+            && let Some(packet) = self.queues[queue].front_mut()
+        {
+            self.marked += u64::from(packet.mark());
         }
     }
 }
@@ -152,23 +192,22 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) {
-        let bytes = u64::from(packet.bytes);
-        let port_bytes = self.bytes + bytes;
-        if port_bytes > room.get() {
+        let weight = self.scales.weigh(packet.bytes);
+        let length = self.length + weight;
+        if length > room.get() {
             return drop(packet, Reason::Buffer);
         }
-        let queue = usize::from(packet.priority.min(self.last));
-        let queue_bytes = self.queue_bytes[queue] + bytes;
-        if self.marking.applies(queue, port_bytes, queue_bytes) {
+        let queue = usize::from(packet.priority.min(self.last)) % MAX_PRIORITIES;
+        let queue_length = self.queue_length[queue] + weight;
+        if self.marking.arriving(queue, length, queue_length) {
             self.marked += u64::from(packet.mark());
         }
         if self.occupied & (1 << queue) == 0 {
             self.occupied |= 1 << queue;
             self.scheduler.head_changed(queue, packet.bytes);
         }
-        self.bytes = port_bytes;
-        self.packets += 1;
-        self.queue_bytes[queue] = queue_bytes;
+        self.length = length;
+        self.queue_length[queue] = queue_length;
         self.queues[queue].push_back(packet);
     }
 
@@ -180,36 +219,34 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Packet<H>> {
-        debug_assert_eq!(self.packets, 0, "only an empty port can be passed");
-        let bytes = u64::from(packet.bytes);
-        if bytes > room.get() {
+        debug_assert_eq!(self.occupied, 0, "only an empty port can be passed");
+        let weight = self.scales.weigh(packet.bytes);
+        if weight > room.get() {
             drop(packet, Reason::Buffer);
             return None;
         }
-        // Whichever queue counts, it holds this packet alone.
-        if self.marking.applies(0, bytes, bytes) {
-            self.marked += u64::from(packet.mark());
-        }
-        if !matches!(self.scheduler, Scheduler::Strict) {
-            let queue = usize::from(packet.priority.min(self.last));
-            self.scheduler.head_changed(queue, packet.bytes);
-            self.scheduler.choose(1 << queue, |_| packet.bytes);
-            self.scheduler.emptied(queue);
+        if weight > self.plain {
+            self.note_passing(&mut packet, weight);
         }
         Some(packet)
     }
 
-    #[inline]
+    // Always: called, it would copy each packet twice, and it is just beyond what the compiler inlines by itself.
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Option<Packet<H>> {
         if self.occupied == 0 {
             return None;
         }
         let queues = &self.queues;
-        let queue = self.scheduler.choose(self.occupied, |q| queues[q].front().map_or(0, |p| p.bytes));
+        let head = |queue: usize| queues[queue].front().map_or(0, |packet| packet.bytes);
+        let queue = self.scheduler.choose(self.occupied, head) % MAX_PRIORITIES;
+        if self.marking.at_dequeue() {
+            self.mark_leaving(queue);
+        }
         let packet = self.queues[queue].pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
-        self.packets -= 1;
-        self.queue_bytes[queue] -= u64::from(packet.bytes);
+        let weight = self.scales.weigh(packet.bytes);
+        self.length -= weight;
+        self.queue_length[queue] -= weight;
         match self.queues[queue].front() {
             Some(next) => self.scheduler.head_changed(queue, next.bytes),
             None => {
@@ -222,19 +259,20 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
 
     #[inline]
     fn backlog(&self) -> Bytes {
-        Bytes::new(self.bytes)
+        self.bytes_of(self.length, 0..MAX_PRIORITIES)
     }
 
-    #[inline]
     fn backlog_packets(&self) -> usize {
-        self.packets as usize
+        self.queues.iter().map(VecDeque::len).sum()
     }
 
     fn marked(&self) -> u64 {
         self.marked
     }
 
+    #[inline]
     fn backlog_of(&self, priority: u8) -> Bytes {
-        Bytes::new(self.queue_bytes.get(usize::from(priority)).copied().unwrap_or(0))
+        let queue = usize::from(priority);
+        self.queue_length.get(queue).map_or(Bytes::ZERO, |&length| self.bytes_of(length, queue..queue + 1))
     }
 }

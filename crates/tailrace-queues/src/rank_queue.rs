@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tailrace_core::{Bytes, Header, Packet, PortPolicy, Reason, Time};
+use tailrace_core::{Bytes, Header, Packet, PortPolicy, QueueUnit, Reason, Scales, Time};
 
 /// A header by which packets are ranked.
 pub trait Ranked {
@@ -69,6 +69,9 @@ impl Line {
 /// even a thousand acknowledgements fit the first-level cache.
 #[derive(Clone, Debug)]
 pub struct RankQueue<H> {
+    scales: Scales,
+    /// What the packets held count.
+    length: u64,
     /// Bytes held.
     bytes: u64,
     /// Packets that found room so far.
@@ -85,9 +88,11 @@ pub struct RankQueue<H> {
 }
 
 impl<H> RankQueue<H> {
-    /// An empty port.
-    pub const fn new() -> Self {
+    /// An empty port whose room counts in `unit`.
+    pub fn new(unit: QueueUnit) -> Self {
         RankQueue {
+            scales: unit.scales(),
+            length: 0,
             bytes: 0,
             arrivals: 0,
             order: VecDeque::new(),
@@ -95,12 +100,6 @@ impl<H> RankQueue<H> {
             free: NONE,
             lines: Vec::new(),
         }
-    }
-}
-
-impl<H> Default for RankQueue<H> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -115,6 +114,7 @@ impl<H: Header + Ranked> RankQueue<H> {
         let place =
             Place { rank: packet.header.rank(), ticket: self.arrivals << SLOT_BITS | u64::from(slot) };
         self.arrivals += 1;
+        self.length += self.scales.weigh(packet.bytes);
         self.bytes += u64::from(packet.bytes);
         self.slots[slot as usize].place = place;
         self.join(slot);
@@ -157,6 +157,7 @@ impl<H: Header + Ranked> RankQueue<H> {
         }
         self.slots[slot as usize].after = self.free;
         self.free = slot;
+        self.length -= self.scales.weigh(packet.bytes);
         self.bytes -= u64::from(packet.bytes);
         packet
     }
@@ -212,10 +213,10 @@ impl<H: Header + Ranked> RankQueue<H> {
         }
     }
 
-    /// Drops the worst packets, of those with ranks from `rank`, until no more than `limit` bytes are held.
+    /// Drops the worst packets, of those with ranks from `rank`, until what is held counts no more than `limit`.
     #[inline]
     fn push_out(&mut self, limit: u64, rank: u64, drop: &mut impl FnMut(Packet<H>, Reason)) {
-        while self.bytes > limit
+        while self.length > limit
             && let Some(&worst) = self.order.back()
             && worst.rank >= rank
         {
@@ -234,12 +235,12 @@ impl<H: Header + Ranked> PortPolicy<H> for RankQueue<H> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) {
-        let (room, bytes) = (room.get(), u64::from(packet.bytes));
+        let (room, weight) = (room.get(), self.scales.weigh(packet.bytes));
         // The newcomer arrived last: of those with its rank it goes first, so only larger ranks make way.
         if let Some(above) = packet.header.rank().checked_add(1) {
-            self.push_out(room.saturating_sub(bytes), above, drop);
+            self.push_out(room.saturating_sub(weight), above, drop);
         }
-        if self.bytes + bytes <= room {
+        if self.length + weight <= room {
             return self.insert(packet);
         }
         drop(packet, Reason::Buffer);
@@ -256,7 +257,7 @@ impl<H: Header + Ranked> PortPolicy<H> for RankQueue<H> {
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Packet<H>> {
         debug_assert!(self.order.is_empty(), "only an empty port can be passed");
-        if u64::from(packet.bytes) > room.get() {
+        if self.scales.weigh(packet.bytes) > room.get() {
             drop(packet, Reason::Buffer);
             return None;
         }

@@ -6,9 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use tailrace_core::{ParamError, Rate};
-
-use crate::QueueLength;
+use tailrace_core::{ParamError, QueueLength, Rate};
 
 /// A marking threshold. It grows with the link's rate: 65 packets at 10 Gbps, 250 at 40 Gbps (DCTCP, Karuna).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

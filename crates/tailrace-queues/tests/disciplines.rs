@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, Ecn, Packet, PacketKind, PortPolicy, Rate, Reason, Time};
-use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength, SchedulerKind};
+use tailrace_core::{
+    Bytes, Ecn, MarkingAt, Packet, PacketKind, PortFacts, PortPlace, PortPolicy, QueueLength, QueueUnit,
+    Rate, Reason, Time,
+};
+use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, SchedulerKind};
 
 const MTU: u64 = 1500;
 
@@ -98,7 +101,7 @@ impl Discipline for SelfClocked {
 /// A whole port: tail drop, step marking and one of the disciplines.
 struct Model<'a> {
     params: &'a PortParams,
-    rate: Rate,
+    facts: PortFacts,
     discipline: Box<dyn Discipline>,
     /// The queues that hold something.
     queues: BTreeMap<usize, VecDeque<Packet>>,
@@ -106,7 +109,7 @@ struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    fn new(params: &'a PortParams, rate: Rate) -> Self {
+    fn new(params: &'a PortParams, facts: PortFacts) -> Self {
         let weight = |queue| params.weights.get(queue).copied().unwrap_or(1.0);
         let weights: Vec<f64> = (0..usize::from(params.queues)).map(weight).collect();
         let discipline: Box<dyn Discipline> = match params.scheduler {
@@ -114,7 +117,7 @@ impl<'a> Model<'a> {
             SchedulerKind::Drr => Box::new(DeficitRoundRobin::new(&weights)),
             SchedulerKind::Wfq => Box::new(SelfClocked::new(&weights)),
         };
-        Model { params, rate, discipline, queues: BTreeMap::new(), marked: 0 }
+        Model { params, facts, discipline, queues: BTreeMap::new(), marked: 0 }
     }
 
     fn bytes_of(&self, queue: usize) -> u64 {
@@ -125,13 +128,25 @@ impl<'a> Model<'a> {
         self.queues.keys().map(|&queue| self.bytes_of(queue)).sum()
     }
 
+    /// The length of a queue as room and thresholds count it.
+    fn length_of(&self, queue: usize) -> u64 {
+        match self.facts.unit {
+            QueueUnit::Bytes => self.bytes_of(queue),
+            QueueUnit::Packets => self.queues.get(&queue).map_or(0, |queue| queue.len() as u64 * MTU),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        self.queues.keys().map(|&queue| self.length_of(queue)).sum()
+    }
+
     /// Of a table's entries that are not above the link's rate the last, of all others the first.
     fn threshold(&self) -> u64 {
         let length = match &self.params.marking_threshold {
             MarkingThreshold::Same(length) => *length,
             MarkingThreshold::ByRate(table) => {
                 let (below, above): (Vec<_>, Vec<_>) =
-                    table.iter().partition(|(rate, _)| **rate <= self.rate);
+                    table.iter().partition(|(rate, _)| **rate <= self.facts.rate);
                 *below.last().unwrap_or_else(|| &above[0]).1
             }
         };
@@ -140,24 +155,35 @@ impl<'a> Model<'a> {
 
     /// Whether the packet found room.
     fn enqueue(&mut self, mut packet: Packet, room: u64) -> bool {
-        let bytes = u64::from(packet.bytes);
-        if self.bytes() + bytes > room {
-            return false;
-        }
         let queue = usize::from(packet.priority.min(self.params.queues - 1));
+        self.queues.entry(queue).or_default().push_back(packet);
+        let fits = self.length() <= room;
+        if fits && self.facts.marking == Some(MarkingAt::Enqueue) {
+            self.mark(queue, &mut packet);
+        }
+        let waiting = self.queues.get_mut(&queue).expect("the packet is there");
+        waiting.pop_back();
+        if fits {
+            self.discipline.arrived(queue, &packet);
+            waiting.push_back(packet);
+        } else if waiting.is_empty() {
+            self.queues.remove(&queue);
+        }
+        fits
+    }
+
+    /// Marks a packet of `queue` by what is there now, the packet included.
+    fn mark(&mut self, queue: usize, packet: &mut Packet) {
         let length = match self.params.marking {
-            MarkingScope::Port => self.bytes() + bytes,
-            MarkingScope::PortExceptFirst if queue > 0 => self.bytes() + bytes,
-            MarkingScope::PortExceptFirst | MarkingScope::Queue => self.bytes_of(queue) + bytes,
+            MarkingScope::Port => self.length(),
+            MarkingScope::PortExceptFirst if queue > 0 => self.length(),
+            MarkingScope::PortExceptFirst | MarkingScope::Queue => self.length_of(queue),
             MarkingScope::None => 0,
         };
         if length > self.threshold() && packet.ecn() != Ecn::NotCapable {
             packet.set(packet.kind(), Ecn::Marked);
             self.marked += 1;
         }
-        self.discipline.arrived(queue, &packet);
-        self.queues.entry(queue).or_default().push_back(packet);
-        true
     }
 
     fn dequeue(&mut self) -> Option<Packet> {
@@ -165,13 +191,17 @@ impl<'a> Model<'a> {
             return None;
         }
         let queue = self.discipline.next(&self.queues);
+        let mut packet = self.queues[&queue][0];
+        if self.facts.marking == Some(MarkingAt::Dequeue) {
+            self.mark(queue, &mut packet);
+        }
         let waiting =
             self.queues.get_mut(&queue).expect("the discipline chooses a queue that holds something");
-        let packet = waiting.pop_front();
+        waiting.pop_front();
         if waiting.is_empty() {
             self.queues.remove(&queue);
         }
-        packet
+        Some(packet)
     }
 }
 
@@ -206,6 +236,16 @@ fn any_scheduler() -> impl Strategy<Value = SchedulerKind> {
 
 fn any_rate() -> impl Strategy<Value = Rate> {
     prop::sample::select(vec![1, 10, 25, 40, 100]).prop_map(Rate::from_gbps)
+}
+
+fn any_facts() -> impl Strategy<Value = PortFacts> {
+    let unit = prop::sample::select(vec![QueueUnit::Bytes, QueueUnit::Packets]);
+    let marking = prop::sample::select(vec![Some(MarkingAt::Enqueue), Some(MarkingAt::Dequeue), None]);
+    (any_rate(), unit, marking).prop_map(|(rate, unit, marking)| PortFacts { unit, marking, ..facts(rate) })
+}
+
+fn facts(rate: Rate) -> PortFacts {
+    PortFacts::new(0, PortPlace::SwitchToHost, rate, Bytes::MAX)
 }
 
 fn any_threshold() -> impl Strategy<Value = MarkingThreshold> {
@@ -263,12 +303,12 @@ proptest! {
     #[test]
     fn every_packet_fares_as_in_the_model(
         params in any_params(),
-        rate in any_rate(),
+        facts in any_facts(),
         operations in prop::collection::vec(any_operation(), 1..200),
         pass in any::<bool>(),
     ) {
         prop_assert_eq!(params.check(), Ok(()));
-        let (mut port, mut model) = (MultiQueue::new(&params, rate), Model::new(&params, rate));
+        let (mut port, mut model) = (MultiQueue::new(&params, &facts), Model::new(&params, facts));
         for (number, operation) in operations.into_iter().enumerate() {
             match operation {
                 Operation::Enqueue { priority, bytes, capable, room } => {
@@ -296,7 +336,7 @@ fn backlogged(scheduler: SchedulerKind, weights: &[f64], sizes: &[u16]) -> Vec<V
         marking: MarkingScope::None,
         ..PortParams::default()
     };
-    let mut port: MultiQueue = MultiQueue::new(&params, Rate::from_gbps(10));
+    let mut port: MultiQueue = MultiQueue::new(&params, &facts(Rate::from_gbps(10)));
     let mut sizes = sizes.iter().copied().cycle();
     let mut refill = |port: &mut MultiQueue, queue: usize| {
         let packet = packet(0, queue as u8, sizes.next().unwrap_or(1500), false);
@@ -347,6 +387,38 @@ proptest! {
             prop_assert!(difference <= bound + rounding, "{difference} above {bound} for {a:?} and {b:?}");
         }
     }
+}
+
+/// Packets of these sizes, of the first queue, through a port that marks above two packets; whether each was
+/// marked, and how many found no room.
+fn through(facts: PortFacts, room: u64, sizes: &[u16]) -> (Vec<bool>, usize) {
+    let params = PortParams { marking_threshold: QueueLength::Packets(2).into(), ..PortParams::default() };
+    let (mut port, mut lost): (MultiQueue, _) = (MultiQueue::new(&params, &facts), 0);
+    for &bytes in sizes {
+        port.enqueue(Time::ZERO, packet(0, 0, bytes, true), Bytes::new(room), &mut |_, _| lost += 1);
+    }
+    let left = std::iter::from_fn(|| port.dequeue(Time::ZERO));
+    (left.map(|packet| packet.ecn() == Ecn::Marked).collect(), lost)
+}
+
+#[test]
+fn a_queue_of_packets_counts_acknowledgements_as_one_each() {
+    let bytes = facts(Rate::from_gbps(10));
+    let packets = PortFacts { unit: QueueUnit::Packets, ..bytes };
+    let acks = [40; 7];
+    assert_eq!(through(bytes, 5 * MTU, &acks), (vec![false; 7], 0));
+    assert_eq!(through(packets, 5 * MTU, &acks), (vec![false, false, true, true, true], 2));
+    // Jumbo packets are packets, too; a buffer's rest of less than one holds none.
+    assert_eq!(through(packets, 3 * MTU + 1499, &[9000; 4]), (vec![false, false, true], 1));
+}
+
+#[test]
+fn marks_at_dequeue_tell_of_what_is_behind() {
+    let enqueue = facts(Rate::from_gbps(10));
+    let dequeue = PortFacts { marking: Some(MarkingAt::Dequeue), ..enqueue };
+    // Five arrive before any leaves: the last three make the queue longer than two, the first three leave one that is.
+    assert_eq!(through(enqueue, u64::MAX, &[1500; 5]).0, [false, false, true, true, true]);
+    assert_eq!(through(dequeue, u64::MAX, &[1500; 5]).0, [true, true, true, false, false]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! two rules by hand.
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, Ecn, Header, Packet, PacketKind, PortPolicy, Reason, Time};
+use tailrace_core::{Bytes, Ecn, Header, Packet, PacketKind, PortPolicy, QueueUnit, Reason, Time};
 use tailrace_queues::{RankQueue, Ranked};
 
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,8 @@ impl Header for Rank {
 }
 
 /// The authors' queue in its own words: packets in order of arrival, searched from end to end.
-#[derive(Default)]
 struct Model {
+    unit: QueueUnit,
     packets: Vec<Packet<Rank>>,
 }
 
@@ -34,11 +34,19 @@ impl Model {
         self.packets.iter().map(|packet| u64::from(packet.bytes)).sum()
     }
 
+    /// What is held, as room counts it.
+    fn length(&self) -> u64 {
+        match self.unit {
+            QueueUnit::Bytes => self.bytes(),
+            QueueUnit::Packets => self.packets.len() as u64 * 1500,
+        }
+    }
+
     /// Returns who was dropped, in order.
     fn enqueue(&mut self, newcomer: Packet<Rank>, room: u64) -> Vec<(u32, Reason)> {
         self.packets.push(newcomer);
         let mut lost = Vec::new();
-        while self.bytes() > room {
+        while self.length() > room {
             let ranked = self.packets.iter().enumerate();
             // Of several greatest elements this gives the last.
             let (at, _) = ranked.max_by_key(|(_, packet)| packet.header.0).expect("something is held");
@@ -154,8 +162,9 @@ proptest! {
         shared in any::<bool>(),
         urgent_acks in any::<bool>(),
         pass in any::<bool>(),
+        unit in prop::sample::select(vec![QueueUnit::Bytes, QueueUnit::Packets]),
     ) {
-        let (mut port, mut model) = (RankQueue::new(), Model::default());
+        let (mut port, mut model) = (RankQueue::new(unit), Model { unit, packets: Vec::new() });
         let mut senders = Senders { courses, urgent_acks, sent: vec![0; 300] };
         for (seq, operation) in (0..).zip(operations) {
             match operation {
@@ -183,7 +192,7 @@ proptest! {
 /// Full packets of (flow, rank), numbered in this order, enter a port of `room` packets. Returns the port
 /// and who was dropped.
 fn port(room: u64, packets: &[(u32, u64)]) -> (RankQueue<Rank>, Vec<(u32, Reason)>) {
-    let (mut port, mut lost) = (RankQueue::new(), Vec::new());
+    let (mut port, mut lost) = (RankQueue::new(QueueUnit::Bytes), Vec::new());
     for (seq, &(flow, rank)) in (0..).zip(packets) {
         let packet = Packet { flow, seq, bytes: 1500, header: Rank(rank), ..Packet::EMPTY };
         port.enqueue(Time::ZERO, packet, Bytes::new(1500 * room), &mut |p, why| lost.push((p.seq, why)));
@@ -232,7 +241,7 @@ fn the_newcomer_may_be_the_one_to_go() {
 
 #[test]
 fn one_packet_may_push_out_several_small_ones() {
-    let (mut port, mut lost) = (RankQueue::new(), Vec::new());
+    let (mut port, mut lost) = (RankQueue::new(QueueUnit::Bytes), Vec::new());
     let sizes = [500, 500, 500, 40, 1200];
     for (seq, bytes) in (0..).zip(sizes) {
         let packet = Packet { flow: seq, seq, bytes, header: Rank(9 - u64::from(seq)), ..Packet::EMPTY };
@@ -255,7 +264,7 @@ fn acknowledgements_do_not_wait_for_the_data_of_their_flow() {
 
 #[test]
 fn what_passes_an_empty_port_needs_room_only() {
-    let mut port: RankQueue<Rank> = RankQueue::new();
+    let mut port: RankQueue<Rank> = RankQueue::new(QueueUnit::Bytes);
     let (packet, mut lost) = (Packet { bytes: 1500, ..Packet::EMPTY }, Vec::new());
     let mut pass = |room| port.pass(Time::ZERO, packet, Bytes::new(room), &mut |_, why| lost.push(why));
     assert!(pass(1499).is_none() && pass(1500).is_some());

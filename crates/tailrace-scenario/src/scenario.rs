@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, fingerprint, read_text, suggest, table};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
+use tailrace_core::{Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
 use tailrace_fabric::{Buffer, Fabric, FabricParams};
 use tailrace_workload::{Plan, Setting, Sizes, Workload, check_slice, published};
 use toml::{Table, Value};
@@ -182,7 +182,7 @@ impl Scenario {
         Facts {
             hosts: fabric.hosts,
             host_rate: fabric.host_rate(),
-            base_rtt: fabric.farthest_rtt(self.transport.mss + HEADER_BYTES),
+            base_rtt: fabric.farthest_rtt(self.transport.mss + HEADER_BYTES, self.transport.ack_bytes),
             transport: self.transport,
             traffic: self.traffic(),
             published_sizes,
@@ -229,7 +229,7 @@ fn section<T>(
 }
 
 fn setting(fabric: &FabricParams, transport: &TransportParams, slices: usize) -> Setting {
-    let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES);
+    let base_rtt = fabric.build().farthest_rtt(transport.mss + HEADER_BYTES, transport.ack_bytes);
     Setting {
         hosts: fabric.hosts(),
         racks: fabric.racks(),
@@ -280,7 +280,8 @@ const LONGEST_RTO: Time = Time::from_ms(100_000);
 
 fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
-    let TransportParams { mss, initial_window, max_window, min_rto, ack_every, .. } = *transport;
+    let TransportParams { mss, initial_window, max_window, min_window, .. } = *transport;
+    let TransportParams { min_rto, ack_every, ack_bytes, .. } = *transport;
     if !(1..=MAX_MSS).contains(&mss) {
         return wrong("mss", format!("is {mss}, but must be 1 to {MAX_MSS}"));
     }
@@ -293,6 +294,10 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
             format!("is {max_window}, but must not be below initial_window = {initial_window}"),
         );
     }
+    if min_window > initial_window {
+        let message = format!("is {min_window}, but must not be above initial_window = {initial_window}");
+        return wrong("min_window", message);
+    }
     if min_rto < SHORTEST_RTO {
         return wrong("min_rto", format!("is {min_rto}, but must be at least {SHORTEST_RTO}"));
     }
@@ -302,11 +307,17 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     if ack_every == 0 {
         return wrong("ack_every", "is 0, but must be at least 1".to_owned());
     }
+    let full = mss + HEADER_BYTES;
+    if !(HEADER_BYTES..=full).contains(&ack_bytes) {
+        let message =
+            format!("is {ack_bytes}, but must be {HEADER_BYTES}, its headers, to {full}, a full packet");
+        return wrong("ack_bytes", message);
+    }
     Ok(())
 }
 
 fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
-    let packet = Bytes::new(u64::from(transport.mss) + u64::from(HEADER_BYTES));
+    let packet = fabric.port_rules.queue_unit.one_packet(transport.mss + HEADER_BYTES);
     let (field, bytes) = match fabric.buffer {
         Buffer::PerPort(bytes) => ("buffer", bytes),
         Buffer::Shared { total, .. } => ("shared_buffer.total", total),

@@ -171,6 +171,39 @@ fn errors_say_line_field_and_remedy() {
             "line 4: fabric.preset: unknown preset \"spin144\"; did you mean \"spine144\"?",
         ),
         ("\"2ms\"", "\"2\"", "line 9: transport.min_rto: cannot read \"2\" as a time"),
+        (
+            "min_rto = \"2ms\"",
+            "ack_bytes = 20",
+            "line 9: transport.ack_bytes: is 20, but must be 40, its headers, to 1500",
+        ),
+        ("min_rto = \"2ms\"", "ack_bytes = 1501", "line 9: transport.ack_bytes: is 1501, but must be 40"),
+        (
+            "min_rto = \"2ms\"",
+            "min_window = 71",
+            "line 9: transport.min_window: is 71, but must not be above initial_window = 70",
+        ),
+        ("leaves = 3", "ecmp_seed = \"x\"", "line 5: fabric.ecmp_seed: "),
+        (
+            "leaves = 3",
+            "queue_unit = \"packet\"",
+            "line 5: fabric.queue_unit: unknown value \"packet\"; did you mean \"packets\"?",
+        ),
+        (
+            "leaves = 3",
+            "marking_at = \"deque\"",
+            "line 5: fabric.marking_at: unknown value \"deque\"; did you mean \"dequeue\"?",
+        ),
+        ("leaves = 3", "cards_mark = 0", "line 5: fabric.cards_mark: "),
+        (
+            "leaves = 3",
+            "buffer = \"0.5pkt\"",
+            "line 5: fabric.buffer: cannot read \"0.5pkt\" as a queue length",
+        ),
+        (
+            "leaves = 3",
+            "queue_unit = \"packets\"\nbuffer = \"1499B\"",
+            "line 6: fabric.buffer: is 1499B, but must hold at least one packet of 1.5KB",
+        ),
         ("initial_window = 70", "initial_window = 0", "line 8: transport.initial_window: is 0"),
         (
             "\"web-search\"",

@@ -1,7 +1,8 @@
 //! Load balancing: which of several equal-cost ports a packet takes.
 
 use tailrace_core::random::{Stream, mix};
-use tailrace_core::{ACK_BYTES, HEADER_BYTES, Header, Packet, Time};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{HEADER_BYTES, Header, Packet, Time};
 use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
 
 /// Flowlet table size: collisions between flows only join their bursts.
@@ -9,7 +10,9 @@ const FLOWLETS: usize = 1 << 12;
 
 /// Chooses among equal-cost ports, with the state that the fabric's rule needs.
 pub(crate) enum Balancer {
-    Ecmp,
+    Ecmp {
+        salt: u64,
+    },
     RoundRobin {
         turns: Vec<u32>,
     },
@@ -44,11 +47,11 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    fn new(fabric: &Fabric, mss: u16) -> Self {
+    fn new(fabric: &Fabric, transport: &TransportParams) -> Self {
         let packets = |bytes| fabric.load_balancing.packets_per_cell(bytes).unwrap_or(1);
         Cells {
-            packets: packets(mss.saturating_add(HEADER_BYTES)),
-            acks: packets(ACK_BYTES),
+            packets: packets(transport.mss.saturating_add(HEADER_BYTES)),
+            acks: packets(transport.ack_bytes),
             before: choices_before(fabric),
         }
     }
@@ -76,13 +79,13 @@ fn choices_before(fabric: &Fabric) -> Vec<u32> {
 }
 
 impl Balancer {
-    /// For packets of up to `mss` bytes of payload.
-    pub(crate) fn new(fabric: &Fabric, mss: u16, seed: u64) -> Self {
+    /// For packets and acknowledgements as long as `transport` has them.
+    pub(crate) fn new(fabric: &Fabric, transport: &TransportParams, seed: u64) -> Self {
         let streams = || {
             (0..fabric.switches as u64).map(|switch| Stream::new(seed, "load balancing", switch)).collect()
         };
         match fabric.load_balancing {
-            LoadBalancing::Ecmp => Balancer::Ecmp,
+            LoadBalancing::Ecmp => Balancer::Ecmp { salt: fabric.ecmp_salt() },
             LoadBalancing::SprayRoundRobin => Balancer::RoundRobin { turns: vec![0; fabric.ports.len()] },
             LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
             LoadBalancing::Flowlet { gap } => Balancer::Flowlet {
@@ -90,13 +93,13 @@ impl Balancer {
                 streams: streams(),
                 table: vec![Flowlet::default(); FLOWLETS * fabric.switches],
             },
-            LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, mss)),
+            LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, transport)),
         }
     }
 
     /// Whether a flow's way depends on nothing but the flow.
     pub(crate) fn is_fixed(&self) -> bool {
-        matches!(self, Balancer::Ecmp)
+        matches!(self, Balancer::Ecmp { .. })
     }
 
     /// The port that `packet` takes at `switch`.
@@ -112,7 +115,7 @@ impl Balancer {
         }
         hops.first
             + match self {
-                Balancer::Ecmp => return hops.hashed(packet.flow),
+                Balancer::Ecmp { salt } => return hops.hashed(*salt, packet.flow),
                 Balancer::RoundRobin { turns } => {
                     let turn = &mut turns[hops.first as usize];
                     let choice = *turn;

@@ -84,8 +84,8 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         }
     }
 
-    /// Takes in a packet at `now`. The port may hold `room` bytes in all; what does not fit goes to `drop`. Returns
-    /// whether the link was free, so that a packet may have left at once.
+    /// Takes in a packet at `now`. The port may hold `room` in all, as its unit counts; what does not fit goes to
+    /// `drop`. Returns whether the link was free, so that a packet may have left at once.
     #[inline]
     pub fn accept(
         &mut self,

@@ -1,14 +1,14 @@
-//! Packet memory: how many bytes a port may hold.
+//! Packet memory: how much a port may hold, in the fabric's unit.
 
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, QueueUnit, Time};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId};
 
 /// What takes up packet memory: a driver's port.
 pub trait Holder {
     /// Lets departures that are due by `now` happen.
     fn catch_up(&mut self, now: Time);
-    /// What it holds.
-    fn held(&self) -> Bytes;
+    /// What it holds, as `unit` counts.
+    fn held(&self, unit: QueueUnit) -> Bytes;
 }
 
 /// The packet memory of all switches and network cards.
@@ -23,6 +23,7 @@ pub(crate) enum Memory {
 pub(crate) struct Shared {
     total: u64,
     alpha_percent: u64,
+    unit: QueueUnit,
     /// The ports that share with each port: a range of port numbers.
     sharers: Vec<std::ops::Range<PortId>>,
 }
@@ -34,6 +35,7 @@ impl Memory {
             Buffer::Shared { total, alpha_percent } => Memory::Shared(Shared {
                 total: total.get(),
                 alpha_percent: u64::from(alpha_percent),
+                unit: fabric.port_rules.queue_unit,
                 sharers: sharers(fabric),
             }),
         }
@@ -50,14 +52,14 @@ impl Shared {
         }
         let mut used = 0;
         for other in &mut ports[range.start as usize..range.end as usize] {
-            if other.held() > Bytes::ZERO {
+            if other.held(self.unit) > Bytes::ZERO {
                 other.catch_up(now);
-                used += other.held().get();
+                used += other.held(self.unit).get();
             }
         }
         let free = self.total.saturating_sub(used);
         // The policy compares room with what the port holds in all, and memory must suffice as well.
-        let held = ports[port as usize].held().get();
+        let held = ports[port as usize].held(self.unit).get();
         Bytes::new((free * self.alpha_percent / 100).min(held + free))
     }
 }

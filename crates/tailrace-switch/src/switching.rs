@@ -1,5 +1,6 @@
 //! What a fabric's switches know: where packets go next, and how much each port may hold.
 
+use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
 use tailrace_fabric::{Fabric, NextHops, PortId, SwitchId};
 
@@ -23,8 +24,8 @@ pub struct Switching {
 }
 
 impl Switching {
-    /// For packets of up to `mss` bytes of payload; random choices follow from `seed`.
-    pub fn new(fabric: &Fabric, mss: u16, seed: u64) -> Self {
+    /// For packets and acknowledgements as long as `transport` has them; random choices follow from `seed`.
+    pub fn new(fabric: &Fabric, transport: &TransportParams, seed: u64) -> Self {
         let hosts = std::iter::zip(&fabric.edge_of, &fabric.port_to)
             .map(|(&edge, &port)| Attachment { edge, port })
             .collect();
@@ -32,7 +33,7 @@ impl Switching {
             hosts,
             routes: fabric.routes.clone(),
             switches: fabric.switches,
-            balancer: Balancer::new(fabric, mss, seed),
+            balancer: Balancer::new(fabric, transport, seed),
             memory: Memory::new(fabric),
         }
     }
@@ -48,7 +49,7 @@ impl Switching {
         self.balancer.choose(now, switch, hops, packet)
     }
 
-    /// What `port` may hold at `now`, of all the fabric's `ports`.
+    /// What `port` may hold at `now` as the fabric's unit counts, of all the fabric's `ports`.
     #[inline]
     pub fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
         match &self.memory {

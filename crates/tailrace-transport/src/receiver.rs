@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{ACK_BYTES, Directive, Ecn, Header, HostId, Packet, PacketKind, Time};
+use tailrace_core::{Directive, Ecn, Header, HostId, Packet, PacketKind, Time};
 
 use crate::SeqSet;
 use crate::reorder::Reorder;
@@ -25,6 +25,7 @@ pub struct Receiver<H> {
     /// Segments accepted beyond `next`.
     window: u32,
     ack_every: u32,
+    ack_bytes: u16,
     delay: Time,
     ack_ecn: Ecn,
     /// Segments in order that no acknowledgement has covered yet, the newest of them, and its mark.
@@ -46,6 +47,7 @@ impl<H: Header> Receiver<H> {
             priority,
             window: params.max_window,
             ack_every: params.ack_every,
+            ack_bytes: params.ack_bytes,
             delay: params.delayed_ack_timeout,
             ack_ecn: if params.ecn_capable_acks { Ecn::Capable } else { Ecn::NotCapable },
             pending: 0,
@@ -183,7 +185,7 @@ impl<H: Header> Receiver<H> {
         let mut answer = Packet {
             flow: probe.flow,
             dst: self.peer,
-            bytes: ACK_BYTES + header.wire_bytes(),
+            bytes: self.ack_bytes + header.wire_bytes(),
             priority: self.priority,
             sent_ps: probe.sent_ps,
             header,
@@ -205,7 +207,7 @@ impl<H: Header> Receiver<H> {
         let mut ack = Packet {
             flow: packet.flow,
             dst: self.peer,
-            bytes: ACK_BYTES + header.wire_bytes(),
+            bytes: self.ack_bytes + header.wire_bytes(),
             priority: self.priority,
             seq: self.next,
             block_start: start,

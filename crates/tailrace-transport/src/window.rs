@@ -10,6 +10,8 @@ pub struct Window {
     threshold: f64,
     max: f64,
     mss: f64,
+    /// What a cut leaves at least.
+    min: f64,
     /// The least threshold that a cut leaves.
     least: f64,
 }
@@ -17,11 +19,14 @@ pub struct Window {
 impl Window {
     /// The window of a new flow.
     pub fn new(params: &TransportParams) -> Self {
+        let mss = f64::from(params.mss);
         Window {
             segments: f64::from(params.initial_window),
             threshold: f64::INFINITY,
             max: f64::from(params.max_window),
-            mss: f64::from(params.mss),
+            mss,
+            // Without a bound, still a byte, and one more for rounding: a flow without window would never send again.
+            min: if params.min_window == 0 { (2.0 / mss).min(1.0) } else { f64::from(params.min_window) },
             least: 2.0,
         }
     }
@@ -56,10 +61,10 @@ impl Window {
         self.segments = (self.segments + gain).min(self.max);
     }
 
-    /// Cuts to `share` of itself, one segment at least, and leaves slow start.
+    /// Cuts to `share` of itself, or the smallest window, and leaves slow start.
     #[inline]
     pub fn cut(&mut self, share: f64) {
-        self.segments = (self.segments * share).max(1.0);
+        self.segments = (self.segments * share).max(self.min);
         self.threshold = self.segments.max(self.least);
     }
 
@@ -99,6 +104,39 @@ mod tests {
             window.cut(0.5);
             window.grow_weighted(Bytes::new(1460), 0.25);
             assert_eq!(window.segments(), then);
+        }
+    }
+
+    #[test]
+    fn a_cut_stops_at_the_smallest_window() {
+        let cut = |min_window, mss| {
+            let params = TransportParams { min_window, mss, ..TransportParams::default() };
+            let mut window = Window::new(&params);
+            (0..40).for_each(|_| window.cut(0.5));
+            window
+        };
+        for min_window in [1, 2, 7] {
+            assert_eq!(cut(min_window, 1460).segments(), f64::from(min_window));
+        }
+        let mut window = Window::new(&TransportParams { min_window: 0, ..TransportParams::default() });
+        (0..4).for_each(|_| window.cut(0.5));
+        assert_eq!(window.segments(), 10.0 / 16.0, "four cuts take ten segments below one");
+        // It opens again by what is acknowledged, and a timeout leaves one segment.
+        window.grow(Bytes::new(1460));
+        assert_eq!(window.segments(), 26.0 / 16.0);
+        window.cut(0.1);
+        window.collapse();
+        assert_eq!(window.segments(), 1.0);
+    }
+
+    #[test]
+    fn without_a_smallest_window_a_flow_can_still_send() {
+        for mss in [1, 2, 3, 49, 1460, 60_000] {
+            let params = TransportParams { min_window: 0, mss, ..TransportParams::default() };
+            let mut window = Window::new(&params);
+            (0..100).for_each(|_| window.cut(0.5));
+            let bytes = window.allowance().window.get();
+            assert!((1..=2).contains(&bytes), "{bytes} bytes of segments of {mss}");
         }
     }
 

@@ -132,8 +132,7 @@ fn kernel(flows: u32) -> Result<Cost, ScenarioError> {
     let fabric = scenario(1, "pias")?.fabric.build();
     let load = reflect::Load { flows_per_host: 4, window: 10, packets: u64::from(flows) * 1140 };
     let start = ThreadTime::now();
-    let (packet_hops, _) =
-        reflect::run(&fabric, load, || MultiQueue::new(&PortParams::default(), fabric.host_rate()));
+    let (packet_hops, _) = reflect::run(&fabric, load, |port| MultiQueue::new(&PortParams::default(), port));
     Ok(Cost { packet_hops, cpu_seconds: start.elapsed().as_secs_f64() })
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tailrace_core::{Bytes, Ecn, Header, MAX_PRIORITIES, Packet, PortPolicy, Reason, SeriesRow, Time};
+use tailrace_core::{
+    Bytes, Ecn, Header, MAX_PRIORITIES, Packet, PortPolicy, QueueUnit, Reason, SeriesRow, Time,
+};
 
 use crate::{Verdict, ensure};
 
@@ -13,6 +15,8 @@ pub(super) struct Audited<P, H> {
     held: BTreeMap<u64, Packet<H>>,
     tickets: u64,
     bytes: u64,
+    /// What room counts.
+    unit: QueueUnit,
     /// New marks on what has left or was dropped.
     marks: u64,
     series: Vec<SeriesRow>,
@@ -36,8 +40,8 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
         }
     }
 
-    pub(super) fn new(port: P) -> Self {
-        Audited { port, held: BTreeMap::new(), tickets: 0, bytes: 0, marks: 0, series: Vec::new() }
+    pub(super) fn new(port: P, unit: QueueUnit) -> Self {
+        Audited { port, held: BTreeMap::new(), tickets: 0, bytes: 0, unit, marks: 0, series: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -60,7 +64,7 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
         room: Bytes,
         way: Way,
     ) -> Result<Taken<H>, String> {
-        let (ticket, before) = (self.tickets, self.bytes);
+        let (ticket, before) = (self.tickets, self.length());
         self.tickets += 1;
         self.bytes += u64::from(packet.bytes);
         self.held.insert(ticket, packet);
@@ -87,14 +91,19 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
             );
             dropped.push((self.released(packet)?, reason));
         }
-        ensure!(
-            self.bytes <= before.max(room.get()),
-            "holds {} bytes with room for {room}, {before} before",
-            self.bytes
-        );
+        let length = self.length();
+        ensure!(length <= before.max(room), "holds {length} with room for {room}, {before} before");
         let leaves = leaves.map(|packet| self.released(packet)).transpose()?;
         self.balance()?;
         Ok(Taken { leaves, dropped })
+    }
+
+    /// What it holds, as room counts it: a packet is 1500 bytes where packets count.
+    fn length(&self) -> Bytes {
+        Bytes::new(match self.unit {
+            QueueUnit::Bytes => self.bytes,
+            QueueUnit::Packets => 1500 * self.held.len() as u64,
+        })
     }
 
     /// When the port gives what it holds, on a link that is free from `now` on. One that keeps packets back says when,

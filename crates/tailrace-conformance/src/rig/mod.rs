@@ -16,8 +16,8 @@ use audit::{Audited, Taken, Way};
 use tailrace_core::random::Stream;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, CongestionLaw, FlowId, HostPolicy, LinkRate, Packet, PortFacts, PortPlace, Rate, Refresh, Scheme,
-    SeriesRow, Time,
+    Bytes, CongestionLaw, FlowId, HostPolicy, LinkRate, Packet, PortFacts, PortPlace, QueueUnit, Rate,
+    Refresh, Scheme, SeriesRow, Time,
 };
 use tailrace_transport::{Receiver, Sender};
 
@@ -32,6 +32,8 @@ pub struct Setting {
     pub rate: Rate,
     /// What it may hold.
     pub buffer: Bytes,
+    /// What the buffer counts.
+    pub unit: QueueUnit,
     /// Whether packets that need not wait take the port's shortcut ([`tailrace_core::PortPolicy::pass`]).
     pub shortcut: bool,
     /// Until when there is trouble.
@@ -47,6 +49,7 @@ impl Setting {
             place: PortPlace::SwitchToHost,
             rate: Rate::from_gbps(10),
             buffer: Bytes::new(30_000),
+            unit: QueueUnit::Bytes,
             shortcut: true,
             trouble: Time::from_ms(5),
             seed,
@@ -112,14 +115,14 @@ impl<S: Scheme> Rig<S> {
     /// A run at its beginning.
     pub fn new(setting: Setting) -> Result<Self, String> {
         let scheme: S = setting::scheme()?;
-        let Setting { place, rate, buffer, .. } = setting;
-        let port = scheme.port(&PortFacts { number: 7, place, rate, buffer });
+        let Setting { place, rate, buffer, unit, .. } = setting;
+        let port = scheme.port(&PortFacts { unit, ..PortFacts::new(7, place, rate, buffer) });
         Ok(Rig {
             setting,
             transport: setting::facts()?.transport,
             stream: Stream::new(setting.seed, "rig", 0),
             now: Time::ZERO,
-            port: Audited::new(port),
+            port: Audited::new(port, unit),
             link: LinkRate::new(rate),
             free_at: Time::ZERO,
             host: scheme.host(),

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, read_text, table};
-use tailrace_core::{HEADER_BYTES, ParamError, Rate, Time};
+use tailrace_core::{HEADER_BYTES, ParamError, QueueLength, Rate, Time};
 use tailrace_fluid::{Lag, Law, Model, uniform_windows};
-use tailrace_queues::QueueLength;
 
 /// The most flows of a model: more would be solved for days.
 const MOST_FLOWS: usize = 1000;

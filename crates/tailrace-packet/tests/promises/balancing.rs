@@ -3,6 +3,7 @@
 use tailrace_core::random::{mix, scale};
 use tailrace_core::{Bytes, Time};
 use tailrace_fabric::{Fabric, LoadBalancing};
+use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Run, Setup, fabric, flow, preset};
 
@@ -39,6 +40,30 @@ fn ecmp_takes_the_documented_hash_and_sticks_to_it() {
     (0..200u64).for_each(|id| expected[scale(mix(id | u64::from(SPINES) << 32), SPINES) as usize] += 10);
     assert_eq!(sent_up(&setup, &run), expected);
     assert!(expected.iter().all(|&packets| packets > 300), "the hash spreads: {expected:?}");
+}
+
+#[test]
+fn another_seed_of_the_hash_gives_the_same_flows_other_paths() {
+    let flows: Vec<_> =
+        (0..200u64).map(|i| flow((i % 4) as u16, 4 + (i % 3) as u16, MSS, Time::from_us(40 * i))).collect();
+    let ways = |ecmp_seed| {
+        let fabric = Fabric { ecmp_seed, ..leaf_spine(LoadBalancing::Ecmp) };
+        let way = |id: u32, spec: &FlowSpec| fabric.hashed_path(spec.src, spec.dst, id).nth(1);
+        let ways: Vec<_> = flows.iter().zip(0..).map(|(spec, id)| way(id, spec)).collect();
+        // Packets take the ports that the fabric names.
+        let setup = Setup::new(fabric.clone(), flows.clone());
+        let taken = |spine| setup.fabric.port_named(&format!("leaf0->spine{spine}"));
+        let expected: Vec<u64> =
+            (0..SPINES).map(|spine| ways.iter().filter(|&&way| way == taken(spine)).count() as u64).collect();
+        assert_eq!(sent_up(&setup, &setup.run("fifo", "")), expected, "seed {ecmp_seed}");
+        ways
+    };
+    let (first, second) = (ways(0), ways(7));
+    let same = first.iter().zip(&second).filter(|(a, b)| a == b).count();
+    // By chance one in SPINES stays; 200 flows, five standard deviations.
+    let expected = 200.0 / f64::from(SPINES);
+    assert!((same as f64 - expected).abs() < 5.0 * expected.sqrt(), "{same} of 200 stay");
+    assert_eq!(ways(7), second);
 }
 
 #[test]

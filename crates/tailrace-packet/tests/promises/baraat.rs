@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use tailrace_core::Ending;
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, HEADER_BYTES, Time};
-use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
+use tailrace_core::{ACK_BYTES, Bytes, HEADER_BYTES, Time};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing, PortRules};
 use tailrace_schemes::baraat::HOPS;
 use tailrace_workload::FlowSpec;
 
@@ -241,7 +241,7 @@ fn a_lone_flow_takes_its_request_its_data_and_at_most_a_round_trip_more() {
     for size in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
         let setup = Setup::new(dumbbell(1), vec![flow(0, 1, size, Time::ZERO)]);
         let ideal = setup.fabric.ideal_fct(0, 1, Bytes::new(size), &setup.transport, HEADER_BYTES);
-        let expected = ideal + setup.fabric.farthest_rtt(HEADER_BYTES + 26);
+        let expected = ideal + setup.fabric.farthest_rtt(HEADER_BYTES + 26, ACK_BYTES);
         let fct = setup.run("baraat", "").only_fct();
         let excess = fct.as_secs_f64() / expected.as_secs_f64();
         assert!(fct >= expected && fct < expected + rounds(1), "{size} B: {fct} of {expected}");
@@ -271,7 +271,7 @@ proptest! {
     /// What a header has no room for does not occur.
     #[test]
     fn no_way_has_more_ports_than_a_header_has_room_for(kind in any_kind()) {
-        let params = FabricParams { kind, load_balancing: LoadBalancing::Ecmp, buffer: ENDLESS };
+        let params = FabricParams { kind, load_balancing: LoadBalancing::Ecmp, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default() };
         let fabric = params.build();
         let longest = (1..fabric.hosts as u16).map(|host| fabric.hops_between(0, host)).max();
         prop_assert!(longest <= Some(HOPS), "{longest:?}");

@@ -69,7 +69,7 @@ impl Scheme for Capped {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         let params = PortParams { marking: MarkingScope::None, ..PortParams::one_queue() };
-        MultiQueue::new(&params, port.rate)
+        MultiQueue::new(&params, port)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tailrace_core::Ending;
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, Time};
-use tailrace_fabric::{Buffer, Fabric};
+use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, MarkingAt, QueueUnit, Time};
+use tailrace_fabric::{Buffer, Fabric, PortRules};
 use tailrace_schemes::NAMES;
 use tailrace_workload::FlowSpec;
 
@@ -19,6 +19,13 @@ const FABRICS: [&str; 4] = [
 
 const BUFFERS: [Buffer; 2] =
     [Buffer::PerPort(Bytes::new(60_000)), Buffer::Shared { total: Bytes::new(200_000), alpha_percent: 50 }];
+
+/// What ports count, and when they mark.
+const RULES: [PortRules; 3] = [
+    PortRules { queue_unit: QueueUnit::Packets, marking_at: MarkingAt::Enqueue, cards_mark: true },
+    PortRules { queue_unit: QueueUnit::Bytes, marking_at: MarkingAt::Enqueue, cards_mark: true },
+    PortRules { queue_unit: QueueUnit::Packets, marking_at: MarkingAt::Dequeue, cards_mark: false },
+];
 
 /// Bursts that collide: drops, marks, retransmissions and timeouts.
 fn colliding_flows(fabric: &Fabric) -> Vec<FlowSpec> {
@@ -43,7 +50,8 @@ fn transport(fct_end: FctEnd) -> TransportParams {
     }
 }
 
-/// Every scheme on every fabric with every buffer; each combination with another way to balance load.
+/// Every scheme on every fabric with every buffer; each combination with another way to balance load and other
+/// rules for ports.
 fn for_all(mut check: impl FnMut(&str, &Setup)) {
     let mut turn = 0;
     for name in NAMES {
@@ -52,6 +60,7 @@ fn for_all(mut check: impl FnMut(&str, &Setup)) {
                 let mut fabric = fabric(fields);
                 fabric.buffer = buffer;
                 fabric.load_balancing = BALANCINGS[turn % BALANCINGS.len()];
+                fabric.port_rules = RULES[turn % RULES.len()];
                 turn += 1;
                 let flows = colliding_flows(&fabric);
                 check(name, &Setup { transport: transport(FctEnd::Receiver), ..Setup::new(fabric, flows) });

@@ -1,6 +1,6 @@
 //! Karuna on a network: deadlines are met and hardly early, and the rest of the link is for the others.
 
-use tailrace_core::{FlowRecord, HEADER_BYTES, Reveals, Time};
+use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, Reveals, Time};
 use tailrace_fabric::Fabric;
 use tailrace_workload::FlowSpec;
 
@@ -22,7 +22,7 @@ fn star() -> Fabric {
 }
 
 fn rtt(fabric: &Fabric) -> Time {
-    fabric.farthest_rtt(MSS as u16 + HEADER_BYTES)
+    fabric.farthest_rtt(MSS as u16 + HEADER_BYTES, ACK_BYTES)
 }
 
 fn due(src: u16, dst: u16, size: u64, start: Time, span: Time) -> FlowSpec {

@@ -16,6 +16,7 @@ mod lone_flow;
 mod md1;
 mod pauses;
 mod pfabric;
+mod port_rules;
 mod qjump;
 mod rates;
 mod setup;

@@ -171,6 +171,6 @@ impl Scheme for TwoClasses {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         let params = PortParams { queues: 2, marking: MarkingScope::None, ..PortParams::default() };
-        MultiQueue::new(&params, port.rate)
+        MultiQueue::new(&params, port)
     }
 }

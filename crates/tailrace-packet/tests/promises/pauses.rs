@@ -83,7 +83,7 @@ impl Scheme for Gated {
     fn port(&self, port: &PortFacts) -> Self::Port {
         let params = PortParams { marking: MarkingScope::None, ..PortParams::one_queue() };
         let gate = if port.place == PortPlace::Nic { self.0 } else { OPEN };
-        RoutedPort::new(gate, MultiQueue::new(&params, port.rate))
+        RoutedPort::new(gate, MultiQueue::new(&params, port))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Schemes in which ports grant rates: what a flow costs, who shares, who goes first, and that no loss leaks.
 
 use tailrace_core::Ending;
-use tailrace_core::{Bytes, HEADER_BYTES, Reveals, Time};
+use tailrace_core::{ACK_BYTES, Bytes, HEADER_BYTES, Reveals, Time};
 use tailrace_fabric::{Buffer, Fabric};
 use tailrace_workload::FlowSpec;
 
@@ -58,7 +58,7 @@ fn a_lone_flow_takes_its_request_and_then_the_ideal_time() {
         for size in [1_000, 100_000, 1_000_000, 10_000_000] {
             let setup = Setup::new(dumbbell(1), vec![flow(0, 1, size, Time::ZERO)]);
             // Header-only packets there and back.
-            let expected = ideal(&setup, size) + us(setup.fabric.farthest_rtt(64));
+            let expected = ideal(&setup, size) + us(setup.fabric.farthest_rtt(64, ACK_BYTES));
             let measured = us(setup.run(scheme, params).only_fct());
             let excess = measured / expected;
             // RCP has 8 bytes of header on every packet of 1500, and rates are rounded down.
@@ -195,7 +195,7 @@ fn what_d3_and_pdq_give_up_frees_its_link() {
         let setup = Setup::new(dumbbell(2), vec![hopeless, flow(1, 3, 1_000_000, Time::from_us(200))]);
         let run = setup.run(scheme, "");
         assert!(run.records[0].stopped && run.records[0].fct().is_none(), "{scheme}: {:?}", run.records[0]);
-        let expected = ideal(&setup, 1_000_000) + us(setup.fabric.farthest_rtt(64));
+        let expected = ideal(&setup, 1_000_000) + us(setup.fabric.farthest_rtt(64, ACK_BYTES));
         assert!(fcts(&run)[1] < 1.02 * expected, "{scheme}: {:?} of {expected} µs", fcts(&run));
     }
 }

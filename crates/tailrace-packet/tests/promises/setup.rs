@@ -106,7 +106,7 @@ impl Setup {
         let sizes = SizeDistribution::new(vec![(1e3, 0.0), (1e4, 0.6), (1e5, 0.9), (1e6, 1.0)]);
         let sizes = sizes.unwrap_or_else(|error| panic!("{error}"));
         let fabric = &self.fabric;
-        let base_rtt = fabric.farthest_rtt(self.transport.mss + HEADER_BYTES);
+        let base_rtt = fabric.farthest_rtt(self.transport.mss + HEADER_BYTES, self.transport.ack_bytes);
         Facts {
             transport: self.transport,
             traffic: Some(Traffic { sizes, workload: None, load: 0.6, classes: vec![] }),

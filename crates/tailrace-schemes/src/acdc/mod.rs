@@ -56,7 +56,7 @@ impl Scheme for Acdc {
         self.priorities.clone()
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

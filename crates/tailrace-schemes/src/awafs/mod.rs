@@ -164,7 +164,7 @@ impl Scheme for Awafs {
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
         let estimator = (self.params.placement == Placement::Switch).then(|| self.params.estimator());
-        let queues = MultiQueue::new(&self.params.port, port.rate);
+        let queues = MultiQueue::new(&self.params.port, port);
         RoutedPort::new(AwafsRouter::new(estimator, self.params.deduplicate), queues)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {

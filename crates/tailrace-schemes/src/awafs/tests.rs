@@ -26,12 +26,8 @@ fn two_queues(packets: u64) -> Params {
 type AwafsPort = RoutedPort<AwafsRouter, Shim>;
 
 fn port(params: Params) -> AwafsPort {
-    let facts = PortFacts {
-        number: 0,
-        place: PortPlace::SwitchToHost,
-        rate: Rate::from_gbps(10),
-        buffer: Bytes::new(360_000),
-    };
+    let buffer = Bytes::new(360_000);
+    let facts = PortFacts::new(0, PortPlace::SwitchToHost, Rate::from_gbps(10), buffer);
     scheme(params).unwrap().port(&facts)
 }
 

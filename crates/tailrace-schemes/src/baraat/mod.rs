@@ -110,7 +110,7 @@ impl Scheme for Baraat {
         let base_rtt = self.facts.base_rtt;
         let capacity = DrainedLink::new(self.params.drain, port.rate, base_rtt);
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
-        let queues = MultiQueue::new(&self.params.port, port.rate);
+        let queues = MultiQueue::new(&self.params.port, port);
         RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {

@@ -93,6 +93,6 @@ impl Scheme for Cubic {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
 }

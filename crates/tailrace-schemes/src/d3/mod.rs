@@ -76,6 +76,6 @@ impl Scheme for D3 {
     fn port(&self, port: &PortFacts) -> Self::Port {
         let capacity = VirtualCapacity::new(&self.params.capacity, port.rate, self.facts.base_rtt);
         let router = D3Router::new(capacity, self.params.refresh.max(self.facts.base_rtt * Requests::MEMORY));
-        RoutedPort::new(router, MultiQueue::new(&self.params.port, port.rate))
+        RoutedPort::new(router, MultiQueue::new(&self.params.port, port))
     }
 }

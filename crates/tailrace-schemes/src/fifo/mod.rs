@@ -79,6 +79,6 @@ impl Scheme for Fifo {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port, port.rate)
+        MultiQueue::new(&self.port, port)
     }
 }

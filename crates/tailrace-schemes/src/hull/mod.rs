@@ -78,7 +78,7 @@ impl Scheme for Hull {
                 (HullRouter::Switch(phantom), queues)
             }
         };
-        RoutedPort::new(router, MultiQueue::new(&queues, port.rate))
+        RoutedPort::new(router, MultiQueue::new(&queues, port))
     }
 }
 

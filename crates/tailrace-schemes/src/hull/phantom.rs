@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Packet, ParamError, Rate, Time};
-use tailrace_queues::{MarkingThreshold, QueueLength};
+use tailrace_core::{Packet, ParamError, QueueLength, Rate, Time};
+use tailrace_queues::MarkingThreshold;
 
 /// Parameters of phantom queues.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

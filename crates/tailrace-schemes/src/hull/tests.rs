@@ -1,8 +1,7 @@
 //! Phantom queue, rate and bucket by hand, without a network.
 
 use super::*;
-use tailrace_core::{Ecn, PacketKind, PortPolicy, Rate, Reason};
-use tailrace_queues::QueueLength;
+use tailrace_core::{Ecn, PacketKind, PortPolicy, QueueLength, Rate, Reason};
 
 const GBPS: Rate = Rate::from_gbps(1);
 
@@ -62,12 +61,16 @@ fn the_threshold_is_8_us_of_a_link() {
     }
 }
 
+fn nic() -> PortFacts {
+    PortFacts::new(0, PortPlace::Nic, GBPS, Bytes::MAX)
+}
+
 /// A card of 1 Gbps whose pacer paces flow 7.
 fn card(params: PacerParams) -> RoutedPort<HullRouter, ()> {
     let mut pacing = Pacing::new(&params, GBPS);
     (0..params.marks_per_flow).for_each(|_| pacing.on_ack(Time::ZERO, &marked_ack(7)));
     let queues = PortParams { queues: pacing::QUEUES, marking: MarkingScope::None, ..PortParams::default() };
-    RoutedPort::new(HullRouter::Card(pacing), MultiQueue::new(&queues, GBPS))
+    RoutedPort::new(HullRouter::Card(pacing), MultiQueue::new(&queues, &nic()))
 }
 
 fn put(port: &mut RoutedPort<HullRouter, ()>, now: Time, packet: Packet) {
@@ -135,7 +138,7 @@ fn every_eighth_marked_acknowledgement_has_its_flow_paced_for_10_ms() {
     // What waits keeps the flow in line after its time; then it is forgotten.
     pacing.end_turn(Time::from_us(10_007));
     assert!(paced(&mut pacing, 3));
-    let empty = MultiQueue::new(&PortParams::default(), GBPS);
+    let empty = MultiQueue::new(&PortParams::default(), &nic());
     let mut packet = Packet { priority: 1, ..data(3, 1500) };
     pacing.on_departure(Time::from_us(10_008), &mut packet, &empty);
     assert!(pacing.rate() < 0.9e9);

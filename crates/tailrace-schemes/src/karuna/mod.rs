@@ -19,9 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme, SwitchPlan,
+    Facts, FlowInfo, Knowledge, ParamError, PortFacts, QueueLength, Queues, Rate, RateRule, Scheme,
+    SwitchPlan,
 };
-use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams, QueueLength};
+use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
 use ideal::Ideal;
@@ -116,7 +117,7 @@ impl Scheme for Karuna {
         self.host.clone()
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))

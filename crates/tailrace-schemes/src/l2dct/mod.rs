@@ -107,7 +107,7 @@ impl Scheme for L2dct {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

@@ -47,7 +47,7 @@ impl Scheme for Las {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> RankQueue<Rank> {
-        RankQueue::new()
+    fn port(&self, port: &PortFacts) -> RankQueue<Rank> {
+        RankQueue::new(port.unit)
     }
 }

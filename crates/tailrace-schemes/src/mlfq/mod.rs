@@ -112,7 +112,7 @@ impl Scheme for Mlfq {
         Tagged(self.tags)
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port, port.rate)
+        MultiQueue::new(&self.port, port)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))

@@ -119,6 +119,6 @@ impl Scheme for Pdq {
         let base_rtt = self.facts.base_rtt;
         let refresh = self.params.refresh.max(base_rtt * Requests::MEMORY);
         let router = PdqRouter::new(&self.params.switch, port.number, port.rate, base_rtt, refresh);
-        RoutedPort::new(router, MultiQueue::new(&self.params.port, port.rate))
+        RoutedPort::new(router, MultiQueue::new(&self.params.port, port))
     }
 }

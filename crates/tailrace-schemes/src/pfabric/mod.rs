@@ -74,8 +74,8 @@ impl Scheme for Pfabric {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> RankQueue<Rank> {
-        RankQueue::new()
+    fn port(&self, port: &PortFacts) -> RankQueue<Rank> {
+        RankQueue::new(port.unit)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         match self.rank {

@@ -119,7 +119,7 @@ impl Scheme for Qjump {
         self.host.clone()
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port, port.rate)
+        MultiQueue::new(&self.port, port)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         Some(Box::new(Queues(self.host.clone())))

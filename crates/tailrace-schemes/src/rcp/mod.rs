@@ -105,7 +105,7 @@ impl Scheme for Rcp {
                 RcpRouter::Exact(Exact::new(capacity, port.rate, (*refresh).max(base_rtt * Requests::MEMORY)))
             }
         };
-        RoutedPort::new(router, MultiQueue::new(queues, port.rate))
+        RoutedPort::new(router, MultiQueue::new(queues, port))
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         Some(Box::new(MaxMin))

@@ -96,7 +96,7 @@ impl Scheme for Scc {
         SliceWeights::up_to_one(&self.facts.slices)
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         Some(Box::new(SliceController::new(self.params.control, ByTunnel, &self.facts)))

@@ -85,6 +85,6 @@ impl Scheme for Tcp {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.port, port.rate)
+        MultiQueue::new(&self.port, port)
     }
 }

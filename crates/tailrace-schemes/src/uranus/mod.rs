@@ -184,7 +184,7 @@ impl Scheme for Uranus {
         SliceWeights::up_to_one(&self.facts.slices).tagged(self.tags())
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
-        MultiQueue::new(&self.params.port, port.rate)
+        MultiQueue::new(&self.params.port, port)
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         let by_racks = PsN::new(self.params.share, &self.facts);

@@ -33,6 +33,10 @@ pub trait Mutation: Default + 'static {
     fn ecn(real: bool) -> bool {
         real
     }
+    /// What its ports are told.
+    fn facts(real: PortFacts) -> PortFacts {
+        real
+    }
 
     fn told(&mut self, told: Told<'_>) {}
     fn allowance(&self, real: Allowance) -> Allowance {
@@ -134,7 +138,7 @@ impl<S: Scheme, M: Mutation> Scheme for Mutant<S, M> {
         Mutated { part: self.0.host(), mutation: M::default() }
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
-        MutatedPort { part: self.0.port(port), mutation: M::of_port(port), again: None }
+        MutatedPort { part: self.0.port(&M::facts(*port)), mutation: M::of_port(port), again: None }
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         self.0.controller()

@@ -8,8 +8,8 @@ use tailrace_conformance::{
     Check, Verdict, checks_of_parts, hosts, laws, memory, ports, switches, verdict, worlds,
 };
 use tailrace_core::{
-    Allowance, Bytes, Cap, Directive, Ecn, FlowId, FlowInfo, Header, Packet, PortFacts, PortPlace, Rate,
-    Reason, Standing, Time,
+    Allowance, Bytes, Cap, Directive, Ecn, FlowId, FlowInfo, Header, Packet, PortFacts, PortPlace, QueueUnit,
+    Rate, Reason, Standing, Time,
 };
 use tailrace_schemes::d2tcp::D2tcp;
 use tailrace_schemes::dctcp::Dctcp;
@@ -179,6 +179,15 @@ mutants! {
 }
 
 // Ports.
+
+/// Where packets count, it counts bytes.
+#[derive(Default)]
+struct CountsBytes;
+impl Mutation for CountsBytes {
+    fn facts(real: PortFacts) -> PortFacts {
+        PortFacts { unit: QueueUnit::Bytes, ..real }
+    }
+}
 
 /// What need not wait vanishes.
 #[derive(Default)]
@@ -397,6 +406,7 @@ impl Mutation for Remembers {
 }
 
 mutants! {
+    a_port_that_counts_bytes_where_packets_count: ports::keep_their_books::<Mutant<Dctcp, CountsBytes>> => "with room for";
     a_port_that_swallows: ports::keep_their_books::<Mutant<Dctcp, Swallows>> => "says that it holds";
     a_shortcut_that_marks: ports::pass_what_they_would_queue::<Mutant<Dctcp, MarksInPassing>> => "`pass` gives";
     a_card_that_loses: ports::keep_their_books::<Mutant<Dctcp, LeakyCard>> => "(Nic";

@@ -115,7 +115,7 @@ impl<P: Parameters, const FAULT: u8> Scheme for Noting<P, FAULT> {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
-        MultiQueue::new(&PortParams { marking: MarkingScope::None, ..PortParams::one_queue() }, port.rate)
+        MultiQueue::new(&PortParams { marking: MarkingScope::None, ..PortParams::one_queue() }, port)
     }
 }
 

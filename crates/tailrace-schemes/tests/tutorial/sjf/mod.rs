@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Adds, Bytes, Facts, FlowInfo, FlowView, Header, Knowledge, Packet, ParamError, PortFacts, PortPolicy,
-    Reason, Scheme, Segment, Time, Untagged, Wrapper,
+    QueueLength, Reason, Scales, Scheme, Segment, Time, Untagged, Wrapper,
 };
-use tailrace_queues::{Marking, MarkingScope, QueueLength};
+use tailrace_queues::{Marking, MarkingScope};
 
 use crate::dctcp::{DctcpLaw, LawParams};
 
@@ -76,9 +76,19 @@ impl Wrapper for SjfLaw {
 pub struct SjfPort {
     waiting: BTreeMap<(u64, u64), Packet<Size>>,
     arrivals: u64,
+    scales: Scales,
+    /// What the packets weigh, which room and marking compare.
+    length: u64,
     bytes: u64,
     marked: u64,
     marking: Marking,
+}
+
+impl SjfPort {
+    fn forget(&mut self, packet: &Packet<Size>) {
+        self.length -= self.scales.weigh(packet.bytes);
+        self.bytes -= u64::from(packet.bytes);
+    }
 }
 
 impl PortPolicy<Size> for SjfPort {
@@ -89,23 +99,27 @@ impl PortPolicy<Size> for SjfPort {
         room: Bytes,
         drop: &mut impl FnMut(Packet<Size>, Reason),
     ) {
+        self.length += self.scales.weigh(packet.bytes);
         self.bytes += u64::from(packet.bytes);
-        if self.marking.applies(0, self.bytes, self.bytes) {
+        if self.marking.arriving(0, self.length, self.length) {
             self.marked += u64::from(packet.mark());
         }
         self.arrivals += 1;
         // Acknowledgements carry no size, `Size::NONE`, and so are never held back.
         let newcomer = (packet.header.0, self.arrivals);
         self.waiting.insert(newcomer, packet);
-        while self.bytes > room.get() {
+        while self.length > room.get() {
             let Some((rank, worst)) = self.waiting.pop_last() else { return };
-            self.bytes -= u64::from(worst.bytes);
+            self.forget(&worst);
             drop(worst, if rank == newcomer { Reason::Buffer } else { Reason::Evicted });
         }
     }
     fn dequeue(&mut self, _: Time) -> Option<Packet<Size>> {
-        let (_, packet) = self.waiting.pop_first()?;
-        self.bytes -= u64::from(packet.bytes);
+        let (_, mut packet) = self.waiting.pop_first()?;
+        if self.marking.leaving(0, self.length, self.length) {
+            self.marked += u64::from(packet.mark());
+        }
+        self.forget(&packet);
         Some(packet)
     }
     fn backlog(&self) -> Bytes {
@@ -156,13 +170,15 @@ impl Scheme for Sjf {
     fn host(&self) -> Untagged {
         Untagged
     }
-    fn port(&self, _: &PortFacts) -> SjfPort {
+    fn port(&self, facts: &PortFacts) -> SjfPort {
         SjfPort {
             waiting: BTreeMap::new(),
             arrivals: 0,
+            scales: facts.unit.scales(),
+            length: 0,
             bytes: 0,
             marked: 0,
-            marking: Marking::new(self.params.marking_threshold, MarkingScope::Port),
+            marking: Marking::new(self.params.marking_threshold, MarkingScope::Port, facts.marking),
         }
     }
 }

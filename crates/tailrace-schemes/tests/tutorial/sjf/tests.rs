@@ -6,7 +6,7 @@ use tailrace_core::{PortPlace, Rate};
 fn port() -> SjfPort {
     let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
     let buffer = Bytes::new(360_000);
-    let place = PortFacts { number: 0, place: PortPlace::SwitchToHost, rate: facts.host_rate, buffer };
+    let place = PortFacts::new(0, PortPlace::SwitchToHost, facts.host_rate, buffer);
     Sjf::new(Params::default(), &facts).unwrap().port(&place)
 }
 
