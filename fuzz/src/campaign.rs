@@ -142,6 +142,7 @@ struct Watchdog(Arc<AtomicBool>);
 
 impl Watchdog {
     #[expect(clippy::disallowed_methods, reason = "an input that hangs can be left in no other way")]
+    #[expect(clippy::print_stderr, reason = "the process ends before a test could report")]
     fn of(target: &Target) -> Self {
         let done = Arc::new(AtomicBool::new(false));
         let (watched, path) = (done.clone(), Current::path(target));

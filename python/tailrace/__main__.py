@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -9,14 +10,21 @@ TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from types import FrameType
 
 
 def main() -> int:
     """Run as a program of its own and return the exit status."""
-    if hasattr(signal, "SIGPIPE"):
-        # `tailrace schemes | head` ends quietly. Python ignores the signal, which makes writing fail.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    return command(sys.argv[1:])
+    _open_closed_streams()
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
+            signal.signal(signal.SIGINT, _interrupt)
+        return command(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        # Nothing is left to be tidied up: Ctrl-C may end what Python does at its end.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def command(args: Sequence[str]) -> int:
@@ -30,7 +38,22 @@ def command(args: Sequence[str]) -> int:
         return 130
 
 
-def _draw(directory: Path) -> list[Path]:
+def _open_closed_streams() -> None:
+    """Open closed standard streams on nothing, lest a file that is opened take their place."""
+    for stream in (0, 1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # The lowest number that is free is the stream's.
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Ctrl-C: end the command in order. Asked twice, the user means it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+def _draw(directory: Path) -> tuple[list[Path], list[str]]:
     # Imported only now, for it takes longer than most commands.
     from tailrace.plots import draw
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,7 +18,7 @@ def load(file: Path, what: str, parse: Callable[[Path], _T]) -> _T:
     """What `parse` makes of a file that belongs to a finished `what`."""
     try:
         return parse(file)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         message = f"{file.parent} holds no finished {what} as tailrace run leaves it"
         raise RunError(f"{message}: {file.name}: {reason(error)}") from error
 
@@ -27,9 +28,14 @@ def text(file: Path) -> str:
     return file.read_text("utf-8")
 
 
+def table(file: Path) -> dict[str, Any]:
+    """The table that a TOML file is."""
+    return tomllib.loads(text(file))
+
+
 def frame(file: Path) -> pl.DataFrame:
-    """The table in a Parquet file."""
-    return pl.read_parquet(file, glob=False)
+    """The table in a Parquet file. Polars would take no path that is not UTF-8, and some as patterns."""
+    return pl.read_parquet(file.read_bytes())
 
 
 def reason(error: Exception) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +10,7 @@ import polars as pl
 
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
-from tailrace.files import frame, load, reason, text
+from tailrace.files import frame, load, reason, table, text
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ class Fluid:
         """Read the folder that ``tailrace fluid`` writes."""
         directory = Path(directory)
         what = "fluid model"
-        title = tomllib.loads(load(directory / "model.toml", what, text)).get("title", "")
-        phases = json.loads(load(directory / "summary.json", what, text))["phases"]
+        title = str(load(directory / "model.toml", what, table).get("title", ""))
+        phases = load(directory / "summary.json", what, _phases)
         return cls(title, phases, Table(load(directory / "fluid.parquet", what, frame)))
 
     def summary(self) -> Table:
@@ -85,11 +84,15 @@ def fluid(file: str | Path | None = None, /, **fields: Any) -> Fluid:
         except (OSError, ValueError) as error:
             raise ScenarioError(f"cannot be read: {reason(error)}", file=where) from error
     if fields:
-        try:
-            fields = tomllib.loads(content) | fields
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(str(error), file=where) from error
+        fields = toml.loads(content, where) | fields
         content, where = toml.dumps(fields), None
     done = _tailrace.fluid(content, where)
-    title = str(tomllib.loads(content).get("title", ""))
+    title = str(toml.loads(content).get("title", ""))
     return Fluid(title, json.loads(done.phases), Table(done.table))
+
+
+def _phases(file: Path) -> list[dict[str, Any]]:
+    match json.loads(text(file)):
+        case {"phases": list(phases)}:
+            return phases
+    raise ValueError('must be a JSON object with "phases"')

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.files import frame, load, text
+from tailrace.files import frame, load, table
 from tailrace.result import Result
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ class ResultFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.experiment: dict[str, Any] = load(self.path / "experiment.toml", "experiment", _experiment)
+        self.experiment: dict[str, Any] = load(self.path / "experiment.toml", "experiment", table)
         """The experiment as it was run."""
         self.summary = load(self.path / "summary.parquet", "experiment", frame)
         """One row per run and size class."""
@@ -53,12 +52,8 @@ class ResultFolder:
         """The plot that the experiment file describes as ``[plot.NAME]``."""
         from tailrace import plots
 
-        return plots.chart(plots.read(self.experiment, name), self)
+        return plots.chart(self, name)
 
     def __repr__(self) -> str:
         runs = self.summary["run"].n_unique()
         return f"ResultFolder({str(self.path)!r}: {runs} runs over {', '.join(self.axes)})"
-
-
-def _experiment(file: Path) -> dict[str, Any]:
-    return tomllib.loads(text(file))

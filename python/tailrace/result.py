@@ -10,7 +10,7 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError, ScenarioError
-from tailrace.files import frame, load, reason, text
+from tailrace.files import frame, load, text
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -56,16 +56,13 @@ class Result:
         return cls(scenario, info, **tables, tasks=tasks)
 
     def save(self, directory: str | Path) -> None:
-        """Write the run into a folder: Parquet, JSON and the scenario."""
-        directory = Path(directory)
+        """Write the run into a folder: Parquet, JSON and the scenario, as ``tailrace run`` does."""
+        flows, ports, series = self.flows.to_ipc(), self.ports.to_ipc(), self.series.to_ipc()
+        tasks = self.tasks.to_ipc() if self.tasks is not None else None
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-            (directory / "scenario.toml").write_text(self.scenario, "utf-8")
-            (directory / "summary.json").write_text(json.dumps(self.info, indent=2) + "\n", "utf-8")
-            for name in (*_TABLES, *(["tasks"] if self.tasks is not None else [])):
-                getattr(self, name).to_polars().write_parquet(directory / f"{name}.parquet")
-        except (OSError, ValueError) as error:
-            message = f"{directory} must be a folder that can be made and written: {reason(error)}"
+            _tailrace.save(Path(directory), self.scenario, json.dumps(self.info), flows, ports, series, tasks)
+        except RunError as error:
+            message = f"{directory} must be a folder that can be made and written: {error}"
             raise RunError(message) from error
 
     def summary(self) -> Table:

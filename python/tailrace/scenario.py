@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -73,10 +73,7 @@ class Scenario:
         load = 0.7
         <BLANKLINE>
         """
-        try:
-            table = tomllib.loads(self._text)
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(str(error), file=self._file) from error
+        table = toml.loads(self._text, self._file)
         for path, value in changes.items():
             _set(table, path.split("."), value, path)
         changed = type(self)(**table)
@@ -101,6 +98,8 @@ class Scenario:
         )
         if progress is True:
             print(f"\r{'':<78}\r", end="", file=sys.stderr)
+        for what in _tailrace.leaves_out(done.scenario):
+            warnings.warn(f"at flow level: {what}", stacklevel=2)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
         return Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks)
@@ -109,16 +108,25 @@ class Scenario:
         return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"
 
 
-def _set(node: Any, path: list[str], value: Any, field: str) -> None:
-    if isinstance(node, list):
-        for item in node:
-            _set(item, path, value, field)
-    elif not isinstance(node, dict):
-        raise ScenarioError("leads through something that is no table", field)
-    elif len(path) == 1:
-        node[path[0]] = value
-    else:
-        _set(node.setdefault(path[0], {}), path[1:], value, field)
+def _set(table: dict[str, Any], path: list[str], value: Any, field: str) -> None:
+    nodes: list[Any] = [table]
+    for part in path[:-1]:
+        nodes = [node.setdefault(part, {}) for node in _tables(nodes, field)]
+    for node in _tables(nodes, field):
+        node[path[-1]] = value
+
+
+def _tables(nodes: list[Any], field: str) -> list[dict[str, Any]]:
+    """The nodes, with every list taken apart; all must be tables."""
+    tables: list[dict[str, Any]] = []
+    for node in nodes:
+        if isinstance(node, list):
+            tables += _tables(node, field)
+        elif isinstance(node, dict):
+            tables.append(node)
+        else:
+            raise ScenarioError("leads through something that is no table", field)
+    return tables
 
 
 def _show(progress: Progress) -> None:

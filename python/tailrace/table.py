@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
@@ -47,6 +48,12 @@ class Table:
         import pandas as pd
 
         return pd.DataFrame.from_arrow(self._source)
+
+    def to_ipc(self) -> bytes:
+        """As a stream in Arrow's IPC format."""
+        stream = io.BytesIO()
+        self.to_polars().write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+        return stream.getvalue()
 
     def __reduce__(self) -> tuple[type[Table], tuple[pl.DataFrame]]:
         # So that results can come back from other processes.

@@ -1,15 +1,30 @@
-"""Writes TOML, which the standard library only reads."""
+"""Writes TOML, which the standard library only reads, and reads it with errors of ours."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from tailrace.errors import ScenarioError
+
+# Tables and lists within one another; no field of a scenario is nearly as deep.
+_DEEPEST = 32
+
+
+def loads(text: str, file: Path | None = None) -> dict[str, Any]:
+    """The table that a TOML text is; `file` is where the text was read from."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(str(error), file=file) from error
+    except RecursionError:
+        raise ScenarioError("has tables or lists too deep within one another", file=file) from None
 
 
 def dumps(table: Mapping[str, Any]) -> str:
@@ -32,8 +47,18 @@ def _integer(number: int, field: str) -> int:
     return number
 
 
-def _plain(value: Any, field: str) -> Any:
+def _number(number: Real, field: str) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ScenarioError("must be a number that 64 bits can hold", field) from None
+
+
+def _plain(value: Any, field: str, depth: int = 1) -> Any:
     """The value in the types that TOML has."""
+    if depth > _DEEPEST:
+        message = f"holds itself, or tables and lists more than {_DEEPEST} deep within one another"
+        raise ScenarioError(message, field.partition(".")[0].partition("[")[0])
     match value:
         case bool():
             return value
@@ -44,9 +69,10 @@ def _plain(value: Any, field: str) -> Any:
         case Integral():
             return _integer(int(value), field)
         case Real():
-            return float(value)
+            return _number(value, field)
         case Mapping():
-            return {_text(key, field): _plain(item, f"{field}.{key}") for key, item in value.items()}
+            items = value.items()
+            return {_text(key, field): _plain(item, f"{field}.{key}", depth + 1) for key, item in items}
         case Sequence():
-            return [_plain(item, f"{field}[{i}]") for i, item in enumerate(value)]
+            return [_plain(item, f"{field}[{i}]", depth + 1) for i, item in enumerate(value)]
     raise ScenarioError(f"must be a number, text, a list or a table, not {value!r}", field)

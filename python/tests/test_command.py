@@ -1,6 +1,7 @@
 """The command as users call it: in a process of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tailrace as package
-from tailrace import ResultFolder
+from tailrace import ResultFolder, Scenario, ScenarioError
 
 SMALL = Path(__file__).with_name("small.toml")
 EXPERIMENT = SMALL.read_text("utf-8")
@@ -38,14 +39,55 @@ def test_mistakes_are_told_without_a_traceback(tmp_path: Path) -> None:
     assert 'did you mean "star"?' in done.stderr
 
 
-def test_a_wrong_plot_costs_a_warning_not_the_results(tmp_path: Path) -> None:
+def test_a_wrong_plot_is_a_mistake_before_anything_runs(tmp_path: Path) -> None:
     file = tmp_path / "plot.toml"
     file.write_text(EXPERIMENT.replace('x = "workload.load"', 'x = "laod"', 1))
     done = tailrace("run", file, "--out", tmp_path / "out", "--set", "workload.flows=20")
-    assert done.returncode == 0
-    assert 'plots were not drawn: plot.load.x: unknown axis "laod"' in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'plot.toml:28: plot.load.x: unknown axis "laod"' in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plot_that_cannot_be_drawn_is_a_failure_that_hides_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "plot.toml"
+    file.write_text(EXPERIMENT.replace('y = "port_bytes"', 'y = "prot_bytes"', 1))
+    done = tailrace("run", file, "--out", tmp_path / "out", "--set", "workload.flows=20")
+    assert done.returncode == 1
+    assert 'plot could not be drawn: plot.queue.y: unknown metric "prot_bytes"; did you mean' in done.stderr
     assert "Traceback" not in done.stderr
-    assert (tmp_path / "out" / "summary.csv").exists()
+    assert done.stdout.count("plot: ") == 8
+
+
+def test_text_of_users_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "title.toml"
+    loud = EXPERIMENT.replace("Two schemes at", r"Two \u001b[2Jschemes at").replace('"PIAS"', r'"PI\u0007AS"')
+    file.write_text(loud)
+    done = tailrace("run", file, "--out", tmp_path / "out", "--set", "workload.flows=20")
+    assert done.returncode == 0
+    assert r"Two \u001b[2Jschemes at" in done.stdout
+    assert r"PI\u0007AS" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x07" not in done.stdout + done.stderr
+
+
+def test_paths_need_not_be_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    (folder / "small.toml").write_text(EXPERIMENT)
+    done = tailrace(
+        "run", folder / "small.toml", "--out", folder / "out", "--set", "workload.flows=20", "--json"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["plots"]) == 10
+    assert (
+        len(ResultFolder(folder / "out").run(json.loads(done.stdout)["runs"][0]["run"]).flows.to_polars())
+        == 20
+    )
+    (folder / "small.toml").write_text("= 3")
+    done = tailrace("run", folder / "small.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    with pytest.raises(ScenarioError, match="small"):
+        Scenario.from_file(folder / "small.toml").run()
 
 
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
@@ -55,6 +97,61 @@ def test_a_closed_pipe_ends_the_command_quietly() -> None:
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_no_one_need_read_standard_error(tmp_path: Path) -> None:
+    args = [sys.executable, "-m", "tailrace", "run", SMALL, "--set", "workload.flows=20", "--set"]
+    wrong, right = [*args, "workload.laod=1"], [*args, "workload.class=0", "--out", tmp_path / "out"]
+    with Path("/dev/full").open("wb") as full:
+        assert subprocess.run(wrong, stderr=full, check=False).returncode == 2
+        for _ in range(2):  # The second time, it says that all was there.
+            done = subprocess.run(right, stderr=full, stdout=subprocess.PIPE, check=False)
+            assert (done.returncode, done.stdout.count(b"plot: ")) == (0, 10)
+        done = subprocess.run(right, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr.count(b"cannot write to standard output")) == (1, 1)
+    read, write = os.pipe()
+    os.close(read)
+    assert subprocess.run(right, stderr=write, stdout=subprocess.PIPE, check=False).returncode == 0
+    os.close(write)
+
+
+def test_closed_streams_are_not_written_into_files(tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m tailrace run "{SMALL}" --set workload.flows=20 --out out'
+    for closed in (">&- 2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(f"{command} {closed}", shell=True, cwd=tmp_path, check=False)
+        assert done.returncode == 0
+    folder = ResultFolder(tmp_path / "out")
+    assert len(list((folder.path / "plots").iterdir())) == 10
+    assert all(len(folder.run(key).flows.to_polars()) == 20 for key in folder.summary["run"])
+
+
+def test_a_second_ctrl_c_ends_the_command_at_once() -> None:
+    code = """
+import os, signal, sys, time
+from tailrace import __main__
+
+def slow(args):
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        print("once", flush=True)
+        time.sleep(60)
+
+__main__.command = slow
+sys.exit(__main__.main())
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        for said in ("ready", "once"):
+            assert process.stdout.readline() == f"{said}\n"
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (-signal.SIGINT, "")
 
 
 def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ def test_pages_are_up_to_date():
 
 def test_a_page_keeps_its_prose_and_has_one_block():
     page = "before\n<!-- generated: by x -->\nold\n<!-- end -->\nafter\n"
-    assert generate.with_block(page, "new\n") == "before\n<!-- generated: by x -->\n\nnew\n\n<!-- end -->\nafter\n"
+    assert (
+        generate.with_block(page, "new\n")
+        == "before\n<!-- generated: by x -->\n\nnew\n\n<!-- end -->\nafter\n"
+    )
     with pytest.raises(ValueError, match="one generated block, not 0"):
         generate.with_block("no block", "new")
 

@@ -15,6 +15,33 @@ def test_a_saved_result_is_loaded_again(result: Result, tmp_path: Path) -> None:
         assert getattr(again, name).to_polars().equals(getattr(result, name).to_polars())
 
 
+@pytest.mark.parametrize("how", ["run", "load", "pickle"])
+def test_a_saved_result_is_to_the_byte_what_the_command_writes(
+    folder: ResultFolder, tmp_path: Path, how: str
+) -> None:
+    key = folder.summary["run"][0]
+    written = folder.path / "runs" / key
+    result = Scenario.from_file(written / "scenario.toml").run() if how == "run" else folder.run(key)
+    if how == "run":
+        result.info["scheme"] = "DCTCP"  # A label is no part of a scenario.
+    result = pickle.loads(pickle.dumps(result)) if how == "pickle" else result
+    result.save(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(file.name for file in written.iterdir())
+    for file in written.iterdir():
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_a_result_that_cannot_be_saved_leaves_what_was_there(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    (tmp_path / "flows.parquet").unlink()
+    (tmp_path / "flows.parquet").mkdir()
+    with pytest.raises(RunError, match=r"flows\.parquet"):
+        result.save(tmp_path)
+    (tmp_path / "flows.parquet").rmdir()
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()}.items() <= before.items()
+
+
 def test_measured_flows_are_those_of_the_summary(folder: ResultFolder) -> None:
     columns = folder.summary.select("run", "class", "flows", "fct_mean_us")
     for key, size_class, flows, mean in columns.iter_rows():

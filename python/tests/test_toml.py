@@ -1,13 +1,15 @@
 import math
 import tomllib
-from pathlib import PurePosixPath
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailrace import ScenarioError, toml
+import tailrace
+from tailrace import Scenario, ScenarioError, toml
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]))
 LEAVES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | KEYS
@@ -56,3 +58,31 @@ def test_whole_numbers_are_those_of_toml(number: int) -> None:
 def test_text_that_no_file_can_hold_is_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ScenarioError, match=r"must be text that UTF-8 can say, not '\\ud800'$"):
         toml.dumps({"a": table})
+
+
+def test_what_holds_itself_is_refused() -> None:
+    inner: dict[str, Any] = {"k": 1}
+    inner["self"] = [inner]
+    for table in ({"a": inner}, {"a": [inner]}, {"a": {"b": inner}}):
+        with pytest.raises(ScenarioError, match=r"^a: holds itself, or tables and lists more than 32 deep"):
+            toml.dumps(table)
+    with pytest.raises(ScenarioError, match=r"^a: holds itself"):
+        Scenario(a=inner)
+
+
+def test_what_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(ScenarioError, match=r"deep\.toml: has tables or lists too deep"):
+        Scenario.from_file(file).with_(seed=1)
+    with pytest.raises(ScenarioError, match=r"deep\.toml"):
+        Scenario.from_file(file).run()
+    with pytest.raises(ScenarioError, match=r"deep\.toml: has tables or lists too deep"):
+        tailrace.fluid(file, law="dctcp")
+    with pytest.raises(ScenarioError, match=r"^a: holds itself"):
+        Scenario().with_(**{".".join("a" * 5000): 1})
+
+
+def test_numbers_beyond_floats_are_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"^a\.b: must be a number that 64 bits can hold"):
+        toml.dumps({"a": {"b": Fraction(10**400)}})

@@ -10,7 +10,7 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
     // Read all files first: a mistake in the last one should not show after an hour.
     let read = |file: &std::path::PathBuf| Experiment::read(file, &[], options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
-    experiments.iter().for_each(|experiment| eprint!("{}", output::cost_note(experiment)));
+    experiments.iter().for_each(|experiment| complain_part!("{}", output::cost_note(experiment)));
     let mut shortfalls = 0;
     for experiment in &experiments {
         shortfalls += check_one(experiment, options, host)?;
@@ -38,7 +38,7 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
         let _ = std::fs::remove_dir_all(&dir);
     }
     let (results, lines) = checked?;
-    eprint!("{}", output::warnings(experiment, &results));
+    complain_part!("{}", output::warnings(experiment, &results));
     say!("\n{} — {}", experiment.file.display(), experiment.title);
     say_part!("{}", output::scale_note(experiment));
     for Line { outcome, text } in &lines {

@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use serde_json::json;
 use tailrace_experiment::{Error, FluidFile, FluidPhase, FluidResult};
 
+use crate::output::{path_text, paths_text};
 use crate::run::draw;
 use crate::{Host, args};
 
@@ -17,25 +18,23 @@ pub fn fluid(options: &args::Fluid, host: &dyn Host) -> Result<i32, Error> {
         Error::Input(error) => error.locate(&text).in_file(&options.file).into(),
         other => other,
     })?;
-    file.write(&text, &result, &dir, &mut |note| eprintln!("{}: {note}", file.name))?;
-    let plots = draw(&dir, host);
+    file.write(&text, &result, &dir, &mut |note| complain!("{}: {note}", file.name))?;
+    let drawn = draw(&dir, host);
     let table = dir.join("fluid.parquet");
     if options.json {
         let document = json!({
-            "title": file.title, "phases": result.phases, "table": table, "plots": plots,
+            "title": file.title, "phases": result.phases, "table": path_text(&table), "plots": paths_text(&drawn.files),
         });
         say!("{document:#}");
-        return Ok(0);
+        return Ok(drawn.exit_status());
     }
     if !file.title.is_empty() {
         say!("{}", file.title);
     }
     print(&result);
     say!("table: {}", table.display());
-    for plot in &plots {
-        say!("plot: {}", plot.display());
-    }
-    Ok(0)
+    drawn.list();
+    Ok(drawn.exit_status())
 }
 
 /// Means of each phase: the flows in a table, the queue in a line below it.

@@ -23,15 +23,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use tailrace_config::shown;
 use tailrace_experiment::Error;
 
 /// What the command needs from whoever calls it.
 pub trait Host {
     /// Whether the user asked to stop (Ctrl-C).
     fn interrupted(&self) -> bool;
-    /// Draws the plots of a finished result folder and returns their paths; `None` if this caller cannot.
-    fn draw(&self, dir: &Path) -> Option<Result<Vec<PathBuf>, String>>;
+    /// Draws the plots of a finished result folder; `None` if this caller cannot.
+    fn draw(&self, dir: &Path) -> Option<Drawn>;
+}
+
+/// What has become of the plots of a result folder.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    /// The pictures.
+    pub files: Vec<PathBuf>,
+    /// What was wrong with each plot that could not be drawn.
+    pub failures: Vec<String>,
 }
 
 /// Runs the command with `args` (the program's name first); returns its exit status: 0 for success, 1 for
@@ -48,7 +56,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, host: &dyn Host) -> i32 {
     match dispatch(&args.command, host) {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {}", shown(&error.to_string(), usize::MAX));
+            complain!("error: {error}");
             error.exit_status()
         }
     }
@@ -79,7 +87,7 @@ pub fn main() -> i32 {
         fn interrupted(&self) -> bool {
             INTERRUPTED.load(Ordering::Relaxed)
         }
-        fn draw(&self, _: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+        fn draw(&self, _: &Path) -> Option<Drawn> {
             None
         }
     }
@@ -90,7 +98,7 @@ pub fn main() -> i32 {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        eprintln!("warning: Ctrl-C will not end runs cleanly: {error}");
+        complain!("warning: Ctrl-C will not end runs cleanly: {error}");
     }
     run(std::env::args_os(), &Plain)
 }

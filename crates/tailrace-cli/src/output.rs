@@ -1,9 +1,13 @@
 //! What a finished experiment looks like on a terminal, and as JSON.
 
+use std::path::{Path, PathBuf};
+
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::json;
+use tailrace_config::ScenarioError;
 use tailrace_experiment::{Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text};
+use tailrace_scenario::Level;
 
 use crate::duration::duration;
 
@@ -148,6 +152,21 @@ fn flows(class: &ClassSummary) -> String {
     }
 }
 
+/// What schemes do that their level cannot express, a line each.
+pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
+    let mut notes: Vec<String> = Vec::new();
+    let mut seen: Vec<(&str, Level)> = Vec::new();
+    for run in &experiment.runs {
+        if seen.contains(&(&run.scheme, run.scenario.level)) {
+            continue;
+        }
+        seen.push((&run.scheme, run.scenario.level));
+        let left_out = tailrace_run::leaves_out(&run.scenario)?;
+        notes.extend(left_out.iter().map(|what| format!("note: {} at flow level: {what}\n", run.scheme)));
+    }
+    Ok(notes.concat())
+}
+
 /// What gave way to the scale, one line each.
 pub fn scale_note(experiment: &Experiment) -> String {
     if experiment.scale >= 1.0 {
@@ -184,11 +203,21 @@ pub fn cost_note(experiment: &Experiment) -> String {
     )
 }
 
+/// A path as JSON can say it: bytes that are no UTF-8 are replaced.
+pub fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Paths as [`path_text`] says them.
+pub fn paths_text(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path_text(path)).collect()
+}
+
 /// The whole summary as one document.
 pub fn json(
     experiment: &Experiment,
     results: &Results,
-    plots: &[std::path::PathBuf],
+    plots: &[PathBuf],
 ) -> Result<serde_json::Value, Error> {
     let runs: Vec<_> = results
         .runs
@@ -196,14 +225,14 @@ pub fn json(
         .map(|run| {
             let point: serde_json::Map<String, serde_json::Value> =
                 run.point.axes.iter().map(|(axis, value)| (axis.clone(), json!(value))).collect();
-            json!({ "run": run.key, "scheme": run.scheme, "point": point, "folder": run.dir, "summary": run.summary })
+            json!({ "run": run.key, "scheme": run.scheme, "point": point, "folder": path_text(&run.dir), "summary": run.summary })
         })
         .collect();
     let judged = |claim: &Claim| Ok(json!({ "claim": claim, "verdict": claim.judge(results)? }));
     let claims = experiment.claims.iter().map(judged).collect::<Result<Vec<_>, Error>>()?;
     Ok(json!({
         "experiment": experiment.name, "title": experiment.title, "source": experiment.source,
-        "scale": experiment.scale, "runs": runs, "claims": claims, "plots": plots,
+        "scale": experiment.scale, "runs": runs, "claims": claims, "plots": paths_text(plots),
     }))
 }
 

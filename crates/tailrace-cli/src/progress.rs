@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tailrace_config::shown;
 use tailrace_core::{Progress, Time};
 use tailrace_experiment::{Experiment, Observer};
 use tailrace_scenario::Scenario;
@@ -67,7 +68,9 @@ impl<'a> Display<'a> {
             let template = "{prefix} {bar:30} {percent:>3} %  {msg}";
             let style =
                 ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(1000).with_style(style).with_prefix(format!("{prefix}{}", experiment.name))
+            ProgressBar::new(1000)
+                .with_style(style)
+                .with_prefix(shown(&format!("{prefix}{}", experiment.name), usize::MAX))
         });
         let now = Instant::now();
         Display {
@@ -126,7 +129,7 @@ impl<'a> Display<'a> {
             bar.set_message(self.text());
         } else if self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
-            eprintln!("{}: {:.0} % · {}", self.name, self.share() * 100.0, self.text());
+            complain!("{}: {:.0} % · {}", self.name, self.share() * 100.0, self.text());
         }
     }
 
@@ -136,7 +139,7 @@ impl<'a> Display<'a> {
             bar.finish_and_clear();
         }
         if self.resumed > 0 {
-            eprintln!("{}: {} of {} runs were there already", self.name, self.resumed, self.done.len());
+            complain!("{}: {} of {} runs were there already", self.name, self.resumed, self.done.len());
         }
     }
 }
@@ -152,7 +155,7 @@ impl Observer for Display<'_> {
         self.show();
     }
     fn note(&mut self, text: &str) {
-        let line = || eprintln!("{}: {text}", self.name);
+        let line = || complain!("{}: {text}", self.name);
         self.bar.as_ref().map_or_else(line, |bar| bar.suspend(line));
     }
     fn interrupted(&mut self) -> bool {
@@ -162,7 +165,7 @@ impl Observer for Display<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::*;
 
@@ -172,7 +175,7 @@ mod tests {
         fn interrupted(&self) -> bool {
             false
         }
-        fn draw(&self, _: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+        fn draw(&self, _: &Path) -> Option<crate::Drawn> {
             None
         }
     }

@@ -1,53 +1,59 @@
 //! `tailrace run`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Options, Override, run_all};
 
 use crate::progress::Display;
-use crate::{Host, args, output};
+use crate::{Drawn, Host, args, output};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let mut overrides = overrides(&options.set)?;
     overrides.extend(options.level.map(at_level));
-    let experiment = Experiment::read(&options.file, &overrides, options.scale)?.only(&options.only)?;
-    eprint!("{}", output::cost_note(&experiment));
+    let experiment = Experiment::read_only(&options.file, &options.only, &overrides, options.scale)?;
+    complain_part!("{}", output::cost_note(&experiment));
+    complain_part!("{}", output::level_notes(&experiment)?);
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
     let mut display = Display::new(&experiment, host, "", 1);
     let how = Options { jobs: jobs(options.jobs), resume: !options.fresh, pcap: options.pcap.clone() };
     let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();
     let results = results?;
-    eprint!("{}", output::warnings(&experiment, &results));
-    let plots = draw(&dir, host);
+    complain_part!("{}", output::warnings(&experiment, &results));
+    let drawn = draw(&dir, host);
     if options.json {
-        say!("{:#}", output::json(&experiment, &results, &plots)?);
-        return Ok(0);
+        say!("{:#}", output::json(&experiment, &results, &drawn.files)?);
+        return Ok(drawn.exit_status());
     }
     say!("{}", experiment.title);
     say_part!("{}", output::scale_note(&experiment));
     say!("{}", output::table(&experiment, &results));
     say_part!("{}", output::task_table(&experiment, &results));
     say!("tables: {}", dir.join("summary.csv").display());
-    for plot in &plots {
-        say!("plot: {}", plot.display());
-    }
-    Ok(0)
+    drawn.list();
+    Ok(drawn.exit_status())
 }
 
-/// Draws the plots; a failure to draw is a warning, for the results are there.
-pub fn draw(dir: &Path, host: &dyn Host) -> Vec<PathBuf> {
-    match host.draw(dir) {
-        None => {
-            eprintln!("no plots: they need the Python package (`make demo` sets it up)");
-            Vec::new()
-        }
-        Some(Ok(plots)) => plots,
-        Some(Err(message)) => {
-            eprintln!("warning: plots were not drawn: {message}");
-            Vec::new()
-        }
+/// Draws the plots, and says which could not be drawn: the results are there all the same.
+pub fn draw(dir: &Path, host: &dyn Host) -> Drawn {
+    let Some(drawn) = host.draw(dir) else {
+        complain!("no plots: they need the Python package (`make demo` sets it up)");
+        return Drawn::default();
+    };
+    drawn.failures.iter().for_each(|failure| complain!("error: a plot could not be drawn: {failure}"));
+    drawn
+}
+
+impl Drawn {
+    /// Says where the pictures are.
+    pub fn list(&self) {
+        self.files.iter().for_each(|plot| say!("plot: {}", plot.display()));
+    }
+
+    /// A plot that could not be drawn is a failure.
+    pub fn exit_status(&self) -> i32 {
+        i32::from(!self.failures.is_empty())
     }
 }
 

@@ -1,8 +1,10 @@
-//! What the command says on standard output. Whoever reads it may stop before the end, as `head` does: then the command
-//! ends quietly, where `println!` would panic.
+//! What the command says. Whoever reads standard output may stop before the end, as `head` does: then the command ends
+//! quietly, where `println!` would panic; if no one reads standard error, it goes on.
+//!
+//! Titles, labels and messages hold what users wrote: what that would do to a terminal is shown and not done.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
 
 use tailrace_config::shown;
 
@@ -17,14 +19,26 @@ macro_rules! say {
 macro_rules! say_part {
     ($($text:tt)*) => { $crate::say::write(format_args!($($text)*)) };
 }
+/// As `eprintln!`.
+macro_rules! complain {
+    ($($text:tt)*) => { $crate::say::write_aside(format_args!("{}\n", format_args!($($text)*))) };
+}
+/// As `eprint!`.
+macro_rules! complain_part {
+    ($($text:tt)*) => { $crate::say::write_aside(format_args!($($text)*)) };
+}
 
-/// Writes to standard output; ends the program if that is closed or full. Results are in their files by then. What
-/// titles and labels would do to a terminal is shown and not done.
+/// Writes to standard output; ends the program if that is closed or full. Results are in their files by then.
 pub fn write(text: Arguments<'_>) {
     let Err(error) = stdout().write_all(shown(&text.to_string(), usize::MAX).as_bytes()) else { return };
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(CLOSED_PIPE);
     }
-    eprintln!("error: cannot write to standard output: {error}");
+    complain!("error: cannot write to standard output: {error}");
     std::process::exit(1);
+}
+
+/// Writes to standard error, if that can be written.
+pub fn write_aside(text: Arguments<'_>) {
+    let _ = stderr().write_all(shown(&text.to_string(), usize::MAX).as_bytes());
 }

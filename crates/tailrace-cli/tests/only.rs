@@ -77,6 +77,24 @@ fn claims_that_need_others_are_not_measured() {
     assert_eq!((&claims[1]["measured"], &claims[1]["verdict"]), (&().into(), &"not measured here".into()));
 }
 
+/// A scheme that cannot be used does not keep others from being run, at either level.
+#[test]
+fn what_is_left_out_is_not_checked() {
+    let dir = prepared();
+    let wrong = EXPERIMENT.replace("port.marking_threshold = \"200pkt\"", "windwo = 3");
+    fs::write(dir.path().join("x.toml"), wrong).unwrap();
+    let all = run(dir.path(), &[]);
+    assert_eq!(all.status.code(), Some(2), "{}", String::from_utf8_lossy(&all.stderr));
+    said(&run(dir.path(), &["--only", "DCTCP", "--only", "fifo"]));
+
+    let both = EXPERIMENT.replace("name = \"fifo\"", "name = \"rcp\"\nlabel = \"fifo\"");
+    fs::write(dir.path().join("x.toml"), both).unwrap();
+    let all = run(dir.path(), &["--level", "flow", "--out", "rates"]);
+    let text = String::from_utf8_lossy(&all.stderr).into_owned();
+    assert!(all.status.code() == Some(2) && text.contains("dctcp has no rule for rates"), "{text}");
+    said(&run(dir.path(), &["--level", "flow", "--only", "fifo", "--out", "rates"]));
+}
+
 #[test]
 fn a_label_that_is_not_there_is_a_mistake() {
     let dir = prepared();

@@ -1,5 +1,5 @@
 //! `tailrace qos`: SONiC tables against the constraints of SONiC's YANG models, and tc scripts on a real kernel.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;

@@ -88,7 +88,8 @@ const LONGEST_FIELD: usize = 200;
 const LONGEST_MESSAGE: usize = 2_000;
 
 /// A text from a file as it can be shown to people: its middle is left out if it has more than so many characters, and
-/// what would move the cursor, hide text or change its direction is written as its code.
+/// what would move the cursor, hide text or change its direction is written as its code, as JSON does, so that a document
+/// stays one.
 pub fn shown(text: &str, most: usize) -> String {
     let length = text.chars().count();
     let skipped = if length > most { most / 2..length - most / 2 } else { 0..0 };
@@ -100,7 +101,9 @@ pub fn shown(text: &str, most: usize) -> String {
         match letter {
             _ if skipped.contains(&place) => {}
             '\n' | '\t' => out.push(letter),
-            _ if letter.is_control() || is_invisible(letter) => out.extend(letter.escape_unicode()),
+            _ if letter.is_control() || is_invisible(letter) => {
+                out += &format!("\\u{:04x}", u32::from(letter))
+            }
             _ => out.push(letter),
         }
     }
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn what_a_file_says_is_shown_and_not_obeyed() {
         let error = ScenarioError::new("a\u{1b}[31m", "is \u{202e}x\u{7}, but must be µs");
-        assert_eq!(error.to_string(), "a\\u{1b}[31m: is \\u{202e}x\\u{7}, but must be µs");
+        assert_eq!(error.to_string(), "a\\u001b[31m: is \\u202ex\\u0007, but must be µs");
         let long = "x".repeat(1 << 20);
         let text = ScenarioError::new(long.clone(), format!("is \"{long}\", but must be short")).to_string();
         assert!(text.len() < 2_400 && text.contains(" … (1048376 characters) … "), "{text}");

@@ -3,17 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tailrace_config::suggest::unknown;
-use tailrace_config::table;
-use tailrace_config::{ScenarioError, read_text};
+use tailrace_config::{ScenarioError, read_text, table};
 use toml::{Table, Value};
 
 use crate::judge::{Claim, Expectation};
-use crate::path;
-use crate::plan::{Planned, plan};
+use crate::plan::{Choice, Planned, plan};
+use crate::plot::{Ground, Plot};
 use crate::scale::{self, GaveWay};
-use crate::sweep;
 use crate::vet::vet;
+use crate::{name, path, sweep};
 
 /// An experiment as read, with overrides and scale applied.
 #[derive(Clone, Debug)]
@@ -64,15 +62,39 @@ pub struct Override {
 impl Experiment {
     /// Reads a file.
     pub fn read(file: &Path, overrides: &[Override], scale: f64) -> Result<Self, ScenarioError> {
+        Self::read_only(file, &[], overrides, scale)
+    }
+
+    /// Reads a file without all schemes but these; no label stands for all schemes. Nothing of the others is checked,
+    /// and what claims and plots need of them is not there.
+    pub fn read_only(
+        file: &Path,
+        labels: &[String],
+        overrides: &[Override],
+        scale: f64,
+    ) -> Result<Self, ScenarioError> {
         let text = read_text(file)
             .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(file))?;
-        Self::from_text(&text, file, overrides, scale).map_err(|e| e.locate(&text).in_file(file))
+        Self::made(&text, file, labels, overrides, scale).map_err(|e| match e.field.starts_with("--") {
+            true => e,
+            false => e.locate(&text).in_file(file),
+        })
     }
 
     /// Reads a text as if it came from `file`.
     pub fn from_text(
         text: &str,
         file: &Path,
+        overrides: &[Override],
+        scale: f64,
+    ) -> Result<Self, ScenarioError> {
+        Self::made(text, file, &[], overrides, scale)
+    }
+
+    fn made(
+        text: &str,
+        file: &Path,
+        only: &[String],
         overrides: &[Override],
         scale: f64,
     ) -> Result<Self, ScenarioError> {
@@ -86,13 +108,16 @@ impl Experiment {
         let gave_way = scale::apply(&mut table, scale, &set)?;
         let own = own_fields(&table)?;
         let base = file.parent().unwrap_or(Path::new("."));
-        let runs = plan(&table, base)?;
+        let choice = Choice::of(&table, only)?;
+        let runs = plan(&table, base, &choice)?;
         check_labels(&runs)?;
-        vet(&own.claim, &own.expect, &runs, scale)?;
-        let name = file.file_stem().map_or_else(|| "experiment".into(), |s| s.to_string_lossy().into_owned());
+        vet(&own.claim, &own.expect, &runs, &choice.left_out, scale)?;
+        let plots = Plot::all(&table)?;
+        let ground = Ground::planned(&runs, choice.left_out, scale);
+        plots.iter().try_for_each(|(name, plot)| plot.on(name, &ground).map(drop))?;
         Ok(Experiment {
             file: file.to_owned(),
-            name,
+            name: name::of_file(file, "experiment"),
             title: own.title,
             source: own.source,
             about: own.about,
@@ -103,18 +128,6 @@ impl Experiment {
             claims: own.claim,
             expectations: own.expect,
         })
-    }
-
-    /// Leaves out the runs of all schemes but these. What claims and plots need of the others is then not there.
-    pub fn only(mut self, labels: &[String]) -> Result<Self, ScenarioError> {
-        let mut known: Vec<&str> = self.runs.iter().map(|run| run.scheme.as_str()).collect();
-        known.sort_unstable();
-        known.dedup();
-        if let Some(label) = labels.iter().find(|label| !known.contains(&label.as_str())) {
-            return Err(ScenarioError::new("--only", unknown("scheme of this experiment", label, known)));
-        }
-        self.runs.retain(|run| labels.is_empty() || labels.contains(&run.scheme));
-        Ok(self)
     }
 
     /// Names of the sweep's axes.

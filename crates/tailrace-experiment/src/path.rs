@@ -6,6 +6,9 @@
 
 use toml::{Table, Value};
 
+/// The most parts of a path; no field is nearly as deep.
+const DEEPEST: usize = 32;
+
 /// A dotted path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -23,6 +26,9 @@ impl Path {
                 '.' if !quoted => parts.push(String::new()),
                 c => parts[..].last_mut().into_iter().for_each(|part| part.push(c)),
             }
+        }
+        if parts.len() > DEEPEST {
+            return Err(format!("a dotted field has at most {DEEPEST} parts, not {}", parts.len()));
         }
         if quoted || parts.iter().any(String::is_empty) {
             return Err(format!("\"{text}\" is not a dotted field such as workload.load"));
@@ -175,5 +181,6 @@ mod tests {
         for bad in ["", ".", "a..b", "a.", "'a.b"] {
             assert!(Path::parse(bad).is_err(), "{bad}");
         }
+        assert!(Path::parse(&vec!["a"; 100_000].join(".")).unwrap_err().contains("at most 32 parts"));
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tailrace_config::ScenarioError;
+use tailrace_config::suggest::unknown;
 use tailrace_scenario::Scenario;
 use toml::{Table, Value};
 
@@ -25,15 +26,43 @@ pub struct Planned {
     pub scenario: Scenario,
 }
 
-/// All schemes at all points of the sweep.
-pub(crate) fn plan(table: &Table, base: &Path) -> Result<Vec<Planned>, ScenarioError> {
-    let schemes = match table.get("scheme") {
-        Some(Value::Array(schemes)) if !schemes.is_empty() => schemes.len(),
-        _ => return Err(ScenarioError::new("scheme", "at least one [[scheme]] with a name is needed")),
-    };
+/// Which schemes of a file are run.
+pub(crate) struct Choice {
+    /// Their numbers in the file.
+    chosen: Vec<usize>,
+    /// The labels of the others.
+    pub left_out: Vec<String>,
+}
+
+impl Choice {
+    /// The schemes with these labels; all if there are none.
+    pub fn of(table: &Table, labels: &[String]) -> Result<Self, ScenarioError> {
+        let schemes = match table.get("scheme") {
+            Some(Value::Array(schemes)) if !schemes.is_empty() => schemes,
+            _ => return Err(ScenarioError::new("scheme", "at least one [[scheme]] with a name is needed")),
+        };
+        let label = |scheme: &Value| {
+            let label = scheme.get("label").or_else(|| scheme.get("name")).and_then(Value::as_str);
+            label.unwrap_or_default().to_owned()
+        };
+        let known: Vec<String> = schemes.iter().map(label).collect();
+        if let Some(label) = labels.iter().find(|label| !known.contains(label) || label.is_empty()) {
+            let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(ScenarioError::new("--only", unknown("scheme of this experiment", label, known)));
+        }
+        let is_chosen = |index: &usize| labels.is_empty() || labels.contains(&known[*index]);
+        let (chosen, others): (Vec<usize>, Vec<usize>) = (0..known.len()).partition(is_chosen);
+        Ok(Choice { chosen, left_out: others.into_iter().map(|index| known[index].clone()).collect() })
+    }
+}
+
+/// All chosen schemes at all points of the sweep.
+pub(crate) fn plan(table: &Table, base: &Path, choice: &Choice) -> Result<Vec<Planned>, ScenarioError> {
     let mut runs = Vec::new();
     for (point, varied) in sweep::expand(table)? {
-        for index in 0..schemes {
+        for &index in &choice.chosen {
             let scenario = planned(&varied, index, base).map_err(|e| {
                 let unvaried = planned(table, index, base).err();
                 if unvaried.as_ref() == Some(&e) { e } else { at_point(e, &point) }

@@ -41,7 +41,8 @@ impl Point {
     }
 }
 
-fn same(a: &Value, b: &Value) -> bool {
+/// Whether two values of an axis are the same; numbers compare as numbers.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
     match (number(a), number(b)) {
         (Some(a), Some(b)) => (a - b).abs() < 1e-9,

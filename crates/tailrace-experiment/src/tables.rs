@@ -24,6 +24,28 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     }
 }
 
+/// Columns of [`flows`] that hold numbers.
+pub const FLOW_COLUMNS: [&str; 15] = [
+    "flow",
+    "src",
+    "dst",
+    "size_bytes",
+    "start_ns",
+    "fct_ns",
+    "ideal_ns",
+    "slowdown",
+    "retransmitted_bytes",
+    "timeouts",
+    "class",
+    "slice",
+    "task",
+    "deadline_ns",
+    "flow_type",
+];
+
+/// Columns of [`tasks`], which all hold numbers.
+pub const TASK_COLUMNS: [&str; 7] = ["task", "start_ns", "tct_ns", "size_bytes", "flows", "class", "slice"];
+
 /// One row a flow: `flow, src, dst, size_bytes, start_ns, fct_ns` (null if unfinished)`, ideal_ns, slowdown,
 /// retransmitted_bytes, timeouts, class, slice, task, deadline_ns` (relative to the start, null if none)`,
 /// stopped` (given up by its sender)`, flow_type` (as in flow lists).
@@ -137,4 +159,21 @@ pub fn fluid(model: &Model, trajectory: &Trajectory) -> RecordBatch {
         ("alpha", of_flow(&trajectory.alphas)),
         ("queue_packets", of_all(&trajectory.queue)),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_listed() {
+        let numbers = |table: RecordBatch| {
+            let fields = table.schema().fields().clone();
+            let names =
+                fields.iter().filter(|field| field.data_type().is_numeric()).map(|f| f.name().clone());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(flows([].iter(), |_| Time::ZERO)), FLOW_COLUMNS);
+        assert_eq!(numbers(tasks(&[])), TASK_COLUMNS);
+    }
 }

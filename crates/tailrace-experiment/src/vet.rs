@@ -13,14 +13,15 @@ use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be
-/// missing.
+/// missing; of the schemes that are left out nothing is there.
 pub(crate) fn vet(
     claims: &[Claim],
     expectations: &[Expectation],
     runs: &[Planned],
+    left_out: &[String],
     scale: f64,
 ) -> Result<(), ScenarioError> {
-    let vetter = Vetter { runs, whole: scale >= 1.0 };
+    let vetter = Vetter { runs, left_out, whole: scale >= 1.0 };
     for (index, claim) in claims.iter().enumerate() {
         if matches!(claim.paper, Figure::Word(_)) && (claim.number.against.is_none() || claim.bound) {
             let message = "is a direction, which needs a number with against, and no bound";
@@ -40,6 +41,7 @@ pub(crate) fn vet(
 
 struct Vetter<'a> {
     runs: &'a [Planned],
+    left_out: &'a [String],
     whole: bool,
 }
 
@@ -50,7 +52,7 @@ impl Vetter<'_> {
         }
         let (size_class, group) = number.class.split_once('@').unwrap_or((&number.class, "0"));
         if !number.class.is_empty() {
-            known("class", size_class, SIZE_CLASSES)?;
+            class_exists(&number.class)?;
         }
         if RUN_METRICS.contains(&number.metric.as_str()) && !["", "all"].contains(&number.class.as_str()) {
             let message =
@@ -63,11 +65,6 @@ impl Vetter<'_> {
                 "\"{}\" is of flows, but {} is of tasks: leave it out, or give \"all@\" and a traffic class",
                 number.class, number.metric
             );
-            return Err(ScenarioError::new("class", message));
-        }
-        if !Group::is_named(group) {
-            let message =
-                format!("\"@{group}\" is neither a traffic class, 0 to 255, nor @deadline or @no-deadline");
             return Err(ScenarioError::new("class", message));
         }
         self.scheme("of", &number.of, "at", &number.at)?;
@@ -97,15 +94,28 @@ impl Vetter<'_> {
 
     /// Whether a scheme is there, and was run at the points that `at` asks for.
     fn scheme(&self, field: &str, name: &str, at_field: &str, at: &Table) -> Result<(), ScenarioError> {
-        known_as("scheme", field, name, self.runs.iter().map(|run| run.scheme.as_str()))?;
+        let left_out = self.left_out.iter().map(String::as_str);
+        known_as("scheme", field, name, self.runs.iter().map(|run| run.scheme.as_str()).chain(left_out))?;
         let axes = || self.runs.iter().flat_map(|run| run.point.axes.iter().map(|(axis, _)| axis.as_str()));
         at.keys().try_for_each(|axis| known_as("axis", at_field, axis, axes()))?;
         let matches = |run: &Planned| run.scheme == name && run.point.matches(at);
-        if self.whole && !self.runs.iter().any(matches) {
+        let is_left_out = self.left_out.iter().any(|label| label == name);
+        if self.whole && !is_left_out && !self.runs.iter().any(matches) {
             return Err(ScenarioError::new(at_field, format!("{name} is not run at {at}")));
         }
         Ok(())
     }
+}
+
+/// Checks that there can be a class of this name.
+pub(crate) fn class_exists(class: &str) -> Result<(), ScenarioError> {
+    let (size_class, group) = class.split_once('@').unwrap_or((class, "0"));
+    known("class", size_class, SIZE_CLASSES)?;
+    if Group::is_named(group) {
+        return Ok(());
+    }
+    let message = format!("\"@{group}\" is neither a traffic class, 0 to 255, nor @deadline or @no-deadline");
+    Err(ScenarioError::new("class", message))
 }
 
 fn known<'a>(field: &str, name: &str, names: impl IntoIterator<Item = &'a str>) -> Result<(), ScenarioError> {

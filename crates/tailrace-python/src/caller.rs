@@ -1,11 +1,11 @@
 //! Who called from Python: they want to know how a run goes on, and may want it to stop.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tailrace_cli::Host;
+use tailrace_cli::{Drawn, Host};
 use tailrace_core::Progress;
 use tailrace_run::Control;
 
@@ -77,25 +77,28 @@ impl Control for Caller {
     }
 }
 
-/// The function draws the plots of a result folder and returns their paths.
+/// The function draws the plots of a result folder; it returns their paths, and what was wrong with others.
 impl Host for Caller {
     fn interrupted(&self) -> bool {
         self.look(|_| Ok(()));
         self.has_raised()
     }
 
-    fn draw(&self, dir: &Path) -> Option<Result<Vec<PathBuf>, String>> {
+    fn draw(&self, dir: &Path) -> Option<Drawn> {
         let draw = self.function.as_ref()?;
         Some(Python::attach(|py| {
-            let drawn = draw.call1(py, (dir,)).and_then(|files| files.extract(py));
-            drawn.map_err(|error: PyErr| {
-                let text = error.value(py).to_string();
-                // What is not the user's mistake is ours, and needs its traceback.
-                if !error.is_instance_of::<TailraceError>(py) {
-                    self.note(error);
+            let drawn = draw.call1(py, (dir,)).and_then(|drawn| drawn.extract(py));
+            match drawn {
+                Ok((files, failures)) => Drawn { files, failures },
+                Err(error) => {
+                    let failures = vec![error.value(py).to_string()];
+                    // What is not the user's mistake is ours, and needs its traceback.
+                    if !error.is_instance_of::<TailraceError>(py) {
+                        self.note(error);
+                    }
+                    Drawn { files: Vec::new(), failures }
                 }
-                text
-            })
+            }
         }))
     }
 }

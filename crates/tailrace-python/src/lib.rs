@@ -6,18 +6,18 @@ mod table;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use tailrace_cli::Host;
 use tailrace_config::ScenarioError;
-use tailrace_experiment::FluidFile;
+use tailrace_experiment::{Error, FluidFile, Ground, Plot};
 use tailrace_scenario::Scenario;
 use tailrace_workload::published;
 
 use crate::caller::Caller;
 use crate::error::to_python;
-use crate::table::Table;
+use crate::table::{Table, from_ipc};
 
 /// What a run leaves.
 #[pyclass(frozen, get_all)]
@@ -81,8 +81,68 @@ mod _tailrace {
         })
     }
 
-    /// Run the command line; returns its exit status. `draw(directory)` draws the plots of a result folder
-    /// and returns their paths.
+    /// Write a run into a folder, as the command does. The summary is JSON, tables are streams of Arrow's IPC format.
+    #[pyfunction]
+    #[pyo3(signature = (directory, scenario, summary, flows, ports, series, tasks))]
+    #[expect(clippy::too_many_arguments, reason = "a run has these parts, each with its name")]
+    fn save(
+        py: Python<'_>,
+        directory: PathBuf,
+        scenario: String,
+        summary: &str,
+        flows: &[u8],
+        ports: &[u8],
+        series: &[u8],
+        tasks: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let failed = |error: String| Error::storage(&directory, std::io::Error::other(error));
+        let table = |stream| from_ipc(stream).map_err(|error| failed(error.to_string()));
+        let write = || {
+            let result = tailrace_experiment::RunResult {
+                summary: serde_json::from_str(summary).map_err(|error| failed(error.to_string()))?,
+                scenario,
+                flows: table(flows)?,
+                ports: table(ports)?,
+                series: table(series)?,
+                tasks: tasks.map(table).transpose()?,
+            };
+            tailrace_experiment::write_run(&directory, &result)
+        };
+        py.detach(write).map_err(|error| to_python(error, "", None))
+    }
+
+    /// Write a file, whole or not at all, and the folder that it is in.
+    #[pyfunction]
+    fn write(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
+        let write = || {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            std::fs::create_dir_all(folder).map_err(|error| Error::storage(folder, error))?;
+            tailrace_experiment::write_whole(&path, content)
+        };
+        py.detach(write).map_err(|error| to_python(error, "", None))
+    }
+
+    /// Check the table `[plot.NAME]`, given as TOML, against what there is to draw from, also as TOML. Returns the plot
+    /// as JSON with all that it leaves out, or nothing if what it is about was not run.
+    #[pyfunction]
+    fn plot(name: &str, table: &str, ground: &str) -> PyResult<Option<String>> {
+        let checked = || {
+            let table = table.parse().map_err(|error| ScenarioError::syntax(&error, table))?;
+            let plot = Plot::read(name, &toml::Value::Table(table))?;
+            plot.on(name, &Ground::found(ground)?)
+        };
+        let checked = checked().map_err(|error| to_python(error.into(), "", None))?;
+        Ok(checked.map(|plot| plot.to_string()))
+    }
+
+    /// What to say about a name that is not among the known ones.
+    #[pyfunction]
+    fn unknown(what: &str, name: &str, known: Vec<String>) -> String {
+        tailrace_config::suggest::unknown(what, name, known.iter().map(String::as_str))
+    }
+
+    /// Run the command line; returns its exit status. `draw(directory)` draws the plots of a result folder; it returns
+    /// their paths, and what was wrong with each that could not be drawn.
     #[pyfunction]
     fn cli(py: Python<'_>, args: Vec<OsString>, draw: Py<PyAny>) -> PyResult<i32> {
         let caller = Caller::new(Some(draw));
@@ -110,6 +170,13 @@ mod _tailrace {
     fn measure(text: &str) -> PyResult<(f64, u64, u64)> {
         let measure = Scenario::parse(text).map_err(|error| to_python(error.into(), text, None))?.measure;
         Ok((measure.warmup.as_ps() as f64 / 1e3, measure.short.get(), measure.long.get()))
+    }
+
+    /// What a resolved scenario's scheme does that its level cannot express, a sentence each.
+    #[pyfunction]
+    fn leaves_out(text: &str) -> PyResult<Vec<&'static str>> {
+        let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
+        Ok(left_out.map_err(|error| to_python(error.into(), text, None))?.to_vec())
     }
 
     /// The names of all schemes.

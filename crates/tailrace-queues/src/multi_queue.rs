@@ -44,6 +44,11 @@ impl Default for PortParams {
 }
 
 impl PortParams {
+    /// Whether queues go before one another: at flow level there is no other way of sharing between them.
+    pub fn is_strict(&self) -> bool {
+        self.scheduler == SchedulerKind::Strict || self.queues == 1
+    }
+
     /// Checks the fields against one another.
     pub fn check(&self) -> Result<(), ParamError> {
         if !(1..=MAX_PRIORITIES as u8).contains(&self.queues) {

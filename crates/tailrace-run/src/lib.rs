@@ -54,6 +54,14 @@ pub fn feed(scenario: &Scenario) -> Result<Feed, ScenarioError> {
     Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)
 }
 
+/// What the scenario's scheme does that its level cannot express, in words for users: a sentence each.
+pub fn leaves_out(scenario: &Scenario) -> Result<&'static [&'static str], ScenarioError> {
+    match scenario.level {
+        Level::Packet => Ok(&[]),
+        Level::Flow => rates::leaves_out(scenario),
+    }
+}
+
 /// Tells `control` how far a run is, and hears whether it should go on.
 fn look(control: &dyn Control, progress: &Progress) -> ControlFlow<()> {
     control.progress(progress);

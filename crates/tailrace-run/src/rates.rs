@@ -38,6 +38,11 @@ pub(crate) fn check(scenario: &Scenario, fabric: &Fabric) -> Result<(), Scenario
     shared(scenario, fabric).map(drop)
 }
 
+/// What the scenario's scheme does that its rule cannot say.
+pub(crate) fn leaves_out(scenario: &Scenario) -> Result<&'static [&'static str], ScenarioError> {
+    Ok(shared(scenario, &scenario.fabric.build())?.rule.leaves_out())
+}
+
 /// What of a scheme there is at flow level.
 struct Shared {
     rule: Box<dyn RateRule>,

@@ -1,16 +1,20 @@
-"""The plots that an experiment file asks for, one module a kind."""
+"""The plots that an experiment file asks for, one module a kind; Rust checks what a plot may ask for."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from tailrace.errors import ScenarioError
+from tailrace import _tailrace, toml
+from tailrace.errors import ScenarioError, TailraceError
 from tailrace.fluid_model import Fluid
 from tailrace.folder import ResultFolder
 from tailrace.plots.flows import Cdf
 from tailrace.plots.fluid import fluid_chart
-from tailrace.plots.plot import Plot, unknown
+from tailrace.plots.plot import Plot
 from tailrace.plots.series import Series
 from tailrace.plots.style import Chart, finish, new_chart, save, styled
 from tailrace.plots.summary import Bars, Line
@@ -19,42 +23,74 @@ from tailrace.plots.workloads import Workloads
 KINDS: dict[str, type[Plot]] = {kind.kind: kind for kind in (Line, Cdf, Series, Bars, Workloads)}
 
 
-def draw(directory: str | Path) -> list[Path]:
-    """Draw all plots of a result folder, also of a fluid model's, into its ``plots/``; returns the files."""
-    if (Path(directory) / "fluid.parquet").exists():
-        return _draw_fluid(Path(directory))
-    folder = ResultFolder(directory)
-    files = []
-    for name in folder.experiment.get("plot", {}):
-        plot = read(folder.experiment, name)
-        if plot.left_out(folder):
-            continue
-        drawn = chart(plot, folder)
-        with styled():
-            files += save(drawn, folder.path / "plots" / name)
-    return files
+class Drawn(NamedTuple):
+    """What has become of the plots of a result folder."""
+
+    files: list[Path]
+    """The pictures."""
+    failures: list[str]
+    """What was wrong with each plot that could not be drawn."""
 
 
-def _draw_fluid(directory: Path) -> list[Path]:
-    drawn = fluid_chart(Fluid.load(directory))
-    with styled():
-        return save(drawn, directory / "plots" / "fluid")
+def draw(directory: str | Path) -> Drawn:
+    """Draw all plots of a result folder, also of a fluid model's, into its ``plots/``."""
+    directory = Path(directory)
+    charts: dict[str, Callable[[], Chart | None]]
+    if (directory / "fluid.parquet").exists():
+        charts = {"fluid": lambda: fluid_chart(Fluid.load(directory))}
+    else:
+        folder = ResultFolder(directory)
+        charts = {name: partial(_chart, folder, name) for name in folder.experiment.get("plot", {})}
+    drawn = Drawn([], [])
+    for name, make in charts.items():
+        try:
+            if figure := make():
+                with styled():
+                    drawn.files.extend(save(figure, directory / "plots" / name))
+        except TailraceError as error:
+            drawn.failures.append(str(error))
+    return drawn
 
 
-def read(experiment: dict[str, Any], name: str) -> Plot:
-    """Read the table ``[plot.NAME]`` of an experiment file."""
-    table = experiment.get("plot", {}).get(name)
-    if not isinstance(table, dict):
-        raise ScenarioError("there is no such table", f"plot.{name}")
-    kind = table.get("kind", "line")
-    if kind not in KINDS:
-        raise ScenarioError(unknown("kind of plot", str(kind), KINDS), f"plot.{name}.kind")
-    return KINDS[kind].read(name, {key: value for key, value in table.items() if key != "kind"})
+def chart(folder: ResultFolder, name: str) -> Chart:
+    """Draw the plot that ``[plot.NAME]`` of the folder's experiment describes."""
+    if (figure := _chart(folder, name)) is None:
+        raise ScenarioError("is of schemes or points that were not run", f"plot.{name}")
+    return figure
 
 
-def chart(plot: Plot, folder: ResultFolder) -> Chart:
-    """Draw one plot."""
+def _chart(folder: ResultFolder, name: str) -> Chart | None:
+    if (plot := read(folder, name)) is None:
+        return None
     with styled():
         figure, (axes,) = new_chart()
         finish(figure, plot.draw(folder, axes))
     return figure
+
+
+def read(folder: ResultFolder, name: str) -> Plot | None:
+    """Read the table ``[plot.NAME]`` of a folder's experiment; ``None`` if what it is about was not run."""
+    table = folder.experiment.get("plot", {}).get(name)
+    if not isinstance(table, dict):
+        raise ScenarioError("there is no such table", f"plot.{name}")
+    checked = _tailrace.plot(name, toml.dumps(table), _ground(folder))
+    if checked is None:
+        return None
+    fields = json.loads(checked)
+    if "class" in fields:
+        fields["class_"] = fields.pop("class")
+    return KINDS[fields.pop("kind")](name=name, **fields)
+
+
+def _ground(folder: ResultFolder) -> str:
+    """What there is to draw from, as TOML."""
+    runs = folder.summary.select(folder.axes).unique(maintain_order=True)
+    return toml.dumps(
+        {
+            "axes": {axis: runs[axis].to_list() for axis in folder.axes},
+            "left_out": sorted(folder.left_out),
+            "scale": folder.scale,
+            "tasks": "tct_mean_us" in folder.summary.columns,
+            "classes": folder.summary["class"].unique(maintain_order=True).to_list(),
+        }
+    )

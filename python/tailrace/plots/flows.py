@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
@@ -22,17 +22,14 @@ class Cdf(TimesPlot):
     """A curve for each group, over the measured flows or tasks of all its seeds."""
 
     kind: ClassVar[str] = "cdf"
-    of: str = "flows"
-    y: str = ""
-    log: list[str] = field(default_factory=lambda: ["x"])
+    of: str
+    y: list[str]
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
-        if self.of not in ("flows", "tasks"):
-            raise self.wrong("of", f'must be "flows" or "tasks", not "{self.of}"')
         rows = self.rows(folder)
-        curves = self.curves(folder, rows)
-        y = self.y or {"flows": "fct_ns", "tasks": "tct_ns"}[self.of]
+        curves = self.curves(rows)
+        (y,) = self.y
         for (name, part), pen in zip(curves.items(), self.pens(curves), strict=True):
             table = pl.concat(self._measured(folder.run(key)) for key in part["run"])
             draw_cdf(axes, self.in_unit(self.column(table, y)), name, pen)

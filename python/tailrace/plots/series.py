@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 from matplotlib.axes import Axes
 
+from tailrace import _tailrace
 from tailrace.folder import ResultFolder
-from tailrace.plots.plot import RunPlot, unknown
+from tailrace.plots.plot import RunPlot
 from tailrace.plots.style import label
 
 
@@ -18,42 +19,49 @@ class Series(RunPlot):
     """A step line for each group, place and index; of the first seed, for series cannot be averaged."""
 
     kind: ClassVar[str] = "series"
-    y: str
-    index: list[int] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    y: list[str]
+    index: list[int]
+    places: list[str]
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the lines and return the footnote."""
         rows = self.rows(folder)
         if "seed" in rows.columns:
             rows = rows.filter(pl.col("seed") == pl.col("seed").first())
+        (metric,) = self.y
         lines = {}
-        for name, part in self.curves(folder, rows).items():
+        for name, part in self.curves(rows).items():
             series = self._chosen(folder.run(part["run"][0]).series.to_polars())
             for (place, index), line in series.group_by("place", "index", maintain_order=True):
-                lines[name, str(place), f"{label(self.y).lower()} {index}"] = line
+                lines[name, str(place), f"{label(metric).lower()} {index}"] = line
         labels = _labels(list(lines))
         unit, nanoseconds = time_unit(max(line["time_ns"][-1] for line in lines.values()))
         for name, line, pen in zip(labels, lines.values(), self.pens(labels), strict=True):
             times = line["time_ns"] / nanoseconds
             axes.step(times, line["value"], where="post", label=name, color=pen.colour, linestyle=pen.dash)
-        self.dress(axes, f"Time ({unit})", label(self.y))
+        self.dress(axes, f"Time ({unit})", label(metric))
         return self.footnote(folder, rows)
 
     def _chosen(self, series: pl.DataFrame) -> pl.DataFrame:
         """The rows of the metric at the chosen places and indices."""
         choices: dict[str, tuple[str, list[Any]]] = {
-            "y": ("metric", [self.y]),
+            "y": ("metric", self.y),
             "places": ("place", self.places),
             "index": ("index", self.index),
         }
         for key, (column, wanted) in choices.items():
             for value in wanted:
                 if value not in series[column]:
-                    raise self.wrong(key, unknown(column, str(value), series[column]))
+                    raise self.wrong(key, unknown(column, value, series))
             if wanted:
                 series = series.filter(pl.col(column).is_in(wanted))
         return series
+
+
+def unknown(column: str, value: Any, series: pl.DataFrame) -> str:
+    """What to say about a value that a column of series does not have."""
+    known = [str(known) for known in series[column].unique(maintain_order=True)]
+    return _tailrace.unknown(column, str(value), known)
 
 
 def _labels(names: list[tuple[str, ...]]) -> list[str]:

@@ -12,6 +12,9 @@ from typing import NamedTuple
 import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from tailrace import _tailrace
 
 
 class Pen(NamedTuple):
@@ -45,7 +48,12 @@ _STYLE = {
     "lines.markersize": 5,
     "savefig.dpi": 150,
     "svg.hashsalt": "tailrace",
+    # A dollar is a dollar, in whatever users call their schemes.
+    "text.parse_math": False,
 }
+
+# Control characters but the new line, and those that turn the direction of what follows.
+_UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _STATISTIC = re.compile(r"(fct|tct|slowdown)_(mean|p50|p95|p99|max)(_us)?")
 _STATISTICS = {
@@ -113,22 +121,35 @@ def new_chart(panels: int = 1) -> tuple[Chart, list[Axes]]:
 
 
 def finish(chart: Chart, footnote: str) -> None:
-    """Add the legend, beside the last panel so that it hides no curve or long title, and the footnote."""
+    """Add the legend, beside the last panel so that it hides no curve or long title, and the footnote.
+
+    Control characters in any text become visible.
+    """
     handles, labels = chart.axes[0].get_legend_handles_labels()
     if labels:
         chart.axes[-1].legend(
             handles, labels, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0
         )
     chart.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color="0.35")
+    for text in chart.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(shown(text.get_text()))
+
+
+def shown(text: str) -> str:
+    """Text in which control characters are shown, as Python writes them."""
+    return _UNSEEN.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def save(chart: Chart, stem: Path) -> list[Path]:
     """Write PNG and SVG, with nothing in them that depends on the day."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    png, svg = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
-    chart.savefig(png)
-    chart.savefig(svg, metadata={"Date": None})
-    return [png, svg]
+    files = []
+    for ending, metadata in (("png", {}), ("svg", {"Date": None})):
+        image = io.BytesIO()
+        chart.savefig(image, format=ending, metadata=metadata)
+        files.append(stem.with_name(f"{stem.name}.{ending}"))
+        _tailrace.write(files[-1], image.getvalue())
+    return files
 
 
 def label(column: str) -> str:

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace.folder import ResultFolder
-from tailrace.plots.plot import TimesPlot, unknown
-from tailrace.plots.style import label
+from tailrace.plots.plot import TimesPlot
+from tailrace.plots.series import unknown
+from tailrace.plots.style import label, shown
 
 SERIES = "series:"
 
@@ -27,22 +28,13 @@ class SummaryPlot(TimesPlot):
 
     x: str
     y: list[str]
-    relative_to: str = ""
-    places: list[str] = field(default_factory=list)
-    spread: str = "range"
-
-    def left_out(self, folder: ResultFolder) -> bool:
-        """Whether there is nothing to draw, or to compare with, because schemes were not run."""
-        others = set(self.schemes(folder)) - {self.relative_to}
-        return bool(folder.left_out) and (self.relative_to in folder.left_out or others <= folder.left_out)
+    relative_to: str
+    places: list[str]
+    spread: str
 
     def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
         """The rows that are drawn, and each curve's x, mean, low and high by its label."""
-        if self.spread not in ("range", "confidence"):
-            raise self.wrong("spread", f'must be "range" or "confidence", not "{self.spread}"')
         rows = self._with_series(folder, self.rows(folder))
-        if self.x not in folder.axes:
-            raise self.wrong("x", unknown("axis", self.x, folder.axes))
         for column in self.y:
             self.column(rows, column)
         if self.relative_to:
@@ -50,7 +42,7 @@ class SummaryPlot(TimesPlot):
         else:
             rows = rows.with_columns(self.in_unit(rows[column]) for column in self.y)
         curves = {}
-        for name, part in self.curves(folder, rows, self.x).items():
+        for name, part in self.curves(rows).items():
             for column in self.y:
                 what = self.label(column) if len(self.y) > 1 else ""
                 what = what.partition(" (")[0] if self.relative_to else what  # changes have no unit
@@ -72,7 +64,7 @@ class SummaryPlot(TimesPlot):
         for key, column, wanted in (("y", "metric", [metric]), ("places", "place", self.places)):
             for value in wanted:
                 if value not in series[column]:
-                    raise self.wrong(key, unknown(column, value, series[column]))
+                    raise self.wrong(key, unknown(column, value, series))
             if wanted:
                 series = series.filter(pl.col(column).is_in(wanted))
         mean = series["value"].mean()
@@ -96,8 +88,6 @@ class SummaryPlot(TimesPlot):
         """The other schemes' rows as percentage changes from the run that differs only in the scheme."""
         is_base = pl.col("scheme") == self.relative_to
         base = rows.filter(is_base)
-        if base.is_empty():
-            raise self.wrong("relative_to", unknown("scheme", self.relative_to, rows["scheme"]))
         point = [axis for axis in folder.axes if axis != "scheme"] + ["class"]
         joined = rows.filter(~is_base).join(base, on=point, suffix=" of base", maintain_order="left")
         return joined.with_columns(
@@ -133,6 +123,7 @@ class Line(SummaryPlot):
         rows, curves = self.points(folder)
         for (name, points), pen in zip(curves.items(), self.pens(curves), strict=True):
             x, mean, low, high = points.select("x", "mean", "low", "high")
+            x = x if x.dtype.is_numeric() else pl.Series([shown(value) for value in x], dtype=pl.String)
             axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
             axes.fill_between(x, low, high, color=pen.colour, alpha=0.2, linewidth=0)
         self.dress_summary(axes)
@@ -155,7 +146,7 @@ class Bars(SummaryPlot):
             places = [clusters.index(str(value)) + left for value in points["x"]]
             reach = [points["mean"] - points["low"], points["high"] - points["mean"]]
             axes.bar(places, points["mean"], width, label=name, color=pen.colour, yerr=reach, capsize=2)
-        axes.set_xticks(range(len(clusters)), clusters)
+        axes.set_xticks(range(len(clusters)), [shown(cluster) for cluster in clusters])
         axes.grid(axis="x", visible=False)
         self.dress_summary(axes)
         return self.footnote(folder, rows, self.several_seeds())

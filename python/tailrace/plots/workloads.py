@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from matplotlib.axes import Axes
 
 from tailrace import _tailrace
-from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.plots.plot import Plot
 from tailrace.plots.style import PENS, label
@@ -20,16 +19,11 @@ class Workloads(Plot):
 
     kind: ClassVar[str] = "workloads"
     names: list[str]
-    log: list[str] = field(default_factory=lambda: ["x"])
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
         for name, pen in zip(self.names, PENS, strict=False):
-            try:
-                points = _tailrace.workload(name)
-            except ScenarioError as error:
-                raise self.wrong("names", error.message) from None
-            sizes, shares = zip(*points, strict=True)
+            sizes, shares = zip(*_tailrace.workload(name), strict=True)
             axes.plot(sizes, shares, label=name, color=pen.colour, linestyle=pen.dash)
         self.dress(axes, label("size_bytes"), "Share of flows")
         return "as published; no run"

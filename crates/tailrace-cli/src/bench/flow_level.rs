@@ -130,7 +130,7 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
              |---|---|---:|---:|---:|---:|---:|---:|---:|\n"
         );
         for case in cases {
-            eprintln!("{}", case.name());
+            complain!("{}", case.name());
             let row = median_run(&case.name(), options.rounds)?;
             text += &line(&row);
             rows.push(row);

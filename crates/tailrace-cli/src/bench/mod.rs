@@ -62,7 +62,7 @@ type Report = (Value, String);
 fn compare(options: &args::Bench) -> Result<Report, Error> {
     let mut rounds = Vec::new();
     for round in 1..=options.rounds {
-        eprintln!("round {round} of {}", options.rounds);
+        complain!("round {round} of {}", options.rounds);
         let kernel = Part::Kernel.run(options.flows)?;
         let full = Part::Full.run(options.flows)?;
         rounds.push((kernel.hops_per_second(), full.hops_per_second()));

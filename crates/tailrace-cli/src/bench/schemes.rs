@@ -14,7 +14,7 @@ pub fn compare(options: &args::Bench) -> Result<Report, Error> {
     let names: Vec<&str> = tailrace_schemes::NAMES.iter().copied().filter(|name| *name != BASE).collect();
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for round in 1..=options.rounds {
-        eprintln!("round {round} of {}", options.rounds);
+        complain!("round {round} of {}", options.rounds);
         let base = Part::Scheme(BASE.to_owned()).run(options.flows)?.hops_per_second();
         for (name, ratios) in names.iter().zip(&mut ratios) {
             ratios.push(base / Part::Scheme((*name).to_owned()).run(options.flows)?.hops_per_second());

@@ -110,7 +110,7 @@ pub fn qos(options: &args::Qos) -> Result<i32, Error> {
         }
         None => say_part!("{}", written.text),
     }
-    written.notes.iter().chain(&job.foreign_thresholds()).for_each(|note| eprintln!("note: {note}"));
+    written.notes.iter().chain(&job.foreign_thresholds()).for_each(|note| complain!("note: {note}"));
     Ok(0)
 }
 

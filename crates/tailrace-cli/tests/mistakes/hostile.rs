@@ -49,7 +49,7 @@ fn a_path_need_not_be_text() {
     let output = run(std::ffi::OsStr::from_bytes(b"nowhere\xff\x1b[31m.toml"));
     let message = stderr(&output);
     assert!(output.status.code() == Some(2) && message.contains("cannot be read"), "{message}");
-    assert!(!message.contains('\u{1b}') && message.contains("\\u{1b}[31m"), "{message}");
+    assert!(!message.contains('\u{1b}') && message.contains("\\u001b[31m"), "{message}");
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn titles_are_shown_and_not_obeyed() {
     let output = Place::with(&text).run(&["run", "x.toml"]);
     let said = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(said.contains("red \\u{1b}[31m and \\u{7}bell") && said.contains("a\\u{1b}[2Jb"), "{said}");
+    assert!(said.contains("red \\u001b[31m and \\u0007bell") && said.contains("a\\u001b[2Jb"), "{said}");
     assert!(!said.contains(['\u{1b}', '\u{7}']), "{said}");
-    refused(&experiment("small", "x\\u001b[31m"), &["unknown scheme \"x\\u{1b}[31m\""]);
+    refused(&experiment("small", "x\\u001b[31m"), &["unknown scheme \"x\\u001b[31m\""]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Mistakes about levels: schemes that do not exist at one, and fields that mean nothing there.
 
-use crate::place::{FABRIC, accepted, refused, scheme};
+use crate::place::{FABRIC, Place, accepted, refused, scheme, stderr};
 
 /// An experiment of one scheme, with these lines before its sections.
 fn at(level: &str, name: &str, params: &str) -> String {
@@ -25,7 +25,35 @@ fn a_scheme_without_a_rule_for_rates_is_refused_at_flow_level() {
         &at("level = \"flow\"", "pfabric", "params = { rank = \"sent\" }"),
         &["scheme[0].name: pfabric has no rule for rates (with these parameters)"],
     );
+    // Strict priority is the only way in which queues share at flow level.
+    for scheduler in ["drr", "wfq"] {
+        let params = format!(
+            "params = {{ thresholds = [\"10KB\"], port = {{ queues = 2, scheduler = \"{scheduler}\" }} }}"
+        );
+        refused(
+            &at("level = \"flow\"", "mlfq", &params),
+            &["scheme[0].name: mlfq has no rule for rates (with these parameters)"],
+        );
+        accepted(&at("level = \"flow\"", "mlfq", &params.replace(scheduler, "strict")));
+        accepted(&at("", "mlfq", &params));
+    }
     refused(&at("level = \"flow\"", "orchestre", ""), &["scheme[0].name", "did you mean \"orchestra\"?"]);
+}
+
+#[test]
+fn what_a_level_cannot_express_is_said() {
+    let said = |level: &str, name: &str| {
+        let output = Place::with(&at(&format!("level = \"{level}\""), name, "")).run(&["run", "x.toml"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+            .lines()
+            .filter(|line| line.starts_with("note: "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let notes = said("flow", "qjump");
+    assert!(notes.len() == 1 && notes[0].starts_with("note: qjump at flow level: Under a cap"), "{notes:?}");
+    assert_eq!([said("packet", "qjump"), said("flow", "rcp")], [[""; 0], [""; 0]]);
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod hostile;
 mod levels;
 mod options;
 mod place;
+mod plots;
 mod schemes;
 mod slices;
+mod streams;
 mod tasks;

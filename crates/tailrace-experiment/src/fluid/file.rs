@@ -7,6 +7,8 @@ use tailrace_config::{ScenarioError, read_text, table};
 use tailrace_core::{HEADER_BYTES, ParamError, QueueLength, Rate, Time};
 use tailrace_fluid::{Lag, Law, Model, uniform_windows};
 
+use crate::name;
+
 /// The most flows of a model: more would be solved for days.
 const MOST_FLOWS: usize = 1000;
 /// Samples of a trajectory, unless the file says how often to take them.
@@ -124,9 +126,7 @@ impl FluidFile {
         let text = read_text(path)
             .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(path))?;
         let file = Self::parse(&text).map_err(|e| e.locate(&text).in_file(path))?;
-        let name =
-            path.file_stem().map_or_else(|| "fluid".into(), |stem| stem.to_string_lossy().into_owned());
-        Ok((FluidFile { name, ..file }, text))
+        Ok((FluidFile { name: name::of_file(path, "fluid"), ..file }, text))
     }
 
     /// Reads a text, and checks that it makes a model.

@@ -123,6 +123,7 @@ impl Scheme for Karuna {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        Some(Box::new(Ideal(Queues(self.host()))))
+        let rule = || Box::new(Ideal(Queues(self.host()))) as Box<dyn RateRule>;
+        self.params.port.is_strict().then(rule)
     }
 }

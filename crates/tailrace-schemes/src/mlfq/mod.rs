@@ -118,6 +118,6 @@ impl Scheme for Mlfq {
         Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        Some(Box::new(Queues(self.host())))
+        self.port.is_strict().then(|| Box::new(Queues(self.host())) as Box<dyn RateRule>)
     }
 }

@@ -122,7 +122,7 @@ impl Scheme for Qjump {
         MultiQueue::new(&self.port, port)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        Some(Box::new(Queues(self.host.clone())))
+        self.port.is_strict().then(|| Box::new(Queues(self.host.clone())) as Box<dyn RateRule>)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |level| self.host.holds(level)))

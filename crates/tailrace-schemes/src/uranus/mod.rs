@@ -191,7 +191,7 @@ impl Scheme for Uranus {
         Some(Box::new(SliceController::new(self.params.control, by_racks, &self.facts)))
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        Some(Box::new(Queues(self.host())))
+        self.params.port.is_strict().then(|| Box::new(Queues(self.host())) as Box<dyn RateRule>)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         let port = &self.params.port;
