@@ -1,40 +1,13 @@
-//! A scenario's scheme, built with its parameters and checked against where it is to run.
+//! A scenario's scheme, built with its parameters.
 
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_config::table;
 use tailrace_core::{Rate, Scheme, SwitchPlan};
 use tailrace_fabric::{Fabric, LoadBalancing};
-use tailrace_scenario::{Level, Scenario};
+use tailrace_scenario::Scenario;
 use tailrace_schemes::{FLOW_NAMES, NAMES, SchemeVisitor, with_scheme};
 use toml::{Table, Value};
-
-use crate::{packets, rates};
-
-/// Finds out, before anything runs, whether the scenario's scheme exists at its level, takes its parameters, and can
-/// run on its fabric.
-pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let fabric = scenario.fabric.build();
-    match scenario.level {
-        Level::Packet => {
-            packets::watch(scenario, &fabric)?;
-            visit(scenario, Check { scenario, fabric: &fabric })
-        }
-        Level::Flow => rates::check(scenario, &fabric),
-    }
-}
-
-struct Check<'a> {
-    scenario: &'a Scenario,
-    fabric: &'a Fabric,
-}
-
-impl SchemeVisitor for Check<'_> {
-    type Output = Result<(), ScenarioError>;
-    fn visit<S: Scheme>(self) -> Self::Output {
-        for_packets::<S>(self.scenario, self.fabric).map(drop)
-    }
-}
 
 /// What switch ports of a rate must be told for the scenario's scheme; `None` where that is not all it takes.
 pub fn switch_plan(scenario: &Scenario, link: Rate) -> Result<Option<SwitchPlan>, ScenarioError> {

@@ -4,36 +4,20 @@
 //! statistics, so that changing those compiles no packet path.
 
 mod build;
+mod check;
+mod control;
 mod packets;
 mod rates;
 
-pub use build::{check, switch_plan};
+pub use build::switch_plan;
+pub use check::check;
+pub use control::{Control, Unattended};
 pub use tailrace_packet::Tap;
 
-use std::ops::ControlFlow;
-
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, Outcome, PortId, Progress};
+use tailrace_core::{Ending, Outcome, PortId};
 use tailrace_scenario::{Level, Scenario};
 use tailrace_traffic::Feed;
-
-/// Who follows a run and may stop it.
-pub trait Control: Sync {
-    /// How far the run is; called now and then.
-    fn progress(&self, progress: &Progress);
-    /// Whether the run should stop.
-    fn interrupted(&self) -> bool;
-}
-
-/// Follows nothing and stops nothing.
-pub struct Unattended;
-
-impl Control for Unattended {
-    fn progress(&self, _: &Progress) {}
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 /// Runs a scenario with the flows of `feed`. `tap` is told of all that one port sends; at flow level there is
 /// nothing to tell. Fails if the scheme cannot run in this scenario, as [`check`] does.
@@ -60,10 +44,4 @@ pub fn leaves_out(scenario: &Scenario) -> Result<&'static [&'static str], Scenar
         Level::Packet => Ok(&[]),
         Level::Flow => rates::leaves_out(scenario),
     }
-}
-
-/// Tells `control` how far a run is, and hears whether it should go on.
-fn look(control: &dyn Control, progress: &Progress) -> ControlFlow<()> {
-    control.progress(progress);
-    if control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -8,7 +8,8 @@ use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
-use crate::{Control, build, look};
+use crate::build;
+use crate::control::{Control, look};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -65,7 +66,7 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unattended;
+    use crate::control::Unattended;
 
     /// The digest of a run of pFabric, which ranks by what it may know.
     fn digest(reveals: &str, oracle: bool) -> u64 {

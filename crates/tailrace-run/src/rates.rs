@@ -13,7 +13,8 @@ use tailrace_schemes::{
 use tailrace_traffic::Feed;
 use tailrace_workload::{Deadlines, Rule};
 
-use crate::{Control, build, look};
+use crate::build;
+use crate::control::{Control, look};
 
 /// Runs a scenario flow by flow.
 pub(crate) fn run(

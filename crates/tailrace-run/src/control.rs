@@ -1,0 +1,29 @@
+//! Who follows a run.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::Progress;
+
+/// Who follows a run and may stop it.
+pub trait Control: Sync {
+    /// How far the run is; called now and then.
+    fn progress(&self, progress: &Progress);
+    /// Whether the run should stop.
+    fn interrupted(&self) -> bool;
+}
+
+/// Follows nothing and stops nothing.
+pub struct Unattended;
+
+impl Control for Unattended {
+    fn progress(&self, _: &Progress) {}
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Tells `control` how far a run is, and hears whether it should go on.
+pub(crate) fn look(control: &dyn Control, progress: &Progress) -> ControlFlow<()> {
+    control.progress(progress);
+    if control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
