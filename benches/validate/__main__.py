@@ -50,8 +50,7 @@ def _arguments() -> argparse.Namespace:
         "--seeds",
         type=int,
         metavar="N",
-        help="instead of all: completion times on 16 hosts with N seeds, %(metavar)s from "
-        f"{seeds.LEAST} to {seeds.MOST}, two minutes each",
+        help=f"instead of all: completion times on 16 hosts with N seeds, {seeds.LEAST} or more, two minutes each",
     )
     parser.add_argument(
         "--write",
@@ -67,8 +66,8 @@ def _arguments() -> argparse.Namespace:
         help="another option for the program of benches/ns3, such as --recovery=prr",
     )
     arguments = parser.parse_args()
-    if arguments.seeds is not None and not seeds.LEAST <= arguments.seeds <= seeds.MOST:
-        parser.error(f"--seeds {arguments.seeds}: expected {seeds.LEAST} to {seeds.MOST}")
+    if arguments.seeds is not None and arguments.seeds < seeds.LEAST:
+        parser.error(f"--seeds {arguments.seeds}: expected {seeds.LEAST} or more")
     if arguments.write and (arguments.seeds is not None or arguments.ns3_option):
         parser.error("--write: is of everything as it is, so without --seeds and --ns3-option")
     if not 0 <= arguments.seed < 1 << 63:

@@ -8,14 +8,13 @@ import polars as pl
 
 from ns3 import Ns3
 from report import Report, percent, running
+from tailrace._tailrace import student
 from traffic import Case
 
 CLASSES = {"all": (0, math.inf), "short": (0, 1e5), "medium": (1e5, 1e7), "long": (1e7, math.inf)}  # bytes
 STATISTICS = ("mean", "p99")
 TOLERANCE = 10.0  # per cent
 REPETITIONS = 24
-# The 99.5th percentile of Student's t with 23 degrees of freedom.
-STUDENT = 2.807
 # Of flows that hardly meet, at least this share takes the same time to 1 %.
 LEAST_AGREEMENT = 0.95
 # A flow that is alone takes the same time to this share.
@@ -115,7 +114,7 @@ def check_loaded(report: Report, folder: Path, ns3: Ns3, case: Case) -> None:
 def _interval(values: list[float]) -> tuple[float, float]:
     """Where one more of these values lies with 99 % probability, if they are normal and independent."""
     middle = statistics.fmean(values)
-    half = STUDENT * statistics.stdev(values) * math.sqrt(1 + 1 / len(values))
+    half = student(0.995, len(values) - 1) * statistics.stdev(values) * math.sqrt(1 + 1 / len(values))
     return middle - half, middle + half
 
 

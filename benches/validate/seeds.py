@@ -8,14 +8,10 @@ from pathlib import Path
 from completion import CLASSES, REPETITIONS, STATISTICS, completion_statistics
 from ns3 import Ns3
 from report import Report, percent, running
+from tailrace._tailrace import student
 from traffic import Case
 
-# The 99.5th percentile of Student's t by degrees of freedom, for 2 to 20 seeds.
-STUDENT = (
-    *(63.66, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169),
-    *(3.106, 3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861),
-)
-LEAST, MOST = 2, len(STUDENT) + 1
+LEAST = 2  # Chance cannot be told from one seed.
 # How many the page shows.
 STANDARD = 10
 
@@ -42,7 +38,7 @@ def check(report: Report, folder: Path, ns3: Ns3, first: Case, count: int) -> No
         if len(values) < count:
             continue
         middle = statistics.fmean(values)
-        half = STUDENT[count - 2] * statistics.stdev(values) / math.sqrt(count)
+        half = student(0.995, count - 1) * statistics.stdev(values) / math.sqrt(count)
         each = " ".join(f"{value:+.1f}" for value in values)
         rows.append([f"{name} {statistic}", f"{middle:+.1f} %", f"± {half:.1f} %", each])
         report.check(

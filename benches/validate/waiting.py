@@ -9,6 +9,7 @@ import polars as pl
 
 import tailrace
 from report import Report, running
+from tailrace._tailrace import student
 
 LOADS = {0.3: 200_000, 0.5: 200_000, 0.7: 300_000, 0.8: 500_000, 0.9: 1_000_000}  # load: packets
 SOURCES = 64
@@ -19,8 +20,6 @@ SERVICE_NS = PACKET * 8 / BOTTLENECK_GBPS
 ALONE_NS = SERVICE_NS + 2 * PACKET * 8 / HOST_GBPS + 3 * 1000 * DELAY_US
 
 BATCHES = 50
-# The 99.5th percentile of Student's t with 49 degrees of freedom.
-STUDENT = 2.680
 
 
 def _arrivals(load: float, packets: int, seed: int) -> pl.DataFrame:
@@ -61,7 +60,7 @@ def _batch_means(values: list[float]) -> tuple[float, float]:
     """Mean and half of its 99 % confidence interval, from the means of consecutive batches."""
     size = len(values) // BATCHES
     means = [statistics.fmean(values[i * size : (i + 1) * size]) for i in range(BATCHES)]
-    half = STUDENT * statistics.stdev(means) / math.sqrt(BATCHES)
+    half = student(0.995, BATCHES - 1) * statistics.stdev(means) / math.sqrt(BATCHES)
     return statistics.fmean(means), half
 
 

@@ -37,7 +37,7 @@ pub use flow_list::{exported_flows, write_flows};
 pub use fluid::{FluidFile, FluidFlow, FluidPhase, FluidResult};
 pub use groups::Measured;
 pub use judge::{Claim, Direction, Expectation, Figure, Quantity, Verdict};
-pub use numbers::{STATISTICS, mean};
+pub use numbers::{STATISTICS, mean, student};
 pub use pcap::Capture;
 pub use plan::Planned;
 pub use plot::{Ground, Plot};

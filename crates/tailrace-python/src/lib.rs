@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailrace_cli::Host;
 use tailrace_config::ScenarioError;
@@ -177,6 +178,13 @@ mod _tailrace {
     fn leaves_out(text: &str) -> PyResult<Vec<&'static str>> {
         let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
         Ok(left_out.map_err(|error| to_python(error.into(), text, None))?.to_vec())
+    }
+
+    /// The value below which Student's t with so many degrees of freedom is with this probability.
+    #[pyfunction]
+    fn student(probability: f64, freedom: u32) -> PyResult<f64> {
+        let message = || format!("no quantile at {probability} with {freedom} degrees of freedom");
+        tailrace_experiment::student(probability, freedom).ok_or_else(|| PyValueError::new_err(message()))
     }
 
     /// The names of all schemes.

@@ -11,15 +11,13 @@ from typing import ClassVar
 import polars as pl
 from matplotlib.axes import Axes
 
+from tailrace._tailrace import student
 from tailrace.folder import ResultFolder
 from tailrace.plots.plot import TimesPlot
 from tailrace.plots.series import unknown
 from tailrace.plots.style import label, shown
 
 SERIES = "series:"
-
-# Student's t at 0.975 with one, two, … degrees of freedom; that of the last for all above.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +76,8 @@ class SummaryPlot(TimesPlot):
             .agg(mean=y.mean(), low=y.min(), high=y.max(), error=y.std() / y.len().sqrt(), seeds=y.len())
         )
         if self.spread == "confidence":
-            freedom = [min(seeds - 1, len(STUDENT)) for seeds in points["seeds"]]
-            factors = pl.Series([STUDENT[n - 1] if n else 0.0 for n in freedom], dtype=pl.Float64)
-            half = factors * points["error"].fill_null(0.0)
+            factors = [student(0.975, seeds - 1) if seeds > 1 else 0.0 for seeds in points["seeds"]]
+            half = pl.Series(factors, dtype=pl.Float64) * points["error"].fill_null(0.0)
             points = points.with_columns(low=points["mean"] - half, high=points["mean"] + half)
         return points.sort("x") if points.schema["x"].is_numeric() else points
 
