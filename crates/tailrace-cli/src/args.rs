@@ -1,6 +1,8 @@
 //! Arguments and help.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use tailrace_core::Rate;
@@ -51,7 +53,10 @@ pub enum Command {
   tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
   tailrace run FILE --only dctcp --only pias
   tailrace run FILE --json > summary.json
-A run that was stopped goes on where it stopped when the same command is given again.")]
+  tailrace run FILE --part 3/10 --out DIR        on one of ten machines that share DIR
+A run that was stopped goes on where it stopped when the same command is given again. When all parts
+are there, the command without --part puts them together; in a Slurm array of tasks 1 to 10, a part is
+  tailrace run FILE --out DIR --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT")]
 pub struct Run {
     /// Experiment file
     pub file: PathBuf,
@@ -76,6 +81,9 @@ pub struct Run {
     /// Make finished runs again
     #[arg(long)]
     pub fresh: bool,
+    /// Make the K-th of N parts of the runs only: no tables, no plots
+    #[arg(long, value_name = "K/N", conflicts_with = "json")]
+    pub part: Option<Part>,
     /// Print the whole summary as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
@@ -101,6 +109,37 @@ pub struct Check {
     /// Keep the results in this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// One of several parts of an experiment's runs: every `of`-th, from the `number`-th on, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    number: usize,
+    of: usize,
+}
+
+impl Part {
+    /// The numbers of its runs, of so many.
+    pub fn runs(self, all: usize) -> Vec<usize> {
+        (self.number - 1..all).step_by(self.of).collect()
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = |text: &str| text.trim().parse::<usize>().ok();
+        match text.split_once('/').map(|(number, of)| (read(number), read(of))) {
+            Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            _ => Err("must be K/N with K from 1 to N, such as 3/10".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
 }
 
 /// What is simulated of flows.

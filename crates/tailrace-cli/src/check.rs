@@ -31,7 +31,7 @@ fn check_one(experiment: &Experiment, options: &args::Check, host: &dyn Host) ->
         Some(out) => (out.join(&experiment.name), false),
         None => (std::env::temp_dir().join(format!("tailrace-check-{}", std::process::id())), true),
     };
-    let mut display = Display::new(experiment, host, "check ", PASSES);
+    let mut display = Display::new(experiment, host, "check ", experiment.runs.len() * PASSES);
     let checked = tailrace_experiment::check(experiment, &dir, jobs(options.jobs), &mut display);
     display.finish();
     if temporary {

@@ -6,8 +6,10 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::json;
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text};
-use tailrace_scenario::Level;
+use tailrace_experiment::{
+    Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text, expected_packet_hops,
+};
+use tailrace_scenario::{Level, Scenario};
 
 use crate::duration::duration;
 
@@ -38,7 +40,7 @@ pub fn table(experiment: &Experiment, results: &Results) -> String {
     header.extend(columns.iter().map(|&name| name.to_owned()));
     table.set_header(header);
     for (run, class) in rows(results) {
-        let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
+        let mut cells: Vec<String> = run.point.axes().map(|(_, value)| axis_text(value)).collect();
         cells.extend([class.class.clone(), run.scheme.clone(), flows(class)]);
         let times = [class.fct_mean_us, class.fct_p50_us, class.fct_p95_us, class.fct_p99_us];
         cells.extend(times.map(|us| us.map_or("–".into(), |us| duration(us / 1e6))));
@@ -71,7 +73,7 @@ pub fn task_table(experiment: &Experiment, results: &Results) -> String {
     table.set_header(axis_names.chain(columns));
     for (run, class) in rows(results) {
         let Some(tasks) = &class.tasks else { continue };
-        let mut cells: Vec<String> = run.point.axes.iter().map(|(_, value)| axis_text(value)).collect();
+        let mut cells: Vec<String> = run.point.axes().map(|(_, value)| axis_text(value)).collect();
         let count = match tasks.unfinished_tasks {
             0 => tasks.tasks.to_string(),
             unfinished => format!("{} ({unfinished} unfinished)", tasks.tasks),
@@ -93,7 +95,7 @@ pub fn warnings(experiment: &Experiment, results: &Results) -> String {
 
 /// A warning if runs that are about flows, not about series in time, have measured none.
 fn nothing_note(experiment: &Experiment, results: &Results) -> String {
-    if experiment.runs.iter().any(|run| run.scenario.measure.sample_every.is_some()) {
+    if experiment.runs.iter().any(|run| run.but_for_seed().measure.sample_every.is_some()) {
         return String::new();
     }
     let empty = |run: &&Finished| run.summary.classes.iter().all(|class| class.flows == 0);
@@ -157,11 +159,11 @@ pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
     let mut notes: Vec<String> = Vec::new();
     let mut seen: Vec<(&str, Level)> = Vec::new();
     for run in &experiment.runs {
-        if seen.contains(&(&run.scheme, run.scenario.level)) {
+        if seen.contains(&(&run.scheme, run.but_for_seed().level)) {
             continue;
         }
-        seen.push((&run.scheme, run.scenario.level));
-        let left_out = tailrace_run::leaves_out(&run.scenario)?;
+        seen.push((&run.scheme, run.but_for_seed().level));
+        let left_out = tailrace_run::leaves_out(run.but_for_seed())?;
         notes.extend(left_out.iter().map(|what| format!("note: {} at flow level: {what}\n", run.scheme)));
     }
     Ok(notes.concat())
@@ -182,12 +184,8 @@ const SPEED: f64 = 12e6;
 
 /// What a long experiment will cost; nothing for one of less than five minutes.
 pub fn cost_note(experiment: &Experiment) -> String {
-    let costs: Vec<f64> = experiment
-        .runs
-        .iter()
-        .filter_map(|run| tailrace_experiment::expected_packet_hops(&run.scenario))
-        .collect();
-    let total: f64 = costs.iter().sum();
+    let cost = |(scenario, runs): (&Scenario, usize)| Some(expected_packet_hops(scenario)? * runs as f64);
+    let total: f64 = experiment.but_for_seeds().into_iter().filter_map(cost).sum();
     let seconds = total / SPEED;
     if seconds < 300.0 {
         return String::new();
@@ -224,7 +222,7 @@ pub fn json(
         .iter()
         .map(|run| {
             let point: serde_json::Map<String, serde_json::Value> =
-                run.point.axes.iter().map(|(axis, value)| (axis.clone(), json!(value))).collect();
+                run.point.axes().map(|(axis, value)| (axis.to_owned(), json!(value))).collect();
             json!({ "run": run.key, "scheme": run.scheme, "point": point, "folder": path_text(&run.dir), "summary": run.summary })
         })
         .collect();

@@ -1,5 +1,6 @@
 //! Progress of an experiment: a bar on a terminal, a line now and then elsewhere; always on standard error.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -19,14 +20,33 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct Display<'a> {
     host: &'a dyn Host,
     name: String,
-    /// What each run ends with.
+    /// What each run of the experiment ends with.
     ends: Vec<End>,
-    latest: Vec<Option<Progress>>,
-    done: Vec<bool>,
+    /// How many runs are to be made, of which an experiment may be made several times, or in parts.
+    total: usize,
+    /// How far those are that are not finished, of which anything was heard.
+    running: BTreeMap<usize, Progress>,
+    /// What those that are finished had done when they were last heard of.
+    past: Work,
+    done: usize,
     resumed: usize,
     bar: Option<ProgressBar>,
     started: Instant,
     last_line: Instant,
+}
+
+/// What runs have done.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    flows: usize,
+    packet_hops: u64,
+}
+
+impl Work {
+    fn add(&mut self, progress: &Progress) {
+        self.flows += progress.finished;
+        self.packet_hops += progress.packet_hops;
+    }
 }
 
 /// What a run ends with, as far as the scenario says.
@@ -60,10 +80,9 @@ impl End {
 }
 
 impl<'a> Display<'a> {
-    /// For an experiment that is made so many times, one after the other.
+    /// For so many runs of an experiment.
     #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
-    pub fn new(experiment: &Experiment, host: &'a dyn Host, prefix: &str, passes: usize) -> Self {
-        let runs = experiment.runs.len() * passes;
+    pub fn new(experiment: &Experiment, host: &'a dyn Host, prefix: &str, total: usize) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let template = "{prefix} {bar:30} {percent:>3} %  {msg}";
             let style =
@@ -76,9 +95,11 @@ impl<'a> Display<'a> {
         Display {
             host,
             name: format!("{prefix}{}", experiment.name),
-            ends: experiment.runs.iter().cycle().take(runs).map(|run| End::of(&run.scenario)).collect(),
-            latest: vec![None; runs],
-            done: vec![false; runs],
+            ends: experiment.runs.iter().map(|run| End::of(run.but_for_seed())).collect(),
+            total,
+            running: BTreeMap::new(),
+            past: Work::default(),
+            done: 0,
             resumed: 0,
             bar,
             started: now,
@@ -88,38 +109,35 @@ impl<'a> Display<'a> {
 
     /// Share of the work that is done.
     fn share(&self) -> f64 {
-        let parts = self.done.iter().enumerate().map(|(index, &done)| match (done, &self.latest[index]) {
-            (true, _) => 1.0,
-            (false, Some(progress)) => self.ends[index].share(progress),
-            (false, None) => 0.0,
-        });
-        parts.sum::<f64>() / self.done.len().max(1) as f64
+        let running: f64 = self
+            .running
+            .iter()
+            .map(|(&index, progress)| self.ends[index % self.ends.len()].share(progress))
+            .sum();
+        (self.done as f64 + running) / self.total.max(1) as f64
     }
 
     fn text(&self) -> String {
-        let finished = self.done.iter().filter(|done| **done).count();
-        let running: Vec<&Progress> = std::iter::zip(&self.latest, &self.done)
-            .filter_map(|(latest, done)| latest.as_ref().filter(|_| !done))
-            .collect();
-        let hops: u64 = self.latest.iter().flatten().map(|p| p.packet_hops).sum();
+        let mut work = self.past;
+        self.running.values().for_each(|progress| work.add(progress));
         let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
         let share = self.share();
         // What was there already took no time.
-        let made = share - self.resumed as f64 / self.done.len().max(1) as f64;
+        let made = share - self.resumed as f64 / self.total.max(1) as f64;
         let left = if made > 0.0 { elapsed * (1.0 - share) / made } else { f64::INFINITY };
-        let now = running.iter().map(|p| p.now.as_secs_f64()).fold(0.0, f64::max);
-        let flows: usize = self.latest.iter().flatten().map(|p| p.finished).sum();
+        let now = self.running.values().map(|p| p.now.as_secs_f64()).fold(0.0, f64::max);
+        let Work { flows, packet_hops } = work;
         let left = match left {
             left if left < 59.5 => format!("{left:.0} s left"),
             left if left.is_finite() => format!("{} left", duration(left)),
             _ => "…".into(),
         };
-        let pace = match hops {
+        let pace = match packet_hops {
             0 => format!("{:.0} k flows/s", flows as f64 / elapsed / 1e3),
             hops => format!("{:.1} M packet-hops/s", hops as f64 / elapsed / 1e6),
         };
-        let runs = self.done.len();
-        format!("run {finished}/{runs} · {} virtual · {flows} flows · {pace} · {left}", duration(now))
+        let (done, runs) = (self.done, self.total);
+        format!("run {done}/{runs} · {} virtual · {flows} flows · {pace} · {left}", duration(now))
     }
 
     #[expect(clippy::disallowed_methods, reason = "progress is about wall time")]
@@ -139,19 +157,22 @@ impl<'a> Display<'a> {
             bar.finish_and_clear();
         }
         if self.resumed > 0 {
-            complain!("{}: {} of {} runs were there already", self.name, self.resumed, self.done.len());
+            complain!("{}: {} of {} runs were there already", self.name, self.resumed, self.total);
         }
     }
 }
 
 impl Observer for Display<'_> {
     fn finished(&mut self, index: usize, resumed: bool) {
-        self.done[index] = true;
+        self.done += 1;
+        if let Some(latest) = self.running.remove(&index) {
+            self.past.add(&latest);
+        }
         self.resumed += usize::from(resumed);
         self.show();
     }
     fn progress(&mut self, index: usize, progress: &Progress) {
-        self.latest[index] = Some(*progress);
+        self.running.insert(index, *progress);
         self.show();
     }
     fn note(&mut self, text: &str) {
@@ -185,7 +206,7 @@ mod tests {
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
                     [[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
         let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
-        let mut display = Display::new(&experiment, &Nobody, "check ", 2);
+        let mut display = Display::new(&experiment, &Nobody, "check ", 4);
         (0..2).for_each(|index| display.finished(index, false));
         assert_eq!(display.share(), 0.5);
         assert!(display.text().starts_with("run 2/4 · "), "{}", display.text());

@@ -15,12 +15,23 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     complain_part!("{}", output::cost_note(&experiment));
     complain_part!("{}", output::level_notes(&experiment)?);
     let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
-    let mut display = Display::new(&experiment, host, "", 1);
-    let how = Options { jobs: jobs(options.jobs), resume: !options.fresh, pcap: options.pcap.clone() };
+    let runs = options.part.map(|part| part.runs(experiment.runs.len()));
+    let mut display =
+        Display::new(&experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
+    let (jobs, pcap) = (jobs(options.jobs), options.pcap.clone());
+    let how = Options { jobs, resume: !options.fresh, pcap, runs };
     let results = run_all(&experiment, &dir, &how, &mut display);
     display.finish();
     let results = results?;
     complain_part!("{}", output::warnings(&experiment, &results));
+    if let Some(part) = options.part {
+        let (made, all) = (results.runs.len(), experiment.runs.len());
+        say!(
+            "part {part}: {made} of {all} runs are in {}; without --part all are put together",
+            dir.display()
+        );
+        return Ok(0);
+    }
     let drawn = draw(&dir, host);
     if options.json {
         say!("{:#}", output::json(&experiment, &results, &drawn.files)?);

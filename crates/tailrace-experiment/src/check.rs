@@ -62,7 +62,7 @@ pub fn check(
     jobs: usize,
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
-    let options = Options { jobs, resume: false, pcap: None };
+    let options = Options { jobs, resume: false, pcap: None, runs: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
@@ -183,7 +183,7 @@ mod tests {
     fn of_folder(dir: &Path) -> Results {
         let run = Finished {
             scheme: "a".into(),
-            point: Point { axes: vec![] },
+            point: Point::default(),
             key: "k".into(),
             dir: dir.to_owned(),
             summary: Summary::default(),

@@ -1,9 +1,11 @@
 //! An experiment file: a scenario, the schemes to compare, what is swept, and what is claimed and expected.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, read_text, table};
+use tailrace_scenario::Scenario;
 use toml::{Table, Value};
 
 use crate::judge::{Claim, Expectation};
@@ -110,7 +112,6 @@ impl Experiment {
         let base = file.parent().unwrap_or(Path::new("."));
         let choice = Choice::of(&table, only)?;
         let runs = plan(&table, base, &choice)?;
-        check_labels(&runs)?;
         vet(&own.claim, &own.expect, &runs, &choice.left_out, scale)?;
         let plots = Plot::all(&table)?;
         let ground = Ground::planned(&runs, choice.left_out, scale);
@@ -128,6 +129,20 @@ impl Experiment {
             claims: own.claim,
             expectations: own.expect,
         })
+    }
+
+    /// The scenarios of all runs but for their seeds, and how many runs have each.
+    pub fn but_for_seeds(&self) -> Vec<(&Scenario, usize)> {
+        let mut scenarios: Vec<(&Scenario, usize)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for scenario in self.runs.iter().map(Planned::but_for_seed) {
+            let place = *places.entry(std::ptr::from_ref(scenario)).or_insert(scenarios.len());
+            if place == scenarios.len() {
+                scenarios.push((scenario, 0));
+            }
+            scenarios[place].1 += 1;
+        }
+        scenarios
     }
 
     /// Names of the sweep's axes.
@@ -163,17 +178,6 @@ fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
         }
     }
     table::read(own)
-}
-
-fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {
-    for (index, run) in runs.iter().enumerate() {
-        let same = |other: &&Planned| other.scheme == run.scheme && other.point == run.point;
-        if runs[..index].iter().any(|other| same(&other)) {
-            let message = format!("two schemes are called \"{}\": give each its own label", run.scheme);
-            return Err(ScenarioError::new("scheme", message));
-        }
-    }
-    Ok(())
 }
 
 fn with_changes(mut table: Table, set: &[Override], scale: f64, gave_way: &[GaveWay]) -> Table {

@@ -220,12 +220,9 @@ impl Quantity {
         let Some(over) = &self.points else {
             return self.at_points(results, &self.at, self.against_at.as_ref().unwrap_or(&self.at));
         };
-        let points =
-            results.matching(&self.of, &self.at).into_iter().map(|run| run.point.axes.iter().cloned());
-        let values: Vec<Option<f64>> = points
-            .map(Table::from_iter)
-            .map(|point| self.at_points(results, &point, &point))
-            .collect::<Result<_, _>>()?;
+        let points = results.matching(&self.of, &self.at).into_iter().map(|run| run.point.to_table());
+        let values: Vec<Option<f64>> =
+            points.map(|point| self.at_points(results, &point, &point)).collect::<Result<_, _>>()?;
         Ok(values.into_iter().collect::<Option<_>>().and_then(|values| statistic(over, values)))
     }
 
@@ -324,7 +321,7 @@ mod tests {
     fn results() -> Results {
         let run = |scheme: &str, load: f64, packet_hops| Finished {
             scheme: scheme.into(),
-            point: Point { axes: vec![("load".into(), Value::Float(load))] },
+            point: Point::of("load", Value::Float(load)),
             key: String::new(),
             dir: PathBuf::new(),
             summary: Summary {

@@ -44,7 +44,7 @@ pub use plot::{Ground, Plot};
 pub use results::{Finished, Results, SeriesQuery};
 pub use run::{RunResult, run, run_text};
 pub use run_summary::{PacketCounts, PacketLevel, Summary};
-pub use runner::{Observer, Options, run_all};
+pub use runner::{Observer, Options, gather, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};
 pub use store::{Draft, Kept, Store, run_key, verify, write_run};

@@ -1,6 +1,8 @@
 //! From a file's table to its runs: all schemes at all points of the sweep, each with its scenario, checked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
@@ -8,7 +10,7 @@ use tailrace_scenario::Scenario;
 use toml::{Table, Value};
 
 use crate::error::Error;
-use crate::sweep::{self, Point};
+use crate::sweep::{Point, Sweep};
 use crate::{flow_list, path};
 
 /// Tables and fields that belong to the experiment; all others belong to the scenario.
@@ -22,8 +24,9 @@ pub struct Planned {
     pub scheme: String,
     /// Where in the sweep.
     pub point: Point,
-    /// All that the run needs.
-    pub scenario: Scenario,
+    /// The scenario of this run, but for the seed.
+    shared: Arc<Scenario>,
+    seed: u64,
 }
 
 /// Which schemes of a file are run.
@@ -58,19 +61,71 @@ impl Choice {
     }
 }
 
-/// All chosen schemes at all points of the sweep.
+impl Planned {
+    fn new(point: Point, shared: Arc<Scenario>, seed: u64) -> Self {
+        Planned { scheme: shared.scheme.label().to_owned(), point, shared, seed }
+    }
+
+    /// All that the run needs.
+    pub fn scenario(&self) -> Scenario {
+        Scenario { seed: self.seed, ..Scenario::clone(&self.shared) }
+    }
+
+    /// Its scenario with another seed; runs that differ in nothing else share one.
+    pub fn but_for_seed(&self) -> &Scenario {
+        &self.shared
+    }
+}
+
+/// All chosen schemes at all points of the sweep. What differs in the seed only is built once.
 pub(crate) fn plan(table: &Table, base: &Path, choice: &Choice) -> Result<Vec<Planned>, ScenarioError> {
-    let mut runs = Vec::new();
-    for (point, varied) in sweep::expand(table)? {
-        for &index in &choice.chosen {
-            let scenario = planned(&varied, index, base).map_err(|e| {
-                let unvaried = planned(table, index, base).err();
-                if unvaried.as_ref() == Some(&e) { e } else { at_point(e, &point) }
-            })?;
-            runs.push(Planned { scheme: scenario.scheme.label().to_owned(), point: point.clone(), scenario });
+    let schemes = choice.chosen.len();
+    let sweep = Sweep::of(table)?;
+    let own = |key: &str| OWN_FIELDS.contains(&key) && key != "scheme";
+    let unvaried: Table =
+        table.iter().filter(|(key, _)| !own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut runs: Vec<Planned> = Vec::new();
+    for point in sweep.points() {
+        // The first of the points that differ from this one in the seed only, if it is another.
+        let alike = point.seed().filter(|(first, _)| *first < point.number());
+        let built = |index: usize| {
+            let mut varied = unvaried.clone();
+            point.vary(&mut varied)?;
+            planned(&varied, index, base).map_err(|e| {
+                let everywhere = planned(&unvaried, index, base).err().as_ref() == Some(&e);
+                if everywhere { e } else { at_point(e, &point) }
+            })
+        };
+        for (place, &index) in choice.chosen.iter().enumerate() {
+            let run = if let Some((first, seed)) = alike {
+                let shared = runs[first * schemes + place].shared.clone();
+                // What is drawn may fit at one seed and not at another.
+                if shared.workload.draws_from_seed() {
+                    built(index)?;
+                }
+                Planned::new(point.clone(), shared, seed as u64)
+            } else {
+                let scenario = built(index)?;
+                let seed = scenario.seed;
+                Planned::new(point.clone(), Arc::new(scenario), seed)
+            };
+            runs.push(run);
         }
+        check_labels(&runs[runs.len() - schemes..])?;
     }
     Ok(runs)
+}
+
+/// Schemes at a point differ in their labels.
+fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {
+    let mut labels = BTreeSet::new();
+    match runs.iter().find(|run| !labels.insert(run.scheme.as_str())) {
+        Some(run) => {
+            let message = format!("two schemes are called \"{}\": give each its own label", run.scheme);
+            Err(ScenarioError::new("scheme", message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The scenario of the `index`-th scheme of a file, checked.
@@ -87,8 +142,7 @@ fn planned(table: &Table, index: usize, base: &Path) -> Result<Scenario, Scenari
     let checked = || {
         own.iter().try_for_each(|(field, value)| set_own(&mut scenario, field, value))?;
         let scenario = read_scenario(scenario, base)?;
-        tailrace_run::check(&scenario)?;
-        check_flows(&scenario)?;
+        check(&scenario)?;
         Ok(scenario)
     };
     checked().map_err(|e| place(within_own(e, &own), index))
@@ -142,7 +196,7 @@ fn within_own(error: ScenarioError, own: &[(String, Value)]) -> ScenarioError {
 
 /// Says at which point of the sweep an error is.
 fn at_point(mut error: ScenarioError, point: &Point) -> ScenarioError {
-    let axes: Vec<String> = point.axes.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+    let axes: Vec<String> = point.axes().map(|(axis, value)| format!("{axis} = {value}")).collect();
     error.message = format!("{} (in the sweep, at {})", error.message, axes.join(", "));
     error
 }
@@ -164,11 +218,80 @@ fn place(mut error: ScenarioError, index: usize) -> ScenarioError {
     error
 }
 
-/// Finds out now whether the flow list can be read.
+/// Finds out now whether the scheme can run there, and whether the flow list can be read.
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    tailrace_run::check(scenario)?;
+    check_flows(scenario)
+}
+
 fn check_flows(scenario: &Scenario) -> Result<(), ScenarioError> {
     match flow_list::flows(scenario) {
         Ok(_) => Ok(()),
         Err(Error::Input(error)) => Err(error),
         Err(error) => Err(ScenarioError::new("workload.flow_list", error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str =
+        "[fabric]\npreset = \"micro4\"\n[[scheme]]\nname = \"dctcp\"\n[[scheme]]\nname = \"pias\"\n";
+
+    fn planned_runs(text: &str) -> Result<Vec<Planned>, ScenarioError> {
+        let table = format!("{HEAD}{text}").parse().unwrap();
+        plan(&table, Path::new("."), &Choice::of(&table, &[])?)
+    }
+
+    /// What is shared between seeds is what each run would have had for itself.
+    #[test]
+    fn every_run_has_the_scenario_of_its_own_point() {
+        let workload =
+            "[workload]\nsizes = \"web-search\"\npattern = \"permutation\"\nload = 0.5\nflows = 20\n";
+        let text = format!("{workload}[sweep]\n\"workload.load\" = [0.3, 0.6]\nseed = [4, 9, -1]\n");
+        for text in [text.clone(), text.replace("seed", "\"measure.horizon\" = [\"1s\", \"2s\"]\nseed")] {
+            let table: Table = format!("{HEAD}{text}").parse().unwrap();
+            let runs = planned_runs(&text).unwrap();
+            let sweep = Sweep::of(&table).unwrap();
+            let alone = sweep.points().flat_map(|point| {
+                let mut varied = table.clone();
+                point.vary(&mut varied).unwrap();
+                [0, 1].map(|index| planned(&varied, index, Path::new(".")).unwrap())
+            });
+            assert!(alone.eq(runs.iter().map(Planned::scenario)));
+            let shared: BTreeSet<_> = runs.iter().map(|run| Arc::as_ptr(&run.shared)).collect();
+            assert_eq!(shared.len() * 3, runs.len());
+        }
+    }
+
+    /// Two permutations may put both flows of a host on one link or on two, so that the load depends on the seed.
+    #[test]
+    fn seeds_at_which_a_draw_asks_too_much_are_found() {
+        let rule = "[[workload.rule]]\nsizes = \"web-search\"\npattern = \"pairs\"\nto = [0]\nload = 0.6\n\
+                    [[workload.rule]]\nsizes = \"web-search\"\npattern = \"all-to-all\"\ndestinations = 1\nload = 0.35\n";
+        let text = |seeds: &str| format!("[workload]\nflows = 20\n{rule}[sweep]\nseed = [{seeds}]\n");
+        let one = |seed: &u32| planned_runs(&text(&seed.to_string())).is_ok();
+        let fits: Vec<u32> = (1..40).filter(one).collect();
+        let (good, bad) = (fits[0], (1..40).find(|seed| !fits.contains(seed)).unwrap());
+        let error = planned_runs(&text(&format!("{good}, {bad}"))).unwrap_err().to_string();
+        assert!(error.contains("busiest host") && error.contains(&format!("at seed = {bad}")), "{error}");
+    }
+
+    #[test]
+    fn a_seed_that_is_no_number_is_found_wherever_it_stands() {
+        let text =
+            "[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[sweep]\nseed = [1, 2, \"x\"]\n";
+        let error = planned_runs(text).unwrap_err();
+        assert_eq!(error.field, "seed");
+        assert!(error.message.contains("at seed = \"x\""), "{error}");
+    }
+
+    #[test]
+    fn labels_differ_at_each_point() {
+        let text = "[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[sweep]\n\
+                    \"scheme.pias.label\" = [\"a\", \"dctcp\"]\n";
+        let error = planned_runs(text).unwrap_err().to_string();
+        assert!(error.contains("two schemes are called \"dctcp\""), "{error}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use tailrace_config::ScenarioError;
 use tailrace_core::Progress;
 use tailrace_run::Control;
 
@@ -14,6 +15,7 @@ use crate::file::Experiment;
 use crate::pcap::{self, Capture};
 use crate::plan::Planned;
 use crate::results::{Finished, Results};
+use crate::run_summary::Summary;
 use crate::store::{self, Draft, Kept, Store};
 use crate::{run, summary};
 
@@ -48,9 +50,12 @@ pub struct Options {
     pub resume: bool,
     /// A port whose packets are written into each run's folder.
     pub pcap: Option<String>,
+    /// Only the runs with these numbers are made, and no summary is written: [`gather`] does that when all parts are
+    /// there, or some.
+    pub runs: Option<Vec<usize>>,
 }
 
-/// Runs all of `experiment` into `dir`.
+/// Runs all of `experiment` into `dir`, or the part that `options` asks for.
 pub fn run_all(
     experiment: &Experiment,
     dir: &Path,
@@ -59,20 +64,21 @@ pub fn run_all(
 ) -> Result<Results, Error> {
     if let Some(port) = &options.pcap {
         // A port that does not exist should not leave a folder behind.
-        experiment.runs.iter().try_for_each(|run| pcap::port_number(&run.scenario, port).map(drop))?;
+        experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
     }
     let store = Store::open(dir, &experiment.name, &experiment.title, &mut |text| observer.note(text))?;
     store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
-    if let Some(note) = store.of_other_builds(experiment.runs.iter().map(|run| &run.scenario)) {
+    if let Some(note) = store.of_other_builds(experiment.runs.iter().map(Planned::scenario)) {
         observer.note(&note);
     }
+    let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let (sender, receiver) = channel();
     let worker = |sender: Sender<Message>| {
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(planned) = experiment.runs.get(index) else { return };
+            let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+            let planned = &experiment.runs[index];
             let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
             let done = one(planned, &store, options, &link);
             let failed = done.is_err();
@@ -83,7 +89,7 @@ pub fn run_all(
     };
     #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
     let mut finished = std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, experiment.runs.len()) {
+        for _ in 0..options.jobs.clamp(1, numbers.len().max(1)) {
             let sender = sender.clone();
             scope.spawn(|| worker(sender));
         }
@@ -92,20 +98,49 @@ pub fn run_all(
     })?;
     finished.sort_by_key(|(index, _)| *index);
     let results = Results { runs: finished.into_iter().map(|(_, run)| run).collect() };
-    summary::write(&store, experiment, &results)?;
+    if options.runs.is_none() {
+        summary::write(&store, experiment, &results)?;
+    }
     Ok(results)
 }
 
+/// The runs of `experiment` that are finished in `dir`, whoever made them, and the numbers of those that are missing.
+/// Writes the summary of those that are there. `note` hears of runs that are damaged, which count as missing.
+pub fn gather(
+    experiment: &Experiment,
+    dir: &Path,
+    note: &mut dyn FnMut(&str),
+) -> Result<(Results, Vec<usize>), Error> {
+    if !dir.is_dir() {
+        let message = format!("{} is not there: make runs first", dir.display());
+        return Err(ScenarioError::new("--out", message).into());
+    }
+    let store = Store::open(dir, &experiment.name, &experiment.title, note)?;
+    let (mut results, mut missing) = (Results::default(), Vec::new());
+    for (index, planned) in experiment.runs.iter().enumerate() {
+        let key = store::run_key(&planned.scenario());
+        match store.kept(&key) {
+            Kept::Whole(summary) => results.runs.push(finished(planned, &store, key, *summary, true)),
+            Kept::Damaged(what) => {
+                note(&what);
+                missing.push(index);
+            }
+            Kept::Nothing => missing.push(index),
+        }
+    }
+    summary::write(&store, experiment, &results)?;
+    Ok((results, missing))
+}
+
+fn finished(planned: &Planned, store: &Store, key: String, summary: Summary, resumed: bool) -> Finished {
+    let (scheme, point) = (planned.scheme.clone(), planned.point.clone());
+    Finished { scheme, point, dir: store.run_dir(&key), key, summary, resumed }
+}
+
 fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> Result<Finished, Error> {
-    let key = store::run_key(&planned.scenario);
-    let finished = |summary, resumed| Finished {
-        scheme: planned.scheme.clone(),
-        point: planned.point.clone(),
-        dir: store.run_dir(&key),
-        key: key.clone(),
-        summary,
-        resumed,
-    };
+    let scenario = planned.scenario();
+    let key = store::run_key(&scenario);
+    let finished = |summary, resumed| finished(planned, store, key.clone(), summary, resumed);
     let kept = || if options.resume && options.pcap.is_none() { store.kept(&key) } else { Kept::Nothing };
     // What is whole needs no lock, and can be read where nothing can be written.
     if let Kept::Whole(summary) = kept() {
@@ -122,7 +157,7 @@ fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> 
         let name = format!("{}.pcap", port.replace("->", "-"));
         Capture { port: port.clone(), path: draft.dir().join(name) }
     });
-    let result = run::run(&planned.scenario, link, capture.as_ref())?;
+    let result = run::run(&scenario, link, capture.as_ref())?;
     draft.save(&result)?;
     Ok(finished(result.summary, false))
 }

@@ -91,7 +91,7 @@ fn csv(experiment: &Experiment, results: &Results) -> String {
     let mut lines = vec![header.iter().map(|h| quote(h)).collect::<Vec<_>>().join(",")];
     for (run, class) in rows(results) {
         let mut cells = vec![quote(&run.scheme)];
-        cells.extend(run.point.axes.iter().map(|(_, value)| quote(&axis_text(value))));
+        cells.extend(run.point.axes().map(|(_, value)| quote(&axis_text(value))));
         cells.push(quote(&class.class));
         cells.extend(
             metrics(results).map(|metric| class.metric(metric).map_or(String::new(), |v| v.to_string())),

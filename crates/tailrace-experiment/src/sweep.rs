@@ -10,6 +10,9 @@
 //! "scheme.mlfq.params.thresholds" = [["7KB"], ["7KB", "14KB", "21KB"]]
 //! ```
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use tailrace_config::ScenarioError;
 use toml::{Table, Value};
 
@@ -17,27 +20,93 @@ use crate::path::{self, Path};
 use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
-/// A point of the sweep: the name and value of each axis.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The most points that a sweep may have.
+const MOST_POINTS: usize = 250_000;
+
+/// The axes of an experiment, in the order of the file. Its points are all combinations; the last axis changes
+/// first.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Sweep {
+    axes: Vec<Axis>,
+}
+
+/// An axis: its name, and the fields that it sets at each of its steps.
+#[derive(Debug, PartialEq)]
+struct Axis {
+    name: String,
+    fields: Vec<(String, Vec<Value>)>,
+}
+
+/// A point of the sweep: a value of each axis.
+#[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Axes in the order of the file.
-    pub axes: Vec<(String, Value)>,
+    sweep: Arc<Sweep>,
+    number: usize,
 }
 
 impl Point {
+    /// Axes and their values, in the order of the file.
+    pub fn axes(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let steps = self.sweep.steps(self.number);
+        std::iter::zip(&self.sweep.axes, steps).map(|(axis, step)| (axis.name.as_str(), axis.value(step)))
+    }
+
+    /// A point of a sweep with one axis.
+    #[cfg(test)]
+    pub(crate) fn of(axis: &str, value: Value) -> Self {
+        let axis = Axis { name: axis.to_owned(), fields: vec![(axis.to_owned(), vec![value])] };
+        Point { sweep: Arc::new(Sweep { axes: vec![axis] }), number: 0 }
+    }
+
+    /// Its axes and their values as a table.
+    pub(crate) fn to_table(&self) -> Table {
+        self.axes().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+    }
+
     /// Names of the axes.
     pub fn names(&self) -> Vec<String> {
-        self.axes.iter().map(|(name, _)| name.clone()).collect()
+        self.axes().map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The value on an axis.
     pub fn get(&self, axis: &str) -> Option<&Value> {
-        self.axes.iter().find(|(name, _)| name == axis).map(|(_, value)| value)
+        self.axes().find(|(name, _)| *name == axis).map(|(_, value)| value)
     }
 
     /// Whether its axes have the values that `at` asks for; numbers compare as numbers.
     pub fn matches(&self, at: &Table) -> bool {
         at.iter().all(|(name, wanted)| self.get(name).is_some_and(|value| same(value, wanted)))
+    }
+
+    /// The first of the points that differ from this one in the seed only, and the seed here, if that is an axis of
+    /// its own with a number.
+    pub(crate) fn seed(&self) -> Option<(usize, i64)> {
+        let place = self.sweep.axes.iter().position(Axis::is_seed)?;
+        let step = self.sweep.steps(self.number).nth(place)?;
+        let seed = self.sweep.axes[place].value(step).as_integer()?;
+        Some((self.number - step * self.sweep.stride(place), seed))
+    }
+
+    /// Its number among the points of the sweep.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Sets what the point sets.
+    pub(crate) fn vary(&self, table: &mut Table) -> Result<(), ScenarioError> {
+        for (axis, step) in std::iter::zip(&self.sweep.axes, self.sweep.steps(self.number)) {
+            for (field, values) in &axis.fields {
+                vary(table, field, &values[step])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq for Point {
+    fn eq(&self, other: &Self) -> bool {
+        let same_sweep = Arc::ptr_eq(&self.sweep, &other.sweep);
+        if same_sweep { self.number == other.number } else { self.axes().eq(other.axes()) }
     }
 }
 
@@ -50,31 +119,68 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// An axis: its name, and the fields that it sets at each of its points.
-struct Axis {
-    name: String,
-    fields: Vec<(String, Vec<Value>)>,
+impl Axis {
+    fn steps(&self) -> usize {
+        self.fields[0].1.len()
+    }
+
+    /// The value that stands for a step: that of the first field.
+    fn value(&self, step: usize) -> &Value {
+        &self.fields[0].1[step]
+    }
+
+    fn is_seed(&self) -> bool {
+        self.fields.len() == 1 && self.name == "seed"
+    }
+
+    /// Each of its values is another.
+    fn check(&self) -> Result<(), ScenarioError> {
+        let mut seen = BTreeSet::new();
+        match self.fields[0].1.iter().find(|value| !seen.insert(value.to_string())) {
+            Some(value) => Err(ScenarioError::new(
+                format!("sweep.\"{}\"", self.name),
+                format!("has {value} twice: the same runs would be made again"),
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
-/// All points with the table that each runs.
-pub fn expand(table: &Table) -> Result<Vec<(Point, Table)>, ScenarioError> {
-    let mut points = vec![(Point::default(), table.clone())];
-    for axis in axes(table)? {
-        let steps = axis.fields[0].1.len();
-        let mut next = Vec::with_capacity(points.len() * steps);
-        for (point, table) in &points {
-            for step in 0..steps {
-                let (mut point, mut table) = (point.clone(), table.clone());
-                point.axes.push((axis.name.clone(), axis.fields[0].1[step].clone()));
-                for (field, values) in &axis.fields {
-                    vary(&mut table, field, &values[step])?;
-                }
-                next.push((point, table));
-            }
+impl Sweep {
+    /// The sweep of an experiment; one point where there is none.
+    pub fn of(table: &Table) -> Result<Arc<Self>, ScenarioError> {
+        let axes = axes(table)?;
+        axes.iter().try_for_each(Axis::check)?;
+        let points = axes.iter().map(|axis| axis.steps() as u128).fold(1, u128::saturating_mul);
+        if points > MOST_POINTS as u128 {
+            let message = format!(
+                "has {points} points, but at most {MOST_POINTS} fit one experiment: leave out values, or make several \
+                 files"
+            );
+            return Err(ScenarioError::new("sweep", message));
         }
-        points = next;
+        Ok(Arc::new(Sweep { axes }))
     }
-    Ok(points)
+
+    /// All points.
+    pub fn points(self: &Arc<Self>) -> impl Iterator<Item = Point> {
+        (0..self.len()).map(|number| Point { sweep: self.clone(), number })
+    }
+
+    /// How many points there are.
+    fn len(&self) -> usize {
+        self.axes.iter().map(Axis::steps).product()
+    }
+
+    /// How far apart in number two points are that are next to each other on an axis.
+    fn stride(&self, place: usize) -> usize {
+        self.axes[place + 1..].iter().map(Axis::steps).product()
+    }
+
+    /// Where on each axis a point is.
+    fn steps(&self, number: usize) -> impl Iterator<Item = usize> {
+        self.axes.iter().enumerate().map(move |(place, axis)| number / self.stride(place) % axis.steps())
+    }
 }
 
 /// The fields that the sweep of an experiment varies.
@@ -162,7 +268,12 @@ mod tests {
     use super::*;
 
     fn expanded(text: &str) -> Result<Vec<(Point, Table)>, ScenarioError> {
-        expand(&text.parse().unwrap())
+        let table: Table = text.parse().unwrap();
+        let varied = |point: Point| {
+            let mut table = table.clone();
+            point.vary(&mut table).map(|()| (point, table))
+        };
+        Sweep::of(&table)?.points().map(varied).collect()
     }
 
     #[test]
@@ -214,18 +325,45 @@ mod tests {
         assert!(error("[sweep]\nseed = []").contains("at least one"));
         assert!(error("[[sweep.together]]\na = [1, 2]\n\"b.c\" = [1]").contains("vary together"));
         assert!(error("[[sweep.together]]\nflows = [1]\n\"b.c\" = [1]").contains("\"flows\" is a column"));
+        assert!(error("[sweep]\n\"workload.load\" = [0.5, 0.7, 0.5]").contains("has 0.5 twice"));
         assert!(error("[[scheme]]\nname = \"y\"\n[sweep]\n\"scheme.x.k\" = [1]").contains("scheme.x.k"));
     }
 
     #[test]
     fn points_match_by_number() {
-        let point = Point {
-            axes: vec![("workload.load".to_owned(), Value::Float(0.9)), ("seed".into(), Value::Integer(1))],
-        };
+        let point = &expanded("[sweep]\n\"workload.load\" = [0.9]\nseed = [1]").unwrap()[0].0;
         let at = |text: &str| text.parse::<Table>().unwrap();
         assert!(point.matches(&at("\"workload.load\" = 0.9")));
         assert!(point.matches(&at("seed = 1.0")));
         assert!(point.matches(&Table::new()));
         assert!(!point.matches(&at("queues = 2")));
+    }
+
+    #[test]
+    fn points_that_differ_in_the_seed_only_share_the_first_of_them() {
+        let text = "[sweep]\n\"workload.load\" = [0.5, 0.7]\nseed = [7, 8, 9]\n\"fabric.leaves\" = [2, 3]";
+        let points = expanded(text).unwrap();
+        for (number, (point, _)) in points.iter().enumerate() {
+            let (first, seed) = point.seed().unwrap();
+            assert_eq!((point.number(), Some(seed)), (number, point.get("seed").unwrap().as_integer()));
+            assert_eq!(points[first].0.get("seed").unwrap().as_integer(), Some(7));
+            for axis in ["workload.load", "fabric.leaves"] {
+                assert_eq!(points[first].0.get(axis), point.get(axis));
+            }
+        }
+        assert!(expanded("[sweep]\n\"workload.load\" = [0.5]").unwrap()[0].0.seed().is_none());
+        let together = "[[sweep.together]]\nseed = [1, 2]\n\"workload.load\" = [0.5, 0.7]";
+        assert!(expanded(together).unwrap()[1].0.seed().is_none());
+    }
+
+    #[test]
+    fn too_many_points_are_refused_with_their_number() {
+        let hundred: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        let axis = |name: &str| format!("\"{name}\" = [{}]\n", hundred.join(", "));
+        let text = format!("[sweep]\n{}{}{}", axis("a.a"), axis("a.b"), axis("a.c"));
+        let error = Sweep::of(&text.parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("has 1000000 points, but at most 250000"), "{error}");
+        let many: String = (0..20).map(|n| axis(&format!("a.{n}"))).collect();
+        assert!(Sweep::of(&format!("[sweep]\n{many}").parse().unwrap()).is_err());
     }
 }

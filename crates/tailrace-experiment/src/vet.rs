@@ -96,7 +96,7 @@ impl Vetter<'_> {
     fn scheme(&self, field: &str, name: &str, at_field: &str, at: &Table) -> Result<(), ScenarioError> {
         let left_out = self.left_out.iter().map(String::as_str);
         known_as("scheme", field, name, self.runs.iter().map(|run| run.scheme.as_str()).chain(left_out))?;
-        let axes = || self.runs.iter().flat_map(|run| run.point.axes.iter().map(|(axis, _)| axis.as_str()));
+        let axes = || self.runs.first().into_iter().flat_map(|run| run.point.axes().map(|(axis, _)| axis));
         at.keys().try_for_each(|axis| known_as("axis", at_field, axis, axes()))?;
         let matches = |run: &Planned| run.scheme == name && run.point.matches(at);
         let is_left_out = self.left_out.iter().any(|label| label == name);

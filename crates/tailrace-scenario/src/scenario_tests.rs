@@ -5,7 +5,7 @@ use std::path::Path;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Rate, Time};
 use tailrace_traffic::Feed;
-use tailrace_workload::FlowSpec;
+use tailrace_workload::{FlowSpec, Plan};
 
 use crate::Scenario;
 
@@ -380,4 +380,34 @@ fn slices_are_checked() {
     assert!(unknown.contains("workload.rule[0].slice: is 3, but there are 2 slices"), "{unknown}");
     assert!(error("[[slice]]\nweigth = 1", "slice = 1").is_err());
     assert_eq!(error("", "slice = 3"), Ok(()), "without slices the number is for statistics only");
+}
+
+/// Runs of a sweep share what does not depend on the seed.
+#[test]
+fn plans_differ_with_the_seed_where_the_workload_says_so() {
+    let tasks = "[workload]\n[[workload.task]]\nload = 0.4\ncount = 20\n\
+                 workflow = { parallel = { clients = [0, 1], servers = 3, from = { racks = [1, 2] } } }\nsizes = \"web-search\"\n";
+    let rules =
+        |fields: &str| format!("[workload]\nsizes = \"web-search\"\nload = 0.4\nflows = 50\n{fields}");
+    let mixed = "[workload]\nload = 0.5\nflows = 50\n[[workload.rule]]\nsizes = \"web-search\"\nflow_share = 1\n\
+                 [[workload.rule]]\nsizes = \"data-mining\"\nflow_share = 2\npattern = { incast = { fan_in = 5 } }\n";
+    for (workload, draws) in [
+        (rules(""), false),
+        (rules("pattern = \"other-racks\""), false),
+        (rules("deadline = { exp = \"5ms\" }"), false),
+        (mixed.to_owned(), false),
+        (rules("pattern = \"permutation\""), true),
+        (rules("destinations = 2"), true),
+        (tasks.to_owned(), true),
+    ] {
+        let text = format!("[fabric]\npreset = \"fattree64\"\n{workload}\n[scheme]\nname = \"dctcp\"\n");
+        let mut scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(scenario.workload.draws_from_seed(), draws, "{workload}");
+        let mut plan = |seed: u64| {
+            scenario.seed = seed;
+            format!("{:?}", Plan { seed: 0, ..scenario.plan().unwrap() })
+        };
+        let first = plan(1);
+        assert_eq!((2..12).any(|seed| plan(seed) != first), draws, "{workload}");
+    }
 }

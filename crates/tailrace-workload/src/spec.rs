@@ -9,6 +9,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::Time;
 
 use super::input_file::InputFile;
+use super::pattern::Pattern;
 use super::rule::Rule;
 use super::task::TaskRule;
 use super::{Plan, Setting};
@@ -51,6 +52,13 @@ impl Workload {
             file.identify(base).map_err(|error| error.within(field))?;
         }
         Ok(())
+    }
+
+    /// Whether rates and loads depend on the seed, because it decides which hosts send to which, or how large tasks
+    /// are.
+    pub fn draws_from_seed(&self) -> bool {
+        let draws = |rule: &Rule| rule.destinations.is_some() || matches!(rule.pattern, Pattern::Permutation);
+        !self.tasks.is_empty() || self.rules.iter().any(draws)
     }
 
     /// Whether its flows may be of tasks that the feed follows.

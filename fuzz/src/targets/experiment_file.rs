@@ -21,7 +21,7 @@ pub(super) fn check(bytes: &[u8]) -> Outcome {
         Ok(experiment) => {
             assert!(!experiment.runs.is_empty());
             let schemes: Vec<&str> =
-                experiment.runs.iter().map(|run| run.scenario.scheme.name.as_str()).collect();
+                experiment.runs.iter().map(|run| run.but_for_seed().scheme.name.as_str()).collect();
             Outcome::Used(schemes.first().copied().unwrap_or_default().to_owned())
         }
     }

@@ -48,15 +48,15 @@ impl Ground {
             axes.push((axis, values));
         }
         let records = |run: &Planned| {
-            let measure = &run.scenario.measure;
-            run.scenario.level == Level::Packet
+            let measure = &run.but_for_seed().measure;
+            run.but_for_seed().level == Level::Packet
                 && (measure.sample_every.is_some() || measure.trace_every_flow.is_some())
         };
         Ground {
             axes,
             left_out,
             whole: scale >= 1.0,
-            tasks: runs.iter().any(|run| run.scenario.workload.has_tasks()),
+            tasks: runs.iter().any(|run| run.but_for_seed().workload.has_tasks()),
             series: runs.iter().any(records),
             classes: None,
         }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::files::write_files;
 use super::lock::{LOCK, Lock, gone};
-use super::{Store, write_files};
 use crate::error::Error;
 use crate::run::RunResult;
 
@@ -15,7 +15,8 @@ const LOCKED: &str = ".lock-";
 
 /// The right to make a run, and the folder to make it in. Dropped unsaved, it leaves nothing.
 pub struct Draft<'a> {
-    store: &'a Store,
+    /// The folder of results.
+    store: &'a Path,
     key: String,
     /// Held until the draft is gone.
     _lock: Lock,
@@ -23,10 +24,10 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Claims a run; `None` if somebody else is making it.
-    pub(super) fn claim(store: &'a Store, key: &str) -> Result<Option<Self>, Error> {
+    pub(super) fn claim(store: &'a Path, key: &str) -> Result<Option<Self>, Error> {
         // Locks are made and removed under the folder's lock only, so nobody locks a file that is gone.
-        let _folder = Lock::folder(&store.dir)?;
-        let Some(lock) = Lock::try_new(&lock_path(&store.runs(), key))? else { return Ok(None) };
+        let _folder = Lock::folder(store)?;
+        let Some(lock) = Lock::try_new(&lock_path(&store.join("runs"), key))? else { return Ok(None) };
         let draft = Draft { store, key: key.to_owned(), _lock: lock };
         remove(&draft.dir());
         remove(&draft.replaced());
@@ -34,24 +35,28 @@ impl<'a> Draft<'a> {
         Ok(Some(draft))
     }
 
+    fn runs(&self) -> PathBuf {
+        self.store.join("runs")
+    }
+
     /// Where the run is made.
     pub fn dir(&self) -> PathBuf {
-        self.store.runs().join(format!("{ASIDE}{}", self.key))
+        self.runs().join(format!("{ASIDE}{}", self.key))
     }
 
     /// Where a run that was there before waits for its end.
     fn replaced(&self) -> PathBuf {
-        self.store.runs().join(format!("{ASIDE}{}.old", self.key))
+        self.runs().join(format!("{ASIDE}{}.old", self.key))
     }
 
     /// Puts a run into its place, all or nothing, with whatever else is in the draft's folder.
     pub fn save(self, result: &RunResult) -> Result<(), Error> {
-        let is_there = || self.store.dir.join(LOCK).exists();
-        self.put(result).map_err(|error| if is_there() { error } else { gone(&self.store.dir) })
+        let is_there = || self.store.join(LOCK).exists();
+        self.put(result).map_err(|error| if is_there() { error } else { gone(self.store) })
     }
 
     fn put(&self, result: &RunResult) -> Result<(), Error> {
-        let (aside, target) = (self.dir(), self.store.run_dir(&self.key));
+        let (aside, target) = (self.dir(), self.runs().join(&self.key));
         let mut sums = write_files(&aside, result)?;
         sums.add_rest(&aside)?;
         sums.write(&aside)?;
@@ -68,8 +73,8 @@ impl Drop for Draft<'_> {
     fn drop(&mut self) {
         remove(&self.dir());
         // Without the folder's lock the file stays; the next one who opens the folder removes it.
-        if let Ok(_folder) = Lock::folder(&self.store.dir) {
-            let _ = fs::remove_file(lock_path(&self.store.runs(), &self.key));
+        if let Ok(_folder) = Lock::folder(self.store) {
+            let _ = fs::remove_file(lock_path(&self.runs(), &self.key));
         }
     }
 }

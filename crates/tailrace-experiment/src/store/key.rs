@@ -15,10 +15,7 @@ pub fn run_key(scenario: &Scenario) -> String {
 }
 
 /// A line about those runs in the folder `runs` that other builds made of `scenarios`, if there are any.
-pub(super) fn of_other_builds<'a>(
-    runs: &Path,
-    scenarios: impl Iterator<Item = &'a Scenario>,
-) -> Option<String> {
+pub(super) fn of_other_builds(runs: &Path, scenarios: impl Iterator<Item = Scenario>) -> Option<String> {
     let folders =
         fs::read_dir(runs).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     // Versions without builds in their keys left folders that have the scenario's name alone.
@@ -30,7 +27,7 @@ pub(super) fn of_other_builds<'a>(
     if of_others.is_empty() {
         return None;
     }
-    let wanted: BTreeSet<String> = scenarios.map(Scenario::key).collect();
+    let wanted: BTreeSet<String> = scenarios.map(|scenario| scenario.key()).collect();
     match of_others.iter().filter(|scenario| wanted.contains(*scenario)).count() {
         0 => None,
         count => Some(format!(
@@ -58,9 +55,9 @@ mod tests {
     fn runs_of_other_builds_are_counted_by_scenario() {
         let dir = tempfile::tempdir().unwrap();
         let scenarios = [scenario(0.3), scenario(0.5)];
-        let note = || of_other_builds(dir.path(), scenarios.iter());
+        let note = || of_other_builds(dir.path(), scenarios.iter().cloned());
         let make = |name: &str| fs::create_dir(dir.path().join(name)).unwrap();
-        assert_eq!(of_other_builds(&dir.path().join("nowhere"), scenarios.iter()), None);
+        assert_eq!(of_other_builds(&dir.path().join("nowhere"), scenarios.iter().cloned()), None);
         make(&run_key(&scenarios[0]));
         make(&format!("{}-0123456789abcdef", scenario(0.7).key()));
         make(".tmp-1");

@@ -2,6 +2,7 @@
 //! build, made aside and renamed into place; checksums of all that is written.
 
 mod draft;
+mod files;
 mod key;
 mod lock;
 mod owner;
@@ -23,6 +24,7 @@ use crate::error::Error;
 use crate::files::{parquet_bytes, write_whole};
 use crate::run::RunResult;
 use crate::run_summary::Summary;
+use files::write_files;
 use lock::Lock;
 use sums::Sums;
 
@@ -87,7 +89,7 @@ impl Store {
     }
 
     /// A line about kept runs of `scenarios` that other builds made, if there are any.
-    pub fn of_other_builds<'a>(&self, scenarios: impl Iterator<Item = &'a Scenario>) -> Option<String> {
+    pub fn of_other_builds(&self, scenarios: impl Iterator<Item = Scenario>) -> Option<String> {
         key::of_other_builds(&self.runs(), scenarios)
     }
 
@@ -112,7 +114,7 @@ impl Store {
 
     /// Claims a run, to make it; `None` if somebody else is making it now.
     pub fn claim(&self, key: &str) -> Result<Option<Draft<'_>>, Error> {
-        Draft::claim(self, key)
+        Draft::claim(&self.dir, key)
     }
 
     /// Writes a file of the folder, all or nothing. What is there already is not written again.
@@ -165,25 +167,6 @@ fn unwritable(dir: &Path, error: &std::io::Error) -> Error {
 pub fn write_run(dir: &Path, result: &RunResult) -> Result<(), Error> {
     fs::create_dir_all(dir).map_err(|e| Error::storage(dir, e))?;
     write_files(dir, result)?.write(dir)
-}
-
-/// Writes a run's files into a folder that is there.
-fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error> {
-    let mut sums = Sums::default();
-    let mut write = |name: &str, content: &[u8]| {
-        sums.add(name, content);
-        write_whole(&dir.join(name), content)
-    };
-    let tables = [("flows", &result.flows), ("ports", &result.ports), ("series", &result.series)];
-    for (name, table) in tables.into_iter().chain(result.tasks.iter().map(|tasks| ("tasks", tasks))) {
-        let name = format!("{name}.parquet");
-        write(&name, &parquet_bytes(&dir.join(&name), table)?)?;
-    }
-    write("scenario.toml", result.scenario.as_bytes())?;
-    let summary = serde_json::to_string_pretty(&result.summary);
-    let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))?;
-    write("summary.json", (summary + "\n").as_bytes())?;
-    Ok(sums)
 }
 
 #[cfg(test)]

@@ -1,0 +1,27 @@
+//! The files of a run.
+
+use std::path::Path;
+
+use super::sums::Sums;
+use crate::error::Error;
+use crate::files::{parquet_bytes, write_whole};
+use crate::run::RunResult;
+
+/// Writes a run's files into a folder that is there.
+pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error> {
+    let mut sums = Sums::default();
+    let mut write = |name: &str, content: &[u8]| {
+        sums.add(name, content);
+        write_whole(&dir.join(name), content)
+    };
+    let tables = [("flows", &result.flows), ("ports", &result.ports), ("series", &result.series)];
+    for (name, table) in tables.into_iter().chain(result.tasks.iter().map(|tasks| ("tasks", tasks))) {
+        let name = format!("{name}.parquet");
+        write(&name, &parquet_bytes(&dir.join(&name), table)?)?;
+    }
+    write("scenario.toml", result.scenario.as_bytes())?;
+    let summary = serde_json::to_string_pretty(&result.summary);
+    let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))?;
+    write("summary.json", (summary + "\n").as_bytes())?;
+    Ok(sums)
+}
