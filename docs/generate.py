@@ -1,7 +1,7 @@
 """Write the pages that are made from the program itself: ``python docs/generate.py``.
 
-A page keeps its prose; what stands between ``<!-- generated: ... -->`` and ``<!-- end -->`` is written anew. A test
-fails if a page is not what this would write.
+A page keeps its prose; what stands between ``<!-- generated: ... -->`` and ``<!-- end -->`` is written anew.
+A test fails if a page is not what this would write.
 """
 
 from __future__ import annotations

@@ -50,13 +50,15 @@ def _arguments() -> argparse.Namespace:
         "--seeds",
         type=int,
         metavar="N",
-        help=f"instead of all: completion times on 16 hosts with N seeds, {seeds.LEAST} or more, two minutes each",
+        help="instead of all: completion times on 16 hosts with %(metavar)s seeds, "
+        f"{seeds.LEAST} or more, two minutes each",
     )
     parser.add_argument(
         "--write",
         type=Path,
         metavar="PAGE",
-        help=f"all, and {seeds.STANDARD} seeds; then put what was printed into this page (docs/validation.md)",
+        help=f"all, and {seeds.STANDARD} seeds; then put what was printed into this page "
+        "(docs/validation.md)",
     )
     parser.add_argument(
         "--ns3-option",
@@ -107,7 +109,7 @@ def _check_seeds(report: Report, folder: Path, program: ns3.Ns3 | None, first: i
 
 
 def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[str, str]:
-    """Compare. What was printed, by the part of the page that it belongs to, if all is there that belongs to it."""
+    """Compare. What was printed, by the part of the page it belongs to, if all is there that belongs to it."""
     program = _find_ns3(arguments.ns3, arguments.ns3_option)
     report.text(page.heading(arguments.seed))
     if arguments.seeds is not None:

@@ -65,9 +65,7 @@ class Ns3:
         except (KeyError, TypeError) as error:
             raise UsageError(f"{self.program} queue reported no {error}") from error
 
-    def completion_times(
-        self, flows: Path, shape: tuple[int, int, int], queue_unit: str
-    ) -> pl.DataFrame:
+    def completion_times(self, flows: Path, shape: tuple[int, int, int], queue_unit: str) -> pl.DataFrame:
         """`flow`, `size_bytes` and `fct_ns` of each flow of a list, on leaves × spines × hosts a leaf."""
         output = flows.with_suffix(".times.csv")
         leaves, spines, hosts_per_leaf = shape

@@ -30,7 +30,7 @@ def replaced(text: str, name: str, content: str) -> str:
     """The page with `content` between its two markers of that name."""
     begin, end = f"<!-- {name}: begin, printed by make validate -->", f"<!-- {name}: end -->"
     before, found, rest = text.partition(begin)
-    old, also, after = rest.partition(end)
+    _, also, after = rest.partition(end)
     if not found or not also:
         raise UsageError(f"the page has no lines {begin} and {end}, one after the other")
     return f"{before}{begin}\n\n```\n{content}\n```\n\n{end}{after}"

@@ -15,7 +15,8 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_part_of_the_page_is_replaced_and_nothing_else() -> None:
     done = run(
-        "import page; from pathlib import Path; text = Path('docs/validation.md').read_text(encoding='utf-8');"
+        "import page; from pathlib import Path;"
+        "text = Path('docs/validation.md').read_text(encoding='utf-8');"
         "names = ['one run', '10 seeds', 'verdict'];"
         "once = text\nfor name in names: once = page.replaced(once, name, f'new {name}')\n"
         "twice = once\nfor name in names: twice = page.replaced(twice, name, f'new {name}')\n"

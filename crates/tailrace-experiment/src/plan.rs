@@ -265,7 +265,8 @@ mod tests {
         }
     }
 
-    /// Two permutations may put both flows of a host on one link or on two, so that the load depends on the seed.
+    /// Two rules that draw their destinations may put both flows of a host on one link or on two, so that the load
+    /// depends on the seed.
     #[test]
     fn seeds_at_which_a_draw_asks_too_much_are_found() {
         let rule = "[[workload.rule]]\nsizes = \"web-search\"\npattern = \"pairs\"\nto = [0]\nload = 0.6\n\
