@@ -109,7 +109,7 @@ def _check_seeds(report: Report, folder: Path, program: ns3.Ns3 | None, first: i
 
 
 def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[str, str]:
-    """Compare. What was printed, by the part of the page it belongs to, if all is there that belongs to it."""
+    """Compare. What was printed, by the part of the page it belongs to, if that part is complete."""
     program = _find_ns3(arguments.ns3, arguments.ns3_option)
     report.text(page.heading(arguments.seed))
     if arguments.seeds is not None:
