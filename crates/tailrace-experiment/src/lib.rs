@@ -48,8 +48,7 @@ pub use runner::{Observer, Options, gather, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};
 pub use store::{Draft, Kept, Store, run_key, verify, write_run};
-pub use summary::axis_text;
-pub use sweep::Point;
+pub use sweep::{Point, axis_text};
 pub use task_stats::{TASK_METRICS, TaskSummary};
 
 /// The version that results name.

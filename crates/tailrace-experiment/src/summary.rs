@@ -11,6 +11,7 @@ use crate::file::Experiment;
 use crate::results::{Finished, Results};
 use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
+use crate::sweep::axis_text;
 use crate::task_stats::TASK_METRICS;
 
 /// Writes `summary.parquet`, `summary.csv` and `claims.json`.
@@ -68,11 +69,6 @@ fn axis_column(values: &[Value]) -> ArrayRef {
         Some(numbers) => Arc::new(Float64Array::from(numbers)),
         None => Arc::new(StringArray::from_iter_values(values.iter().map(axis_text))),
     }
-}
-
-/// A value of an axis as people write it.
-pub fn axis_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn csv(experiment: &Experiment, results: &Results) -> String {

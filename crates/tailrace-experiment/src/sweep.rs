@@ -110,6 +110,11 @@ impl PartialEq for Point {
     }
 }
 
+/// A value of an axis as people write it.
+pub fn axis_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Whether two values of an axis are the same; numbers compare as numbers.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));

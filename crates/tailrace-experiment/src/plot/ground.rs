@@ -7,7 +7,7 @@ use tailrace_scenario::Level;
 use toml::{Table, Value};
 
 use crate::plan::Planned;
-use crate::summary::axis_text;
+use crate::sweep::axis_text;
 
 /// The runs of an experiment, as far as plots choose between them.
 #[derive(Clone, Debug, Default)]
