@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::read::SERIES;
 use super::{Ground, Kind, MOST_CURVES, Of, Plot};
-use crate::summary::axis_text;
+use crate::sweep::axis_text;
 use crate::sweep::same;
 use crate::task_stats::TASK_METRICS;
 
