@@ -202,7 +202,7 @@ fn errors_say_line_field_and_remedy() {
         (
             "leaves = 3",
             "queue_unit = \"packets\"\nbuffer = \"1499B\"",
-            "line 6: fabric.buffer: is 1499B, but must hold at least one packet of 1.5KB",
+            "line 6: fabric.buffer: is 1.499KB, but must hold at least one packet of 1.5KB",
         ),
         ("initial_window = 70", "initial_window = 0", "line 8: transport.initial_window: is 0"),
         (
