@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tailrace
@@ -16,6 +16,7 @@ LEAVES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=20)
 
 
+@settings(deadline=None)  # others may use the machine
 @given(st.dictionaries(KEYS, VALUES))
 def test_what_is_written_is_read(table: dict[str, Any]) -> None:
     assert tomllib.loads(toml.dumps(table)) == table

@@ -222,7 +222,7 @@ fn the_list_of_schemes_tells_at_which_levels_they_exist() {
     let is_of_both = |entry: &&serde_json::Value| entry["levels"] == serde_json::json!(["packet", "flow"]);
     let of_both = list.as_array().unwrap().iter().filter(is_of_both);
     let of_both: Vec<&str> = of_both.map(|entry| entry["name"].as_str().unwrap()).collect();
-    assert_eq!(of_both, ["mlfq", "pias", "karuna", "pfabric", "rcp", "baraat", "uranus"]);
+    assert_eq!(of_both, ["qjump", "mlfq", "pias", "karuna", "pfabric", "rcp", "baraat", "uranus"]);
     let one = stdout(&tailrace(here, &["schemes", "stf"]));
     assert!(one.contains("levels: flow\n") && one.contains("parameters (scheme.params): none\n"), "{one}");
 }

@@ -269,7 +269,7 @@ mod tests {
     /// depends on the seed.
     #[test]
     fn seeds_at_which_a_draw_asks_too_much_are_found() {
-        let rule = "[[workload.rule]]\nsizes = \"web-search\"\npattern = \"pairs\"\nto = [0]\nload = 0.6\n\
+        let rule = "[[workload.rule]]\nsizes = \"web-search\"\npattern = \"pairs\"\nfrom = [1]\nto = [0]\nload = 0.6\n\
                     [[workload.rule]]\nsizes = \"web-search\"\npattern = \"all-to-all\"\ndestinations = 1\nload = 0.5\n";
         let text = |seeds: &str| format!("[workload]\nflows = 20\n{rule}[sweep]\nseed = [{seeds}]\n");
         let one = |seed: &u32| planned_runs(&text(&seed.to_string())).is_ok();
