@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Ending, FlowRecord, HEADER_BYTES, Reveals, Scheme, Time};
-use tailrace_fabric::{Buffer, Fabric, FabricParams};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_packet::{Watch, World};
 use tailrace_workload::FlowSpec;
 
@@ -21,7 +21,10 @@ const BUFFER: Buffer = Buffer::PerPort(Bytes::new(60_000));
 /// allows; every packet is accounted for; a second run is equal; and what flows do not reveal changes nothing.
 pub fn end_balanced_and_repeat_themselves<S: Scheme>() -> Verdict {
     for fields in FABRICS {
-        let fabric = fabric(fields)?;
+        let mut fabric = fabric(fields)?;
+        if S::ONE_PATH {
+            fabric.load_balancing = LoadBalancing::Ecmp;
+        }
         for reveals in [Reveals::Deadline, Reveals::Size, Reveals::Nothing] {
             let flows = |due_us| flows(reveals, due_us);
             let run = run::<S>(&fabric, flows(400))?;

@@ -2,9 +2,9 @@
 
 use tailrace_core::Ending;
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, MarkingAt, QueueUnit, Time};
-use tailrace_fabric::{Buffer, Fabric, PortRules};
-use tailrace_schemes::NAMES;
+use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, MarkingAt, QueueUnit, Scheme, Time};
+use tailrace_fabric::{Buffer, Fabric, LoadBalancing, PortRules};
+use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{BALANCINGS, MSS, Run, Setup, fabric};
@@ -50,16 +50,28 @@ fn transport(fct_end: FctEnd) -> TransportParams {
     }
 }
 
+/// Whether a scheme needs all packets of a flow on one path: others are refused before they run.
+struct OnePath;
+
+impl SchemeVisitor for OnePath {
+    type Output = bool;
+    fn visit<S: Scheme>(self) -> bool {
+        S::ONE_PATH
+    }
+}
+
 /// Every scheme on every fabric with every buffer; each combination with another way to balance load and other
 /// rules for ports.
 fn for_all(mut check: impl FnMut(&str, &Setup)) {
     let mut turn = 0;
     for name in NAMES {
+        let one_path = with_scheme(name, OnePath) == Ok(true);
         for fields in FABRICS {
             for buffer in BUFFERS {
                 let mut fabric = fabric(fields);
                 fabric.buffer = buffer;
-                fabric.load_balancing = BALANCINGS[turn % BALANCINGS.len()];
+                fabric.load_balancing =
+                    if one_path { LoadBalancing::Ecmp } else { BALANCINGS[turn % BALANCINGS.len()] };
                 fabric.port_rules = RULES[turn % RULES.len()];
                 turn += 1;
                 let flows = colliding_flows(&fabric);
