@@ -2,12 +2,12 @@
 
 use tailrace_core::Ending;
 use tailrace_core::transport::{FctEnd, LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, MarkingAt, QueueUnit, Scheme, Time};
+use tailrace_core::{Bytes, FlowRecord, HEADER_BYTES, MarkingAt, QueueUnit, Time};
 use tailrace_fabric::{Buffer, Fabric, LoadBalancing, PortRules};
-use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
+use tailrace_schemes::NAMES;
 use tailrace_workload::FlowSpec;
 
-use crate::setup::{BALANCINGS, MSS, Run, Setup, fabric};
+use crate::setup::{BALANCINGS, MSS, Run, Setup, fabric, takes_one_path};
 
 /// Small fabrics of every kind.
 const FABRICS: [&str; 4] = [
@@ -50,22 +50,12 @@ fn transport(fct_end: FctEnd) -> TransportParams {
     }
 }
 
-/// Whether a scheme needs all packets of a flow on one path: others are refused before they run.
-struct OnePath;
-
-impl SchemeVisitor for OnePath {
-    type Output = bool;
-    fn visit<S: Scheme>(self) -> bool {
-        S::ONE_PATH
-    }
-}
-
 /// Every scheme on every fabric with every buffer; each combination with another way to balance load and other
 /// rules for ports.
 fn for_all(mut check: impl FnMut(&str, &Setup)) {
     let mut turn = 0;
     for name in NAMES {
-        let one_path = with_scheme(name, OnePath) == Ok(true);
+        let one_path = takes_one_path(name);
         for fields in FABRICS {
             for buffer in BUFFERS {
                 let mut fabric = fabric(fields);

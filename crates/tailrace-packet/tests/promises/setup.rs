@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, Ledger, Objective, Place, PortCounts, PortId, Rate,
-    Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
+    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, HostPolicy, Ledger, Objective, Place, PortCounts, PortId,
+    Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
 };
 use tailrace_fabric::{
     Buffer, Dumbbell, Fabric, FabricKind, FabricParams, LeafSpine, LoadBalancing, Star, Tree,
@@ -166,6 +166,18 @@ pub fn takes_one_path(scheme: &str) -> bool {
         }
     }
     with_scheme(scheme, OnePath).unwrap_or_else(|unknown| panic!("{scheme}: {unknown:?}"))
+}
+
+/// Whether hosts keep the scheme's flows to rates, whatever their windows.
+pub fn caps_flows(scheme: &str) -> bool {
+    struct Caps;
+    impl SchemeVisitor for Caps {
+        type Output = bool;
+        fn visit<S: Scheme>(self) -> bool {
+            S::Host::CAPS
+        }
+    }
+    with_scheme(scheme, Caps).unwrap_or_else(|unknown| panic!("{scheme}: {unknown:?}"))
 }
 
 /// A flow that starts at `start`.
