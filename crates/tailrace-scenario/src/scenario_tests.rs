@@ -389,8 +389,8 @@ fn plans_differ_with_the_seed_where_the_workload_says_so() {
                  workflow = { parallel = { clients = [0, 1], servers = 3, from = { racks = [1, 2] } } }\nsizes = \"web-search\"\n";
     let rules =
         |fields: &str| format!("[workload]\nsizes = \"web-search\"\nload = 0.4\nflows = 50\n{fields}");
-    let mixed = "[workload]\nload = 0.5\nflows = 50\n[[workload.rule]]\nsizes = \"web-search\"\nflow_share = 1\n\
-                 [[workload.rule]]\nsizes = \"data-mining\"\nflow_share = 2\npattern = { incast = { fan_in = 5 } }\n";
+    let mixed = "[workload]\nload = 0.5\nflows = 50\n[[workload.rule]]\nsizes = \"web-search\"\nflow_share = 0.4\n\
+                 [[workload.rule]]\nsizes = \"data-mining\"\nflow_share = 0.6\npattern = { incast = { fan_in = 5 } }\n";
     for (workload, draws) in [
         (rules(""), false),
         (rules("pattern = \"other-racks\""), false),

@@ -419,7 +419,7 @@ mutants! {
     a_pause_until_the_past: ports::keep_their_books::<Mutant<Dctcp, PausesInThePast>> => "asked at";
     a_pause_that_is_too_long: ports::keep_their_books::<Mutant<Dctcp, Oversleeps>> => "but gives none";
     a_port_that_repeats: ports::keep_their_books::<Mutant<Dctcp, Stutters>> => "that it does not hold";
-    a_port_without_end: ports::keep_their_books::<Mutant<Dctcp, Roomy>> => "bytes with room for";
+    a_port_without_end: ports::keep_their_books::<Mutant<Dctcp, Roomy>> => "B with room for";
     a_drop_for_another_reason: ports::keep_their_books::<Mutant<Dctcp, Evicts>> => "as Evicted";
     queues_that_do_not_add_up: ports::keep_their_books::<Mutant<Mlfq, NoQueues>> => "queues hold 0";
     a_packet_for_another_host: ports::keep_their_books::<Mutant<Dctcp, Misdelivers>> => "makes Packet";
