@@ -13,19 +13,9 @@ impl SchemeVisitor for Worlds {
     }
 }
 
-/// What is known to be wrong, until it is mended: LIMITATIONS.md says so to users.
-const KNOWN: [(&str, &str); 1] = [("pdq", "flows do not end: Horizon")];
-
 #[test]
 fn every_scheme_conforms_in_whole_networks() {
     for name in NAMES {
-        let verdict = with_scheme(name, Worlds).unwrap();
-        match KNOWN.iter().find(|(known, _)| known == name) {
-            Some((_, fault)) => {
-                let wrong = verdict.expect_err("mended: take it off the list and out of LIMITATIONS.md");
-                assert!(wrong.contains(fault), "{wrong}");
-            }
-            None => assert_eq!(verdict, Ok(())),
-        }
+        assert_eq!(with_scheme(name, Worlds).unwrap(), Ok(()));
     }
 }

@@ -15,6 +15,7 @@ mod leaving;
 mod lone_flow;
 mod md1;
 mod pauses;
+mod pdq;
 mod pfabric;
 mod port_rules;
 mod qjump;

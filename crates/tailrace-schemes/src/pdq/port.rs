@@ -16,6 +16,8 @@ struct Entry {
     rtt_ns: u32,
     /// What is granted; nothing while the flow is paused.
     rate: WireRate,
+    /// Since when it is not paused.
+    let_go: Time,
     /// When the flow asked last.
     asked: Time,
     /// Without a word of the flow until then, it is forgotten.
@@ -52,8 +54,6 @@ pub struct PdqRouter {
     control_at: Time,
     /// Most critical first.
     list: Vec<Entry>,
-    /// When a paused flow was last let go.
-    accepted: Option<Time>,
     /// Requests of flows that found no place on the list, since the last control and before.
     outside: [u32; 2],
 }
@@ -73,7 +73,6 @@ impl PdqRouter {
             capacity: link.as_bps(),
             control_at: base_rtt * 2,
             list: Vec::new(),
-            accepted: None,
             outside: [0; 2],
         }
     }
@@ -124,6 +123,13 @@ impl PdqRouter {
         if bps >= self.link_bps as u64 / Self::LEAST_SHARE { WireRate::at_most(bps) } else { WireRate::ZERO }
     }
 
+    /// Whether a flow was let go just now (§3.3.2, dampening). One that another port has paused since does not count: of
+    /// two ports and two flows, each port could let go the flow that the other one holds back, in turns and for ever.
+    fn damped(&self, now: Time) -> bool {
+        let just = |entry: &Entry| now < entry.let_go + self.params.dampening;
+        self.list.iter().any(|entry| entry.rate > WireRate::ZERO && just(entry))
+    }
+
     /// Algorithm 1. What is granted is taken at once, not only when its acknowledgement has come back: two
     /// flows that ask within a round trip must not get the same capacity.
     fn request(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
@@ -137,6 +143,7 @@ impl PdqRouter {
             expected_ns: header.expected_ns,
             rtt_ns: header.rtt_ns,
             rate: WireRate::ZERO,
+            let_go: now,
             asked: now,
             expires: now,
         };
@@ -149,13 +156,13 @@ impl PdqRouter {
             return self.decide(rate, header);
         }
         let rate = self.worthwhile(self.available(place)).min(header.rate);
-        let sending = held.is_some_and(|entry| entry.rate > WireRate::ZERO);
-        let damped = !sending && self.accepted.is_some_and(|at| now < at + self.params.dampening);
-        if rate > WireRate::ZERO && !damped {
+        let sending = held.filter(|entry| entry.rate > WireRate::ZERO);
+        if let Some(held) = sending {
+            entry.let_go = held.let_go;
+        }
+        let answers = header.message == Message::Answer;
+        if rate > WireRate::ZERO && (sending.is_some() || answers || !self.damped(now)) {
             entry.rate = rate;
-            if !sending {
-                self.accepted = Some(now);
-            }
         }
         self.decide(entry.rate, header);
         let patience = 2.0 * self.params.probing_gap(place) * f64::from(header.rtt_ns) * 1e-9;
@@ -178,7 +185,8 @@ impl PdqRouter {
     }
 
     /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down. A flow that
-    /// another port paused when it asked, and now lets go, was not decided on here yet.
+    /// another port paused when it asked, and now lets go, was not decided on here yet; nor is it dampened here, where the
+    /// paper's ports hear of it too late to pause it.
     fn answer(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
         if header.paused_by != 0 {
             header.rate = WireRate::ZERO;

@@ -35,19 +35,30 @@ pub(super) fn packet(flow: u32, header: PdqHeader) -> Packet<PdqHeader> {
     Packet { flow, bytes: 60, header, ..Packet::EMPTY }
 }
 
-/// A request with so many µs of work passes the router, and its answer comes back.
-fn ask(router: &mut PdqRouter, now: Time, flow: u32, work_us: u32, deadline_us: u32) -> PdqHeader {
-    let mut packet = packet(
+/// A flow's request with so many µs of work, paused by that port.
+fn request(flow: u32, work_us: u32, paused_by: u32) -> Packet<PdqHeader> {
+    packet(
         flow,
         PdqHeader {
             message: Message::Request,
+            paused_by,
             rate: WireRate::at_least(LINK.as_bps()),
-            deadline_us,
             expected_ns: work_us * 1_000,
             rtt_ns: RTT.as_ns() as u32,
             ..PdqHeader::NONE
         },
-    );
+    )
+}
+
+/// The flow's end.
+fn end(flow: u32) -> Packet<PdqHeader> {
+    packet(flow, PdqHeader { message: Message::End, ..PdqHeader::NONE })
+}
+
+/// A request with so many µs of work passes the router, and its answer comes back.
+fn ask(router: &mut PdqRouter, now: Time, flow: u32, work_us: u32, deadline_us: u32) -> PdqHeader {
+    let mut packet = request(flow, work_us, 0);
+    packet.header.deadline_us = deadline_us;
     router.on_arrival(now, &mut packet, Bytes::ZERO);
     packet.header = packet.header.returned();
     router.on_reverse(now, &mut packet);
@@ -76,11 +87,7 @@ fn the_flow_with_least_to_send_has_the_link_and_the_other_pauses() {
     assert_eq!((paused.paused_by, paused.place, share(&paused)), (8, 1, 0.0));
     assert_eq!(ask(&mut router, us(120), 2, 3_000, NO_DEADLINE).place, 2);
     // The end of the smallest lets the next one go on.
-    router.on_arrival(
-        us(900),
-        &mut packet(3, PdqHeader { message: Message::End, ..PdqHeader::NONE }),
-        Bytes::ZERO,
-    );
+    router.on_arrival(us(900), &mut end(3), Bytes::ZERO);
     assert_eq!(share(&ask(&mut router, us(910), 1, 1_900, NO_DEADLINE)), 1.0);
 }
 
@@ -125,6 +132,82 @@ fn one_paused_flow_is_let_go_at_a_time() {
     assert_eq!(share(&ask(&mut router, Time::ZERO, 1, 500, NO_DEADLINE)), 1.0);
     assert_eq!(share(&ask(&mut router, Time::from_us(9), 2, 400, NO_DEADLINE)), 0.0);
     assert_eq!(share(&ask(&mut router, Time::from_us(10), 2, 400, NO_DEADLINE)), 1.0);
+}
+
+#[test]
+fn a_flow_that_another_port_pauses_or_that_ends_dampens_nobody() {
+    let let_go = |then: fn(&mut PdqRouter, Packet<PdqHeader>)| {
+        let mut router = router(0, SwitchParams { early_start: 0.0, ..SwitchParams::default() }, REFRESH);
+        let mut first = request(1, 500, 0);
+        router.on_arrival(Time::from_us(0), &mut first, Bytes::ZERO);
+        assert_eq!(share(&first.header), 1.0);
+        then(&mut router, first);
+        share(&ask(&mut router, Time::from_us(9), 2, 600, NO_DEADLINE))
+    };
+    assert_eq!(let_go(|_, _| {}), 0.0);
+    assert_eq!(let_go(|router, _| router.on_arrival(Time::from_us(8), &mut end(1), Bytes::ZERO)), 1.0);
+    let paused = |router: &mut PdqRouter, mut packet: Packet<PdqHeader>| {
+        packet.header.paused_by = 9;
+        packet.header = packet.header.returned();
+        router.on_reverse(Time::from_us(8), &mut packet);
+    };
+    assert_eq!(let_go(paused), 1.0);
+}
+
+#[test]
+fn a_flow_that_another_port_lets_go_is_not_dampened_on_its_way_back() {
+    let mut router = router(0, SwitchParams { early_start: 0.0, ..SwitchParams::default() }, REFRESH);
+    let us = Time::from_us;
+    assert_eq!(share(&ask(&mut router, us(0), 1, 600, NO_DEADLINE)), 1.0);
+    let mut answer = request(2, 500, 0);
+    answer.header = answer.header.returned();
+    router.on_reverse(us(5), &mut answer);
+    assert_eq!((share(&answer.header), answer.header.paused_by), (1.0, 0));
+    // Nor is it forgotten that it was let go.
+    assert_eq!(share(&ask(&mut router, us(14), 3, 400, NO_DEADLINE)), 0.0);
+}
+
+/// Two ports and two flows through both, of which each port holds back one, where round trips are shorter than the
+/// dampening: each time that one port let go the flow that it held back, it could hold back the other.
+#[test]
+fn two_ports_do_not_hold_back_each_others_flow_in_turns() {
+    let us = Time::from_us;
+    for ahead in (0..100).step_by(5) {
+        let params = SwitchParams { early_start: 0.0, dampening: us(238), ..SwitchParams::default() };
+        let mut ports = [0, 1].map(|number| router(number, params, REFRESH));
+        // The first port has just let a flow go, which ended.
+        ports[0].on_arrival(us(0), &mut request(9, 10, 0), Bytes::ZERO);
+        ports[0].on_arrival(us(10), &mut end(9), Bytes::ZERO);
+        let mut flows = [(request(1, 1_000, 1), 100 + ahead), (request(2, 2_000, 2), 100i64)];
+        let sends = (100i64..3_000).step_by(5).find_map(|now| {
+            for (packet, start) in &mut flows {
+                // A quarter of a round trip to the second port, half of one until it sees the answer, a quarter back.
+                match (now - *start, (now - *start).rem_euclid(100)) {
+                    (..0, _) => {}
+                    (since, 0) => {
+                        let now = us(now as u64);
+                        if since > 0 {
+                            ports[0].on_reverse(now, packet);
+                            if packet.header.rate > WireRate::ZERO {
+                                return Some(packet.flow);
+                            }
+                        }
+                        let work_us = packet.header.expected_ns / 1_000;
+                        *packet = request(packet.flow, work_us, packet.header.paused_by);
+                        ports[0].on_arrival(now, packet, Bytes::ZERO);
+                    }
+                    (_, 25) => ports[1].on_arrival(us(now as u64), packet, Bytes::ZERO),
+                    (_, 75) => {
+                        packet.header = packet.header.returned();
+                        ports[1].on_reverse(us(now as u64), packet);
+                    }
+                    _ => {}
+                }
+            }
+            None
+        });
+        assert!(sends.is_some(), "both are paused for ever, {ahead} µs apart");
+    }
 }
 
 #[test]
