@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint deny audit fuzz bench validate check-papers docs pages clean
+.PHONY: demo test lint deny audit fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -54,11 +54,19 @@ fuzz: SEED ?= $(shell date +%s)
 fuzz:
 	FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$(SEED) cargo test --locked --package tailrace-fuzz --test targets -- --nocapture $(TARGET)
 
+# Whether tests notice faults: of a crate's code changed in one place, at least one of its tests must fail. PART=0/8
+# tries every eighth change. docs/mutation.md has the scores.
+mutants: CRATE ?= queues
+mutants: PART ?= 0/1
+mutants:
+	command -v cargo-mutants || cargo install --locked cargo-mutants
+	cargo mutants --package tailrace-$(CRATE) --shard $(PART) --sharding round-robin --output target
+
 # How fast the simulator is.
 bench: .venv/built
 	$(BIN)/tailrace bench
 
-# Tailrace beside theory; and, where ns-3 is installed, beside it, over ten seeds: half an hour, after which the
+# Tailrace beside theory; and, where ns-3 is installed, beside it, over ten seeds: three quarters of an hour, after which the
 # tables of docs/validation.md are those of this run.
 validate: .venv/built
 	if pkg-config --exists ns3-core; then $(MAKE) -C benches/ns3; else echo "ns-3 is not installed: nothing to build"; fi

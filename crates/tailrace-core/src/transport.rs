@@ -1,4 +1,4 @@
-//! Parameters of the reliable transport that every window scheme runs on.
+//! Parameters of the reliable transport that every scheme of packets runs on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

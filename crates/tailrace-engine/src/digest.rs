@@ -1,4 +1,4 @@
-//! A digest of the event stream: two runs are the same iff their digests are.
+//! A digest of the event stream: the same runs have the same digest, and others have it by chance only, once in 2⁶⁴.
 
 /// Folds (time, entity) of every event into 64 bits: a sum of hashes, so that it does not depend on the order in
 /// which events at one time, or of independent parts of a run, are taken in.

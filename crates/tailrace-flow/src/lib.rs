@@ -1,8 +1,12 @@
 //! The flow-level world: flows have rates, and no packets.
 
 mod bundle;
+#[cfg(test)]
+mod bundle_tests;
 mod lookup;
 mod routes;
+#[cfg(test)]
+mod routes_tests;
 mod schedule;
 mod solver;
 mod world;

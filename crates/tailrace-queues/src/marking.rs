@@ -117,6 +117,7 @@ mod tests {
             let marking = marking(at);
             assert_eq!(marking.arriving(0, 3_001, 0), arriving, "{at:?}");
             assert_eq!(marking.leaving(0, 3_001, 0), leaving, "{at:?}");
+            assert_eq!(marking.at_dequeue(), leaving, "{at:?}");
             assert_eq!(marking.passes() < 3_001, arriving || leaving, "{at:?}");
             assert!(!marking.leaving(0, 3_000, 9_000) && marking.passes() >= 3_000, "{at:?}");
         }

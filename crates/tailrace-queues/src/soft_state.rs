@@ -147,6 +147,30 @@ mod tests {
         assert_eq!((state.total(), state.ends), (0, SPAN * 301));
     }
 
+    #[test]
+    fn epochs_are_numbered_from_one_to_fifteen_and_carried_in_a_byte() {
+        let mut state = SoftState::<u32>::new(SPAN);
+        for span in 0..40 {
+            state.advance(SPAN * span);
+            let epoch = state.count(0);
+            assert_eq!(u64::from(epoch.to_byte()), span % 15 + 1);
+            assert_eq!(Epoch::from_byte(epoch.to_byte()), epoch);
+        }
+        assert_eq!(Epoch::NEVER.to_byte(), 0);
+    }
+
+    #[test]
+    fn who_was_never_counted_takes_nobody_else() {
+        let mut state = SoftState::<u32>::new(SPAN);
+        for span in 0..40 {
+            state.advance(SPAN * span);
+            state.count(1);
+            let before = state.total();
+            state.release(Epoch::NEVER, 1);
+            assert_eq!(state.total(), before, "after {span} epochs");
+        }
+    }
+
     proptest! {
         /// Flows that ask at least once a span are counted once each, whatever epochs they are seen in.
         #[test]

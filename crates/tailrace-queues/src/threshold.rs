@@ -110,7 +110,11 @@ mod tests {
         for (gbps, packets) in [(1, 65), (10, 65), (25, 65), (40, 250), (100, 250)] {
             assert_eq!(table.at(Rate::from_gbps(gbps)), QueueLength::Packets(packets), "{gbps} Gbps");
         }
+        for (gbps, given) in [(1, Some(10)), (10, None), (25, Some(10)), (40, None), (100, Some(40))] {
+            assert_eq!(table.given_for(Rate::from_gbps(gbps)), given.map(Rate::from_gbps), "{gbps} Gbps");
+        }
         let same = read("\"30KB\"").unwrap();
+        assert_eq!(same.given_for(Rate::from_gbps(1)), None);
         assert_eq!(same.at(Rate::from_gbps(1)), QueueLength::Bytes(Bytes::new(30_000)));
     }
 

@@ -443,7 +443,21 @@ fn only_the_ratio_of_weights_counts() {
 }
 
 #[test]
-fn weights_too_far_apart_to_be_kept_are_refused() {
-    let params = PortParams { queues: 2, weights: vec![1.0, 1e12], ..PortParams::default() };
-    assert!(params.check().is_err());
+fn what_just_fits_and_just_reaches_the_threshold_passes_unmarked() {
+    let pass = |kind, bytes, room| {
+        let params = PortParams {
+            scheduler: kind,
+            marking_threshold: QueueLength::Packets(2).into(),
+            ..PortParams::default()
+        };
+        let mut port: MultiQueue = MultiQueue::new(&params, &facts(Rate::from_gbps(10)));
+        let passed = port.pass(Time::ZERO, packet(0, 0, bytes, true), Bytes::new(room), &mut |_, _| {});
+        assert_eq!(port.marked(), u64::from(passed.is_some_and(|packet| packet.ecn() == Ecn::Marked)));
+        passed.map(|packet| packet.ecn() == Ecn::Marked)
+    };
+    for kind in [SchedulerKind::Strict, SchedulerKind::Drr, SchedulerKind::Wfq] {
+        assert_eq!(pass(kind, 3000, 3000), Some(false), "{kind:?}");
+        assert_eq!(pass(kind, 3001, 3001), Some(true), "{kind:?}");
+        assert_eq!(pass(kind, 3000, 2999), None, "{kind:?}");
+    }
 }

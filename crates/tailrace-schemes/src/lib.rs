@@ -1,4 +1,5 @@
-//! The schemes. Each lives in one folder; the registry has one line for each, and nothing else names one.
+//! The schemes. Each lives in one folder, and the registry has one line for each. Other crates know them by what their
+//! traits say, not by name.
 
 pub mod acdc;
 pub mod awafs;

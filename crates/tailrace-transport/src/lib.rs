@@ -1,19 +1,25 @@
 //! A reliable byte stream as two state machines without I/O: a [`Sender`] that hosts a congestion law, and
-//! a [`Receiver`]. Both are told the time and answer with packets; the simulator and the user-space
-//! endpoint drive the same code.
+//! a [`Receiver`]. Both are told the time and answer with packets, so whoever has a clock and a network can
+//! drive them; here the simulator does.
 //!
 //! A flow is cut into numbered segments of one MSS (the last may be short), and a segment is always sent
 //! whole. Acknowledgements are cumulative and carry the block of segments around the newest one, as the
 //! first SACK block of RFC 2018 does.
 
+#[cfg(test)]
+mod news;
 mod pacer;
 mod receiver;
+#[cfg(test)]
+mod receiver_tests;
 mod reorder;
 #[cfg(test)]
 mod reorder_tests;
 mod requests;
 mod rtt;
 mod sender;
+#[cfg(test)]
+mod sender_tests;
 mod seq_set;
 mod window;
 mod wire_rate;

@@ -99,6 +99,17 @@ mod tests {
         assert_eq!(leave(1000), wait(0));
         assert_eq!(leave(1000), wait(12));
     }
+
+    #[test]
+    fn a_burst_means_nothing_where_nothing_is_paced() {
+        let mut pacer = Pacer::default();
+        pacer.set(None, 1500);
+        pacer.leave(Time::from_us(5), 1500);
+        assert_eq!(pacer.next(), None);
+        pacer.set(Some(Rate::from_gbps(1)), 0);
+        assert_eq!(pacer.next(), Some(Time::ZERO));
+    }
+
     #[test]
     fn a_burst_that_changes_counts_from_the_next_packet_on() {
         let rate = Some(Rate::from_gbps(1));

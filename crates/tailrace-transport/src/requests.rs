@@ -169,6 +169,28 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_written_as_they_are_read() {
+        for message in [Message::Request, Message::End, Message::Answer] {
+            assert_eq!(Message::from_byte(message as u8), Some(message));
+        }
+        assert_eq!([0, 4, u8::MAX].map(Message::from_byte), [None; 3]);
+    }
+
+    #[test]
+    fn round_trips_are_those_of_answers_once_there_are_some() {
+        let mut requests = Requests::new(RTT);
+        assert_eq!((requests.rtt(), requests.is_open(), requests.is_waiting()), (RTT, false, false));
+        requests.ask(Time::ZERO);
+        assert!(requests.is_waiting());
+        requests.sample(RTT * 3);
+        assert_eq!(requests.rtt(), RTT * 3);
+        requests.answered(RTT, RTT);
+        assert!(!requests.is_waiting());
+        // One to ask, one until the answer is there, and patience.
+        assert_eq!(Requests::MEMORY, 7);
+    }
+
+    #[test]
     fn one_request_a_round_trip_waits_for_its_answer() {
         let mut requests = Requests::new(RTT);
         requests.ask(Time::ZERO);

@@ -92,6 +92,27 @@ mod tests {
     }
 
     #[test]
+    fn later_samples_move_the_mean_by_an_eighth_and_the_deviation_by_a_quarter() {
+        let mut rtt = RttEstimate::new(&standard());
+        let mut smoothed = |ms| {
+            rtt.sample(Time::from_ms(ms));
+            (rtt.smoothed().map(Time::as_ps), rtt.rto())
+        };
+        let us = |srtt: u64, rto| (Some(srtt * 1_000_000), Time::from_us(rto));
+        assert_eq!(smoothed(10), us(10_000, 30_000));
+        // By hand: deviations of 5, then 5 * 3/4 + 8/4, then that * 3/4 + 3/4.
+        assert_eq!(smoothed(18), us(11_000, 34_000));
+        assert_eq!(smoothed(14), us(11_375, 31_625));
+    }
+
+    #[test]
+    fn the_timeout_is_a_thousand_times_as_long_at_most() {
+        let mut rtt = RttEstimate::new(&standard());
+        (0..50).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), Time::from_ms(2 * 1024));
+    }
+
+    #[test]
     fn timeouts_double_and_a_sample_resets() {
         let mut rtt = RttEstimate::new(&standard());
         rtt.back_off();

@@ -260,8 +260,8 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     #[inline]
     fn allow(&mut self) {
         self.allowance = self.law.allowance();
-        let spare =
-            u32::from(self.law.burst().saturating_sub(1)) * u32::from(self.mss.saturating_add(HEADER_BYTES));
+        let full = self.mss.saturating_add(HEADER_BYTES).saturating_add(H::WIRE_BYTES);
+        let spare = u32::from(self.law.burst().saturating_sub(1)) * u32::from(full);
         self.pacer.set(self.allowance.pacing, spare);
     }
 

@@ -26,7 +26,7 @@ pub struct Rule {
     /// Sources under "pairs" and "other-racks": a list of hosts, or `{ racks = [0, 2] }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Hosts>,
-    /// Destinations under "pairs", likewise.
+    /// Destinations under "pairs" and "other-racks", likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Hosts>,
     /// Which pairs of the pattern send; each at the rate that it has in the whole pattern.

@@ -236,7 +236,10 @@ impl<'de> Deserialize<'de> for Sizes {
             fn visit_str<E: Error>(self, name: &str) -> Result<Sizes, E> {
                 published::find(name).map(Sizes::Published).ok_or_else(|| {
                     let known = published::list().iter().map(|table| table.name);
-                    E::custom(suggest::unknown("workload", name, known))
+                    let unknown = suggest::unknown("workload", name, known);
+                    let file = name.contains(['.', '/']);
+                    let hint = if file { "; a table in a file is sizes = { file = … }" } else { "" };
+                    E::custom(unknown + hint)
                 })
             }
 

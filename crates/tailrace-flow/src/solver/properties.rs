@@ -1,5 +1,7 @@
 //! The solver against progressive filling from nothing, after every change of random networks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use proptest::prelude::*;
 use tailrace_core::Rank;
 
@@ -13,6 +15,7 @@ enum Change {
     Remove(usize),
     Weigh(usize, f64),
     Widen(usize, f64),
+    Rank(usize, u64),
 }
 
 fn a_path(links: usize) -> impl Strategy<Value = Vec<LinkId>> {
@@ -34,6 +37,8 @@ fn changes(links: usize, ranks: u64) -> impl Strategy<Value = Vec<Change>> {
         1 => (any::<prop::sample::Index>(), a_weight())
             .prop_map(|(at, weight)| Change::Weigh(at.index(1 << 20), weight)),
         1 => (0..links, 1.0..1e10_f64).prop_map(|(link, capacity)| Change::Widen(link, capacity)),
+        1 => (any::<prop::sample::Index>(), 0..ranks)
+            .prop_map(|(at, rank)| Change::Rank(at.index(1 << 20), rank)),
     ];
     prop::collection::vec(change, 1..60)
 }
@@ -54,12 +59,14 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
     let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
     let mut capacities = capacities.to_vec();
     let mut there: Vec<(BundleId, Wanted)> = Vec::new();
+    let mut told = BTreeMap::new();
     for batch in batches {
         for change in batch {
             match change {
                 Change::Add(wanted) => {
                     let bundle = solver.add(&wanted.path, wanted.rank, |_| wanted.rank);
                     solver.set_weight(bundle, wanted.weight);
+                    told.insert(bundle, 0.0);
                     there.push((bundle, wanted));
                 }
                 Change::Remove(at) if !there.is_empty() => {
@@ -75,20 +82,37 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
                     capacities[link] = capacity;
                     solver.set_capacity(link as LinkId, capacity);
                 }
+                Change::Rank(at, rank) if !there.is_empty() => {
+                    let at = at % there.len();
+                    there[at].1.rank = Rank(rank, 0);
+                    solver.set_rank(there[at].0, Rank(rank, 0));
+                }
                 _ => {}
             }
             if !at_once {
-                check(&mut solver, &capacities, &there)?;
+                check(&mut solver, &capacities, &there, &mut told)?;
             }
         }
-        check(&mut solver, &capacities, &there)?;
+        check(&mut solver, &capacities, &there, &mut told)?;
     }
     Ok(())
 }
 
-fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) -> Result<(), TestCaseError> {
-    solver.solve(|_, _| {});
+/// `told` is the level of each bundle as far as the solver has told of changes.
+fn check(
+    solver: &mut Solver,
+    capacities: &[f64],
+    there: &[(BundleId, Wanted)],
+    told: &mut BTreeMap<BundleId, f64>,
+) -> Result<(), TestCaseError> {
+    solver.solve(|bundle, level| {
+        told.insert(bundle, level);
+    });
     solver.loosen_idle();
+    for (bundle, _) in there {
+        prop_assert_eq!(told[bundle], solver.level(*bundle), "a change was not told");
+    }
+    check_links(solver, capacities, there)?;
     let wanted: Vec<Wanted> = there.iter().map(|(_, wanted)| wanted.clone()).collect();
     let expected = naive::levels(capacities, &wanted);
     for ((bundle, wanted), expected) in there.iter().zip(expected) {
@@ -98,6 +122,25 @@ fn check(solver: &mut Solver, capacities: &[f64], there: &[(BundleId, Wanted)]) 
     }
     check_bounds(solver)?;
     check_bottlenecks(solver, capacities, there, |_, rank| rank, 1e-9)
+}
+
+/// Links know who is on them, and who gets anything there.
+fn check_links(
+    solver: &Solver,
+    capacities: &[f64],
+    there: &[(BundleId, Wanted)],
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(solver.links(), capacities.len());
+    for (link, &capacity) in (0..).zip(capacities) {
+        prop_assert_eq!(solver.capacity(link), capacity);
+        let here = there.iter().filter(|(_, wanted)| wanted.path.contains(&link)).map(|(bundle, _)| *bundle);
+        let here: BTreeSet<BundleId> = here.collect();
+        prop_assert_eq!(&solver.members(link).collect::<BTreeSet<_>>(), &here);
+        let served: BTreeSet<BundleId> =
+            here.into_iter().filter(|&bundle| solver.level(bundle) > 0.0).collect();
+        prop_assert_eq!(solver.served(link).collect::<BTreeSet<_>>(), served);
+    }
+    Ok(())
 }
 
 /// Classes know the sum of their members' bounds, those that are slack have room for it, and nobody exceeds its own.

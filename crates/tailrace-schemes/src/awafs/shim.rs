@@ -45,6 +45,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn it_takes_link_time_only_if_it_is_to() {
+        let shim = |on_wire| Shim { on_wire, ..Shim::NONE };
+        assert_eq!([true, false].map(|on_wire| shim(on_wire).wire_bytes()), [12, 0]);
+    }
+
     proptest! {
         #[test]
         fn what_is_encoded_is_decoded(before in any::<u64>(), last in any::<bool>()) {

@@ -164,6 +164,19 @@ fn placed_in_hosts_it_tags_and_ports_only_schedule() {
 }
 
 #[test]
+fn only_placed_in_hosts_is_a_plan_all_that_switches_need() {
+    let plan = |placement| {
+        let scheme = scheme(Params { placement, ..Params::default() }).unwrap();
+        scheme.switch_plan(Rate::from_gbps(10)).map(|plan| plan.queues)
+    };
+    assert!(plan(Placement::Switch).is_none());
+    let queues = plan(Placement::Host).unwrap();
+    assert_eq!(queues.len(), 8);
+    assert_eq!(queues[0].holds, "acknowledgements; data of flows that start");
+    assert_eq!(queues[7].holds, "data of flows that have sent past threshold 7 of the host's own");
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     let error = |change: fn(&mut Params)| {
         let mut params = Params::default();
