@@ -1,11 +1,11 @@
 //! Reads the files that users name.
 
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The content of a file. A pipe or a device may have no end: only regular files are read.
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+/// Opens a file to be read. A pipe or a device may have no end: only regular files are read.
+pub fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?.file_type();
     let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
     if kind.is_dir() {
@@ -14,7 +14,14 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     if !kind.is_file() {
         return refused("it is a pipe or a device, but must be a regular file");
     }
-    fs::read(path)
+    File::open(path)
+}
+
+/// The content of a regular file.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_file(path)?.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// The content of a file of text.

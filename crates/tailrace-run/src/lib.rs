@@ -1,6 +1,6 @@
 //! Where schemes and worlds meet: a scenario goes in, it is run at its level, and plain records come out.
 //!
-//! The packet path is compiled here, once for each scheme of the registry. Nothing here knows of tables, files or
+//! The packet path is compiled here, once for each scheme of the registry. Nothing here knows of tables, stores or
 //! statistics, so that changing those compiles no packet path.
 
 mod build;
@@ -38,10 +38,18 @@ pub fn feed(scenario: &Scenario) -> Result<Feed, ScenarioError> {
     Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed)
 }
 
-/// What the scenario's scheme does that its level cannot express, in words for users: a sentence each.
-pub fn leaves_out(scenario: &Scenario) -> Result<&'static [&'static str], ScenarioError> {
-    match scenario.level {
-        Level::Packet => Ok(&[]),
-        Level::Flow => rates::leaves_out(scenario),
+/// What the scenario asks for that its level cannot express, in words for users: a sentence each.
+pub fn leaves_out(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
+    let mut left_out = match scenario.level {
+        Level::Packet => Vec::new(),
+        Level::Flow => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
+    };
+    let fields = scenario.without_effect();
+    if !fields.is_empty() {
+        left_out.push(format!(
+            "There are no packets, queues or losses, so {} change nothing.",
+            fields.join(", ")
+        ));
     }
+    Ok(left_out)
 }

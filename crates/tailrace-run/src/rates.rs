@@ -85,9 +85,10 @@ impl SchemeVisitor for OfBoth<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let scheme = build::with_params::<S>(self.scenario, self.fabric)?;
         let Some(rule) = scheme.rate_rule() else {
+            let given = if self.scenario.scheme.params.is_empty() { "" } else { " with these parameters" };
             let message = format!(
-                "{} has no rule for rates (with these parameters), so that it exists at packet level only: leave out \
-                 level = \"flow\" (or --level flow), or write with = {{ level = \"packet\" }} into its [[scheme]]",
+                "{} has no rule for rates{given}, so that it exists at packet level only: leave out level = \"flow\" \
+                 (or --level flow), or write with = {{ level = \"packet\" }} into its [[scheme]]",
                 S::NAME
             );
             return Err(ScenarioError::new("scheme.name", message));

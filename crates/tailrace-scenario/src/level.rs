@@ -2,7 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailrace_config::table;
 use tailrace_core::Time;
+use tailrace_core::transport::TransportParams;
+use tailrace_fabric::PortRules;
+
+use crate::Scenario;
+
+/// Fields of `[transport]` that say how single packets fare.
+const OF_PACKETS: [&str; 8] = [
+    "initial_window",
+    "max_window",
+    "min_window",
+    "min_rto",
+    "rto",
+    "loss_detection",
+    "delayed_ack_timeout",
+    "ecn_capable_acks",
+];
 
 /// What is simulated of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +50,26 @@ pub struct FlowLevel {
     /// rate after its setup and this; what one that has ended leaves is idle for so long.
     #[serde(skip_serializing_if = "is_zero")]
     pub feedback_delay: Time,
+}
+
+impl Scenario {
+    /// Fields that differ from their defaults, but have no effect at the scenario's level.
+    pub fn without_effect(&self) -> Vec<String> {
+        if self.level.is_packet() {
+            return Vec::new();
+        }
+        let (rules, usual) = (self.fabric.port_rules, PortRules::default());
+        let of_ports = [
+            ("queue_unit", rules.queue_unit != usual.queue_unit),
+            ("marking_at", rules.marking_at != usual.marking_at),
+            ("cards_mark", rules.cards_mark != usual.cards_mark),
+        ];
+        let of_ports =
+            of_ports.iter().filter(|(_, differs)| *differs).map(|(name, _)| format!("fabric.{name}"));
+        let (given, usual) = (table::write(&self.transport), table::write(&TransportParams::default()));
+        let of_packets = OF_PACKETS.iter().filter(|&&name| given.get(name) != usual.get(name));
+        of_ports.chain(of_packets.map(|name| format!("transport.{name}"))).collect()
+    }
 }
 
 fn is_zero(time: &Time) -> bool {
