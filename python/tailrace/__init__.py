@@ -1,4 +1,4 @@
-"""Tailrace: a packet-level simulator of datacenter networks and their flow schedulers."""
+"""Tailrace: a simulator of datacenter networks and their flow schedulers, by packets and by flows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from tailrace.errors import RunError, ScenarioError, TailraceError
     from tailrace.fluid_model import Fluid, fluid
     from tailrace.folder import ResultFolder
+    from tailrace.planned import Plan, PlannedRun, gather, plan
     from tailrace.result import Result
     from tailrace.scenario import Progress, Scenario
     from tailrace.table import Table
 
 __all__ = [
     "Fluid",
+    "Plan",
+    "PlannedRun",
     "Progress",
     "Result",
     "ResultFolder",
@@ -28,6 +31,8 @@ __all__ = [
     "TailraceError",
     "__version__",
     "fluid",
+    "gather",
+    "plan",
     "schemes",
     "workload",
 ]
@@ -35,6 +40,8 @@ __all__ = [
 # Imported when asked for: the command needs none of it, and polars takes longer than most commands.
 _HOMES = {
     "Fluid": "fluid_model",
+    "Plan": "planned",
+    "PlannedRun": "planned",
     "Progress": "scenario",
     "Result": "result",
     "ResultFolder": "folder",
@@ -45,6 +52,8 @@ _HOMES = {
     "TailraceError": "errors",
     "__version__": "_tailrace",
     "fluid": "fluid_model",
+    "gather": "planned",
+    "plan": "planned",
     "schemes": "_tailrace",
     "workload": "_tailrace",
 }

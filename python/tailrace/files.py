@@ -1,7 +1,8 @@
-"""What is wrong with a file of results, as an error that names the file."""
+"""Files of results: what is wrong with one is an error that names it."""
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,20 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from tailrace import _tailrace
 from tailrace.errors import RunError
 
 _T = TypeVar("_T")
+
+
+def verify(folder: Path, what: str) -> list[str]:
+    """The names of the files of a finished `what`, all of which match their checksums."""
+    try:
+        return _tailrace.verify(folder)
+    except RunError as error:
+        found = str(error).removeprefix(f"{folder}{os.sep}")
+        message = f"{_unfinished(folder, what)}: {found}; running the same again makes it anew"
+        raise RunError(message) from error
 
 
 def load(file: Path, what: str, parse: Callable[[Path], _T]) -> _T:
@@ -19,8 +31,11 @@ def load(file: Path, what: str, parse: Callable[[Path], _T]) -> _T:
     try:
         return parse(file)
     except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
-        message = f"{file.parent} holds no finished {what} as tailrace run leaves it"
-        raise RunError(f"{message}: {file.name}: {reason(error)}") from error
+        raise RunError(f"{_unfinished(file.parent, what)}: {file.name}: {reason(error)}") from error
+
+
+def _unfinished(folder: Path, what: str) -> str:
+    return f"{folder} holds no finished {what} as tailrace run leaves it"
 
 
 def text(file: Path) -> str:

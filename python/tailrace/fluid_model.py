@@ -10,7 +10,7 @@ import polars as pl
 
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
-from tailrace.files import frame, load, reason, table, text
+from tailrace.files import frame, load, reason, table, text, verify
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ class Fluid:
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
-        """Read the folder that ``tailrace fluid`` writes."""
+        """Read the folder that ``tailrace fluid`` writes. Its checksums must match."""
         directory = Path(directory)
         what = "fluid model"
+        verify(directory, what)
         title = str(load(directory / "model.toml", what, table).get("title", ""))
         phases = load(directory / "summary.json", what, _phases)
         return cls(title, phases, Table(load(directory / "fluid.parquet", what, frame)))

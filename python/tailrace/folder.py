@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.files import frame, load, table
+from tailrace.errors import RunError
+from tailrace.files import frame, load, table, verify
 from tailrace.result import Result
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tailrace.plots.style import Chart
 
 
@@ -17,8 +20,14 @@ class ResultFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        files = verify(self.path, "experiment")
         self.experiment: dict[str, Any] = load(self.path / "experiment.toml", "experiment", table)
         """The experiment as it was run."""
+        if "summary.parquet" not in files:
+            message = (
+                f"{self.path} holds no summary yet: tailrace.gather makes that of the runs that are finished"
+            )
+            raise RunError(message)
         self.summary = load(self.path / "summary.parquet", "experiment", frame)
         """One row per run and size class."""
 
@@ -27,6 +36,12 @@ class ResultFolder:
         """The columns of the summary in which runs may differ: the scheme and what was swept."""
         columns = self.summary.columns
         return columns[: columns.index("class")]
+
+    @property
+    def missing(self) -> pl.DataFrame:
+        """The runs of the experiment that are not in the summary: scheme, the axes of the sweep, key."""
+        plan = load(self.path / "plan.parquet", "experiment", frame)
+        return plan.join(self.summary, on="run", how="anti")
 
     @property
     def left_out(self) -> set[str]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError, ScenarioError
-from tailrace.files import frame, load, text
+from tailrace.files import frame, load, text, verify
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -46,13 +46,15 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
-        """Read the folder of one run, as `save` and ``tailrace run`` write it."""
+        """Read the folder of one run, as `save` and ``tailrace run`` write it. Its checksums must match."""
         directory = Path(directory)
+        files = verify(directory, "run")
         scenario = load(directory / "scenario.toml", "run", text)
         info = load(directory / "summary.json", "run", _info)
         tables = {name: Table(load(directory / f"{name}.parquet", "run", frame)) for name in _TABLES}
-        file = directory / "tasks.parquet"
-        tasks = Table(load(file, "run", frame)) if file.exists() else None
+        tasks = None
+        if "tasks.parquet" in files:
+            tasks = Table(load(directory / "tasks.parquet", "run", frame))
         return cls(scenario, info, **tables, tasks=tasks)
 
     def save(self, directory: str | Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -89,23 +90,33 @@ class Scenario:
 
         Ctrl-C ends the run, and so does an exception in the function.
         """
-        report = _show if progress is True else progress or None
-        done = _tailrace.run(
-            self._text,
-            self._folder,
-            self._file,
-            report and (lambda *numbers: report(Progress(*numbers))),
-        )
-        if progress is True:
-            print(f"\r{'':<78}\r", end="", file=sys.stderr)
-        for what in _tailrace.leaves_out(done.scenario):
-            warnings.warn(f"at flow level: {what}", stacklevel=2)
+        with reporting(progress) as report:
+            done = _tailrace.run(self._text, self._folder, self._file, report)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
-        return Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks)
+        result = Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks)
+        warn_of_what_is_left_out(result)
+        return result
 
     def __repr__(self) -> str:
         return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"
+
+
+@contextmanager
+def reporting(
+    progress: bool | Callable[[Progress], object],
+) -> Iterator[Callable[[float, int, int, int], object] | None]:
+    """What Rust is to call several times a second; ``True`` shows a line, which is wiped at the end."""
+    report = _show if progress is True else progress or None
+    yield report and (lambda *numbers: report(Progress(*numbers)))
+    if progress is True:
+        print(f"\r{'':<78}\r", end="", file=sys.stderr)
+
+
+def warn_of_what_is_left_out(result: Result) -> None:
+    """Warn the caller's caller of what the scheme does that the level of the run cannot express."""
+    for what in _tailrace.leaves_out(result.scenario):
+        warnings.warn(f"at flow level: {what}", stacklevel=3)
 
 
 def _set(table: dict[str, Any], path: list[str], value: Any, field: str) -> None:

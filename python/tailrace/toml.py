@@ -32,6 +32,23 @@ def dumps(table: Mapping[str, Any]) -> str:
     return tomli_w.dumps({_text(key, ""): _plain(value, key) for key, value in table.items()})
 
 
+def inline(value: Any, field: str) -> str:
+    """What the command line would be given for a value: TOML on one line, but text as it is."""
+    value = _plain(value, field)
+    return value if isinstance(value, str) else _inline(value, field)
+
+
+def _inline(value: Any, field: str) -> str:
+    match value:
+        case list():
+            return f"[{', '.join(_inline(item, field) for item in value)}]"
+        case dict():
+            raise ScenarioError(
+                "must be a number, text or a list, not a table: set its fields one by one", field
+            )
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
+
+
 def _text(text: Any, field: str) -> str:
     if not isinstance(text, str):
         raise ScenarioError(f"must have keys that are text, not {text!r}", field)

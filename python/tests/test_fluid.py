@@ -111,6 +111,9 @@ def test_the_command_draws_what_can_be_loaded(tmp_path: Path) -> None:
     assert (out / "plots" / "fluid.svg").read_bytes() == before
     with pytest.raises(RunError, match="holds no finished fluid model"):
         Fluid.load(tmp_path)
+    (out / "fluid.parquet").write_bytes(b"")
+    with pytest.raises(RunError, match=r"fluid model .*: fluid\.parquet: is damaged: it does not match"):
+        Fluid.load(out)
 
 
 def test_a_run_lies_behind_the_model(model: Fluid, packets: tailrace.Result) -> None:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 import pytest
+from checksums import list_checksums
 from matplotlib.axes import Axes
 
 from tailrace import ResultFolder, ScenarioError, plots
@@ -40,6 +41,7 @@ def numbers(tmp_path: Path) -> ResultFolder:
     columns = ["scheme", "load", "seed", "class", "fct_mean_us", "timeouts", "run"]
     pl.DataFrame(rows, columns, orient="row").write_parquet(tmp_path / "summary.parquet")
     (tmp_path / "experiment.toml").write_text("[scaled]\nscale = 0.01\n")
+    list_checksums(tmp_path)
     return ResultFolder(tmp_path)
 
 
@@ -159,9 +161,40 @@ def test_a_plot_that_fails_does_not_hide_the_others(folder: ResultFolder, tmp_pa
     )
     experiment = (folder.path / "experiment.toml").read_text("utf-8").partition("[plot.")[0]
     (tmp_path / "out" / "experiment.toml").write_text(experiment + plots_of)
+    list_checksums(tmp_path / "out")
     drawn = plots.draw(tmp_path / "out")
     assert [file.name for file in drawn.files] == ["b.png", "b.svg"]
     assert [failure.partition(";")[0] for failure in drawn.failures] == ['plot.a.y: unknown metric "none"']
+
+
+def test_a_distribution_of_nothing_is_a_failure(
+    folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder.path, tmp_path / "out", ignore=shutil.ignore_patterns("plots"))
+    empty = '[plot.a]\nkind = "cdf"\nclass = "short"\nat = { "workload.load" = 0.8 }\n'
+    plots_of = empty + '[plot.b]\nx = "workload.load"\ny = "timeouts"\n'
+    experiment = (folder.path / "experiment.toml").read_text("utf-8").partition("[plot.")[0]
+    (tmp_path / "out" / "experiment.toml").write_text(experiment + plots_of)
+    list_checksums(tmp_path / "out")
+    monkeypatch.setattr("tailrace.plots.flows.Cdf._measured", lambda _, run: run.flows.to_polars().head(0))
+    drawn = plots.draw(tmp_path / "out")
+    assert [file.name for file in drawn.files] == ["b.png", "b.svg"]
+    assert len(drawn.failures) == 1
+    assert drawn.failures[0].startswith("plot.a.class: ")
+
+
+def test_numbers_that_cannot_be_drawn_are_a_failure(
+    folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder.path, tmp_path / "out", ignore=shutil.ignore_patterns("plots"))
+
+    def refuse(*_: object) -> str:
+        raise ValueError("data cannot be log-scaled")
+
+    monkeypatch.setattr("tailrace.plots.flows.Cdf.draw", refuse)
+    drawn = plots.draw(tmp_path / "out")
+    assert drawn.failures == ["plot.times: cannot be drawn: data cannot be log-scaled"]
+    assert len(drawn.files) > 2
 
 
 def test_text_is_drawn_as_it_is(numbers: ResultFolder) -> None:
@@ -177,6 +210,7 @@ def test_text_is_drawn_as_it_is(numbers: ResultFolder) -> None:
 
 def test_a_picture_that_cannot_be_written_is_a_failure(numbers: ResultFolder) -> None:
     (numbers.path / "experiment.toml").write_text('[plot.a]\nx = "load"\ny = "timeouts"\n')
+    list_checksums(numbers.path)
     (numbers.path / "plots").write_text("in the way")
     drawn = plots.draw(numbers.path)
     assert drawn.files == []
@@ -270,4 +304,5 @@ def test_plots_of_schemes_that_were_not_run_are_left_out(
 def test_what_is_left_out_is_not_drawn(numbers: ResultFolder) -> None:
     plot = '[plot.queue]\nkind = "series"\ny = "port_bytes"\nat = { scheme = "C" }\n'
     (numbers.path / "experiment.toml").write_text('[[scheme]]\nname = "C"\n' + plot)
+    list_checksums(numbers.path)
     assert plots.draw(numbers.path) == ([], [])

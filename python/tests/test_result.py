@@ -1,8 +1,10 @@
 import pickle
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
+from checksums import list_checksums
 
 from tailrace import Result, ResultFolder, RunError, Scenario, ScenarioError
 
@@ -114,63 +116,98 @@ def test_a_result_travels_between_processes(result: Result) -> None:
 
 
 def test_what_is_no_result_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"holds no finished experiment .*: experiment\.toml: No such file"):
+    with pytest.raises(RunError, match=r"holds no finished experiment .*: SHA256SUMS: No such file"):
         ResultFolder(tmp_path)
-    with pytest.raises(RunError, match=r"holds no finished run .*: scenario\.toml: No such file"):
+    with pytest.raises(RunError, match=r"holds no finished run .*: SHA256SUMS: No such file"):
         Result.load(tmp_path)
     with pytest.raises(RunError, match="holds no finished run"):
         Result.load("a\0b")
 
 
-DAMAGES = [
-    ("scenario.toml", b"\xff", "can't decode"),
-    ("summary.json", b"", "Expecting value: line 1"),
-    ("summary.json", b'{"digest": "\xff"}', "can't decode"),
-    ("summary.json", b"[]", "must be a JSON object"),
-    ("flows.parquet", b"", "out of specification"),
-    ("ports.parquet", b"no table, but long enough for one", "out of specification"),
-    ("series.parquet", None, "No such file"),
-]
+OF_RUN = ("scenario.toml", "summary.json", "flows.parquet", "ports.parquet", "series.parquet", "SHA256SUMS")
+OF_EXPERIMENT = ("experiment.toml", "summary.parquet", "summary.csv", "claims.json")
 
 
-@pytest.mark.parametrize(("name", "content", "reason"), DAMAGES)
-def test_a_damaged_run_names_the_file(
-    result: Result, tmp_path: Path, name: str, content: bytes | None, reason: str
+@pytest.mark.parametrize("name", OF_RUN)
+@pytest.mark.parametrize("how", ["flip", "truncate", "delete"])
+def test_a_damaged_run_names_the_file(result: Result, tmp_path: Path, name: str, how: str) -> None:
+    result.save(tmp_path)
+    damage(tmp_path / name, how)
+    with pytest.raises(RunError, match=named("run", name, how)):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", OF_EXPERIMENT)
+@pytest.mark.parametrize("how", ["flip", "truncate", "delete"])
+def test_a_damaged_experiment_names_the_file(
+    folder: ResultFolder, tmp_path: Path, name: str, how: str
+) -> None:
+    for file in filter(Path.is_file, folder.path.iterdir()):
+        shutil.copy(file, tmp_path)
+    assert repr(ResultFolder(tmp_path)).endswith("8 runs over scheme, workload.load, seed)")
+    damage(tmp_path / name, how)
+    with pytest.raises(RunError, match=named("experiment", name, how)):
+        ResultFolder(tmp_path)
+
+
+def test_a_run_of_a_folder_is_verified_when_it_is_read(folder: ResultFolder, tmp_path: Path) -> None:
+    copy = tmp_path / "out"
+    shutil.copytree(folder.path, copy)
+    key, other = folder.summary["run"].unique(maintain_order=True)[:2]
+    damage(copy / "runs" / key / "flows.parquet", "flip")
+    copied = ResultFolder(copy)
+    with pytest.raises(RunError, match=named("run", "flows.parquet", "flip")):
+        copied.run(key)
+    assert copied.run(other).info == folder.run(other).info
+
+
+def test_a_table_that_no_list_names_is_not_read(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    (tmp_path / "tasks.parquet").write_bytes(b"no table")
+    assert Result.load(tmp_path).tasks is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("scenario.toml", b"\xff", "can't decode"),
+        ("summary.json", b"", "Expecting value: line 1"),
+        ("summary.json", b"[]", "must be a JSON object"),
+        ("flows.parquet", b"no table, but long enough for one", "out of specification"),
+    ],
+)
+def test_what_was_never_a_run_is_said_so(
+    result: Result, tmp_path: Path, name: str, content: bytes, reason: str
 ) -> None:
     result.save(tmp_path)
-    damage(tmp_path / name, content)
+    (tmp_path / name).write_bytes(content)
+    list_checksums(tmp_path)
     with pytest.raises(
         RunError, match=f"holds no finished run as tailrace run leaves it: {name}: .*{reason}"
     ):
         Result.load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("experiment.toml", b"= 3"),
-        ("experiment.toml", b"\xff"),
-        ("summary.parquet", b""),
-        ("summary.parquet", None),
-    ],
-)
-def test_a_damaged_experiment_names_the_file(
-    folder: ResultFolder, tmp_path: Path, name: str, content: bytes | None
-) -> None:
-    for kept in ("experiment.toml", "summary.parquet"):
-        (tmp_path / kept).write_bytes((folder.path / kept).read_bytes())
-    assert repr(ResultFolder(tmp_path)).endswith("8 runs over scheme, workload.load, seed)")
-    damage(tmp_path / name, content)
-    with pytest.raises(RunError, match=f"holds no finished experiment as tailrace run leaves it: {name}: "):
-        ResultFolder(tmp_path)
+def damage(file: Path, how: str) -> None:
+    """Flips a bit of a file, cuts off its end, or removes it."""
+    content = file.read_bytes()
+    middle = len(content) // 2
+    match how:
+        case "flip":
+            file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        case "truncate":
+            file.write_bytes(content[:middle])
+        case "delete":
+            file.unlink()
 
 
-def damage(file: Path, content: bytes | None) -> None:
-    """Replaces a file's content, or removes the file."""
-    if content is None:
-        file.unlink()
-    else:
-        file.write_bytes(content)
+def named(what: str, name: str, how: str) -> str:
+    """What is said of a file that is so damaged."""
+    is_list = name == "SHA256SUMS"
+    found = "is damaged" if is_list else "is damaged: it does not match its checksum"
+    if how == "delete":
+        found = "No such file" if is_list else "is missing, though SHA256SUMS lists it"
+    return f"holds no finished {what} as tailrace run leaves it: {name}: {found}.*; running the same again"
 
 
 def test_a_folder_may_be_called_anything(result: Result, tmp_path: Path) -> None:

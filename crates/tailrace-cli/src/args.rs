@@ -24,6 +24,8 @@ pub struct Args {
 pub enum Command {
     /// Run an experiment: tables, Parquet files and plots
     Run(Run),
+    /// Put together the finished runs of an experiment that was made in parts, or interrupted
+    Gather(Gather),
     /// Run experiments twice; compare digests, expectations and the paper's claims
     Check(Check),
     /// List the schemes, or show one with its parameters
@@ -54,8 +56,8 @@ pub enum Command {
   tailrace run FILE --only dctcp --only pias
   tailrace run FILE --json > summary.json
   tailrace run FILE --part 3/10 --out DIR        on one of ten machines that share DIR
-A run that was stopped goes on where it stopped when the same command is given again. When all parts
-are there, the command without --part puts them together; in a Slurm array of tasks 1 to 10, a part is
+A run that was stopped goes on where it stopped when the same command is given again. `tailrace gather DIR`
+puts parts together; in a Slurm array of tasks 1 to 10, a part is
   tailrace run FILE --out DIR --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT")]
 pub struct Run {
     /// Experiment file
@@ -90,6 +92,15 @@ pub struct Run {
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace gather out/demo
+The folder is enough: it says which runs it is for. Exit status 0 only if none is missing.")]
+pub struct Gather {
+    /// Result folder of an experiment
+    pub folder: PathBuf,
 }
 
 #[derive(ClapArgs)]
@@ -354,7 +365,8 @@ pub struct Bench {
     /// Program of the ns-3 comparison, as built by `make -C benches/ns3`
     #[arg(long, value_name = "PROGRAM", default_value = "benches/ns3/build/fabric")]
     pub ns3: PathBuf,
-    /// Run one part once and print its counts (for profilers): kernel or full
+    /// Run one part once and print its counts (for profilers): kernel, full, a scheme, or
+    /// flow:SCHEME:SHAPE:TASKS with shape rack, anywhere or stages
     #[arg(long, value_name = "PART")]
     pub part: Option<String>,
 }

@@ -10,6 +10,7 @@ mod check;
 mod duration;
 mod flows;
 mod fluid;
+mod gather;
 mod new_scheme;
 mod output;
 mod progress;
@@ -66,6 +67,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
     use args::Command;
     match command {
         Command::Run(options) => run::run(options, host),
+        Command::Gather(options) => gather::gather(options, host),
         Command::Check(options) => check::check(options, host),
         Command::Schemes(options) => catalogue::schemes(options),
         Command::Workloads(options) => catalogue::workloads(options),

@@ -14,8 +14,7 @@ use tailrace_scenario::{Level, Scenario};
 use crate::duration::duration;
 
 /// The table of results: one row per run and size class.
-pub fn table(experiment: &Experiment, results: &Results) -> String {
-    let axes = experiment.axes();
+pub fn table(axes: &[String], results: &Results) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
     let mut header: Vec<String> =
@@ -64,8 +63,7 @@ fn align_numbers(table: &mut Table, first: usize) {
 }
 
 /// The table of task completion times, one row per run and group; empty where no task was measured.
-pub fn task_table(experiment: &Experiment, results: &Results) -> String {
-    let axes = experiment.axes();
+pub fn task_table(axes: &[String], results: &Results) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
     let columns = ["class", "scheme", "tasks", "mean", "p50", "p95", "p99", "max"];
@@ -109,7 +107,7 @@ fn nothing_note(experiment: &Experiment, results: &Results) -> String {
 }
 
 /// A warning for each scheme whose controller has changed nothing in some runs.
-fn control_note(results: &Results) -> String {
+pub fn control_note(results: &Results) -> String {
     let idle = |run: &&Finished| run.summary.updates == Some(0);
     let mut schemes: Vec<&str> = results.runs.iter().filter(idle).map(|run| run.scheme.as_str()).collect();
     schemes.sort_unstable();
@@ -154,17 +152,19 @@ fn flows(class: &ClassSummary) -> String {
     }
 }
 
-/// What schemes do that their level cannot express, a line each.
+/// What schemes and scenarios ask for that their level cannot express, a line each.
 pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
     let mut notes: Vec<String> = Vec::new();
-    let mut seen: Vec<(&str, Level)> = Vec::new();
-    for run in &experiment.runs {
-        if seen.contains(&(&run.scheme, run.but_for_seed().level)) {
+    let mut seen: Vec<(&str, Level, Vec<String>)> = Vec::new();
+    for (scenario, _) in experiment.but_for_seeds() {
+        let label = scenario.scheme.label();
+        let asked = (label, scenario.level, scenario.without_effect());
+        if seen.contains(&asked) {
             continue;
         }
-        seen.push((&run.scheme, run.but_for_seed().level));
-        let left_out = tailrace_run::leaves_out(run.but_for_seed())?;
-        notes.extend(left_out.iter().map(|what| format!("note: {} at flow level: {what}\n", run.scheme)));
+        let left_out = tailrace_run::leaves_out(scenario)?;
+        notes.extend(left_out.iter().map(|what| format!("note: {label} at flow level: {what}\n")));
+        seen.push(asked);
     }
     Ok(notes.concat())
 }

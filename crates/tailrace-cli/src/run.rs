@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Error, Experiment, Options, Override, run_all};
+use tailrace_experiment::{Error, Experiment, Options, Override, Results, run_all};
 
 use crate::progress::Display;
 use crate::{Drawn, Host, args, output};
@@ -14,7 +14,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let experiment = Experiment::read_only(&options.file, &options.only, &overrides, options.scale)?;
     complain_part!("{}", output::cost_note(&experiment));
     complain_part!("{}", output::level_notes(&experiment)?);
-    let dir = options.out.clone().unwrap_or_else(|| Path::new("out").join(&experiment.name));
+    let dir = options.out.clone().unwrap_or_else(|| experiment.default_dir());
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(&experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
@@ -26,9 +26,9 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     complain_part!("{}", output::warnings(&experiment, &results));
     if let Some(part) = options.part {
         let (made, all) = (results.runs.len(), experiment.runs.len());
+        let dir = dir.display();
         say!(
-            "part {part}: {made} of {all} runs are in {}; without --part all are put together",
-            dir.display()
+            "part {part}: {made} of {all} runs are in {dir}; tailrace gather {dir} puts together what is there"
         );
         return Ok(0);
     }
@@ -39,11 +39,16 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     }
     say!("{}", experiment.title);
     say_part!("{}", output::scale_note(&experiment));
-    say!("{}", output::table(&experiment, &results));
-    say_part!("{}", output::task_table(&experiment, &results));
-    say!("tables: {}", dir.join("summary.csv").display());
+    tables(&experiment.axes(), &results, &dir);
     drawn.list();
     Ok(drawn.exit_status())
+}
+
+/// Shows the tables of results, and says where they are.
+pub fn tables(axes: &[String], results: &Results, dir: &Path) {
+    say!("{}", output::table(axes, results));
+    say_part!("{}", output::task_table(axes, results));
+    say!("tables: {}", dir.join("summary.csv").display());
 }
 
 /// Draws the plots, and says which could not be drawn: the results are there all the same.

@@ -3,11 +3,15 @@
 #![allow(clippy::print_stdout, reason = "a test may say what it skips")]
 #![cfg(unix)]
 
+mod below;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+
+use below::files_below;
 
 /// Eight runs of milliseconds.
 const EXPERIMENT: &str = r#"title = "two schemes, four loads"
@@ -44,34 +48,23 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// How a command ended, and what it said on standard error.
+fn told(output: &Output) -> String {
+    format!("{}: {}", output.status, stderr(output))
+}
+
 /// What a successful run said on standard error.
 fn said(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(output.status.success(), "{}", told(&output));
     stderr(&output)
-}
-
-/// All files below a folder with their content.
-fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.insert(path.strip_prefix(dir).unwrap().to_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    files
 }
 
 /// The results of a run that nothing happens to.
 fn undisturbed() -> BTreeMap<PathBuf, Vec<u8>> {
     let dir = prepared();
     said(start(dir.path()));
-    snapshot(&dir.path().join("out/x"))
+    files_below(&dir.path().join("out/x"))
 }
 
 fn assert_same(found: &BTreeMap<PathBuf, Vec<u8>>, expected: &BTreeMap<PathBuf, Vec<u8>>, when: &str) {
@@ -96,7 +89,7 @@ fn a_run_killed_at_any_moment_is_resumed_to_the_same_bytes() {
         child.wait().unwrap();
         if moment % 3 == 0 {
             said(start(dir.path()));
-            assert_same(&snapshot(&out), &expected, &format!("killed after {} ms", moment * 2));
+            assert_same(&files_below(&out), &expected, &format!("killed after {} ms", moment * 2));
         }
     }
 }
@@ -109,7 +102,7 @@ fn several_processes_share_a_folder() {
         let children: Vec<Child> = (0..3).map(|_| start(dir.path())).collect();
         let texts: Vec<String> = children.into_iter().map(said).collect();
         assert!(texts.iter().all(|text| !text.contains("damaged")), "{texts:?}");
-        assert_same(&snapshot(&dir.path().join("out/x")), &expected, &format!("round {round}"));
+        assert_same(&files_below(&dir.path().join("out/x")), &expected, &format!("round {round}"));
     }
 }
 
@@ -118,7 +111,7 @@ fn what_is_damaged_is_said_and_made_again() {
     let dir = prepared();
     said(start(dir.path()));
     let out = dir.path().join("out/x");
-    let expected = snapshot(&out);
+    let expected = files_below(&out);
     let first_run = expected.keys().find(|path| path.starts_with("runs")).unwrap().parent().unwrap();
     let own = expected.keys().filter(|path| !path.starts_with("runs") && !path.ends_with(".lock"));
     let of_run = expected.keys().filter(|path| path.starts_with(first_run));
@@ -130,7 +123,7 @@ fn what_is_damaged_is_said_and_made_again() {
         assert!(text.contains(&file) && text.contains("again"), "{file}: {text}");
         let there = if name.starts_with("runs") { "7 of 8" } else { "8 of 8" };
         assert!(text.contains(&format!("{there} runs were there already")), "{file}: {text}");
-        assert_same(&snapshot(&out), &expected, &file);
+        assert_same(&files_below(&out), &expected, &file);
     }
 }
 
@@ -140,25 +133,42 @@ fn a_folder_removed_in_mid_run_is_a_failure() {
     // The first run takes milliseconds, the second much longer.
     let text = EXPERIMENT.replace("[0.2, 0.4, 0.6, 0.8]", "[0.5]\n\"workload.flows\" = [20, 1000]");
     fs::write(dir.path().join("x.toml"), text).unwrap();
-    let child = start(dir.path());
-    let runs = dir.path().join("out/x/runs");
+    let child = in_mid_run(dir.path(), 4);
+    fs::remove_dir_all(dir.path().join("out")).unwrap();
+    signal(&child, "CONT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let is_said = stderr(&output).contains("was removed while results were written into it");
+    assert!(is_said, "{}", told(&output));
+    assert!(!dir.path().join("out").exists());
+}
+
+/// A command that was stopped when some, but not all of its runs were finished: on a busy machine this process may
+/// look late, and then tries again.
+fn in_mid_run(dir: &Path, all: usize) -> Child {
+    let runs = dir.join("out/x/runs");
     let finished = || {
         let names = fs::read_dir(&runs).into_iter().flatten().flatten().map(|entry| entry.file_name());
         names.filter(|name| !name.to_string_lossy().starts_with('.')).count()
     };
-    while finished() == 0 {
-        std::thread::sleep(Duration::from_millis(1));
+    loop {
+        let mut child = start(dir);
+        while finished() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        signal(&child, "STOP");
+        if finished() < all {
+            return child;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::remove_dir_all(dir.join("out")).unwrap();
     }
-    // Runs that begin meanwhile may get in the way.
-    while fs::remove_dir_all(dir.path().join("out")).is_err() {}
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("was removed while results were written into it"),
-        "{}",
-        stderr(&output)
-    );
-    assert!(!dir.path().join("out").exists());
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(status.unwrap().success(), "kill -{name}");
 }
 
 /// Runs a shell script where it may mount; `None`, with the reason, where that is not allowed.
@@ -185,15 +195,15 @@ fn a_finished_folder_on_a_read_only_disk_is_read() {
     said(start(dir.path()));
     let read_only = "mount --bind out out; mount -o remount,bind,ro out; ";
     let Some(output) = with_mounts(dir.path(), &format!("{read_only} $TAILRACE run x.toml")) else { return };
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("8 of 8 runs were there already"), "{}", stderr(&output));
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(stderr(&output).contains("8 of 8 runs were there already"), "{}", told(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("dctcp"));
 
     let run = fs::read_dir(dir.path().join("out/x/runs")).unwrap().next().unwrap().unwrap().path();
     fs::write(run.join("flows.parquet"), "").unwrap();
     let output = with_mounts(dir.path(), &format!("{read_only} $TAILRACE run x.toml")).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("Read-only file system"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(stderr(&output).contains("Read-only file system"), "{}", told(&output));
 }
 
 #[test]
@@ -206,7 +216,7 @@ fn a_full_disk_is_a_failure_that_loses_nothing() {
                   $TAILRACE flows x.toml --set workload.flows=9999 --out full/flows.csv \
                   || echo status $?; diff -r out/x full/x && ls -A full";
     let Some(output) = with_mounts(dir.path(), script) else { return };
-    let text = stderr(&output);
+    let text = told(&output);
     assert!(output.status.success(), "{text}");
     assert_eq!(text.matches("the disk is full; earlier results are whole").count(), 2, "{text}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "status 1\nstatus 1\nrest\nx\n");

@@ -118,7 +118,7 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
     let mut lines = Vec::new();
     let fails = |text: String| Line { outcome: Outcome::Fails, text: format!("FAILS: {text}") };
     for (a, b) in first.runs.iter().zip(&second.runs) {
-        match (store::listed(&a.dir), store::listed(&b.dir)) {
+        match (store::verify(&a.dir), store::verify(&b.dir)) {
             (Ok(a), Ok(b)) if a == b => {}
             (Ok(_), Ok(_)) => {
                 lines.push(fails(format!("tables of run {} ({}) differ when repeated", a.key, a.scheme)))

@@ -19,6 +19,14 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
+    /// A file or folder is not there.
+    #[error("{path}: {message}")]
+    Missing {
+        /// Which.
+        path: PathBuf,
+        /// As the system says it.
+        message: String,
+    },
     /// A fluid model's solver gave up.
     #[error("{0}")]
     Unsolved(String),
@@ -36,6 +44,9 @@ impl Error {
             io::ErrorKind::PermissionDenied => {
                 "permission denied; choose another folder with --out".to_owned()
             }
+            io::ErrorKind::NotFound => {
+                return Error::Missing { path: path.to_owned(), message: error.to_string() };
+            }
             _ => error.to_string(),
         };
         Error::Storage { path: path.to_owned(), message }
@@ -45,7 +56,7 @@ impl Error {
     pub fn exit_status(&self) -> i32 {
         match self {
             Error::Input(_) => 2,
-            Error::Storage { .. } | Error::Unsolved(_) => 1,
+            Error::Storage { .. } | Error::Missing { .. } | Error::Unsolved(_) => 1,
             Error::Interrupted => 130,
         }
     }

@@ -44,11 +44,11 @@ pub struct Experiment {
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Own {
-    title: String,
+pub(crate) struct Own {
+    pub title: String,
     source: String,
     about: String,
-    claim: Vec<Claim>,
+    pub claim: Vec<Claim>,
     expect: Vec<Expectation>,
 }
 
@@ -108,7 +108,7 @@ impl Experiment {
         let set: Vec<path::Path> =
             overrides.iter().filter_map(|c| path::Path::parse(&c.field).ok()).collect();
         let gave_way = scale::apply(&mut table, scale, &set)?;
-        let own = own_fields(&table)?;
+        let own = Own::of(&table)?;
         let base = file.parent().unwrap_or(Path::new("."));
         let choice = Choice::of(&table, only)?;
         let runs = plan(&table, base, &choice)?;
@@ -145,6 +145,11 @@ impl Experiment {
         scenarios
     }
 
+    /// Where its results are, unless somebody wants them elsewhere.
+    pub fn default_dir(&self) -> PathBuf {
+        Path::new("out").join(&self.name)
+    }
+
     /// Names of the sweep's axes.
     pub fn axes(&self) -> Vec<String> {
         self.runs.first().map(|run| run.point.names()).unwrap_or_default()
@@ -170,14 +175,17 @@ fn apply_override(table: &mut Table, change: &Override) -> Result<(), ScenarioEr
     path::set(table, &path, &value).map_err(here)
 }
 
-fn own_fields(table: &Table) -> Result<Own, ScenarioError> {
-    let mut own = Table::new();
-    for key in ["title", "source", "about", "claim", "expect"] {
-        if let Some(value) = table.get(key) {
-            own.insert(key.into(), value.clone());
+impl Own {
+    /// What a file's table says of the experiment itself.
+    pub fn of(table: &Table) -> Result<Self, ScenarioError> {
+        let mut own = Table::new();
+        for key in ["title", "source", "about", "claim", "expect"] {
+            if let Some(value) = table.get(key) {
+                own.insert(key.into(), value.clone());
+            }
         }
+        table::read(own)
     }
-    table::read(own)
 }
 
 fn with_changes(mut table: Table, set: &[Override], scale: f64, gave_way: &[GaveWay]) -> Table {

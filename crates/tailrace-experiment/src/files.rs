@@ -9,6 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use tailrace_config::open_file;
 
 use crate::error::Error;
 
@@ -55,7 +56,7 @@ pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>,
 
 /// Reads a Parquet file.
 pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
-    let file = File::open(path).map_err(|e| Error::storage(path, e))?;
+    let file = open_file(path).map_err(|e| Error::storage(path, e))?;
     let failed = |error: String| {
         let reason = match error.split_once("Disabled feature at compile time: ") {
             Some((_, codec)) => format!("compressed with {codec}; supported are zstd, snappy and none"),

@@ -5,7 +5,7 @@ use toml::Table;
 
 use crate::error::Error;
 use crate::numbers::statistic;
-use crate::results::{Results, SeriesQuery};
+use crate::results::{Finished, Results, SeriesQuery};
 
 /// A number to be taken from an experiment's results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -217,27 +217,33 @@ impl Quantity {
     /// The number: of the mean over the points that match, or a statistic over the numbers of each.
     /// Fails if a series cannot be read.
     pub fn value(&self, results: &Results) -> Result<Option<f64>, Error> {
+        let own = results.matching(&self.of, &self.at);
         let Some(over) = &self.points else {
-            return self.at_points(results, &self.at, self.against_at.as_ref().unwrap_or(&self.at));
+            let at = self.against_at.as_ref().unwrap_or(&self.at);
+            let others = self.against.as_ref().map(|other| results.matching(other, at));
+            return self.number(&own, others.as_deref());
         };
-        let points = results.matching(&self.of, &self.at).into_iter().map(|run| run.point.to_table());
-        let values: Vec<Option<f64>> =
-            points.map(|point| self.at_points(results, &point, &point)).collect::<Result<_, _>>()?;
+        let others = self.against.as_ref().map(|other| results.by_point(other));
+        let at_point = |run: &Finished| {
+            let other =
+                others.as_ref().map(|others| Vec::from_iter(others.get(&run.point.number()).copied()));
+            self.number(&[run], other.as_deref())
+        };
+        let values: Vec<Option<f64>> = own.into_iter().map(at_point).collect::<Result<_, _>>()?;
         Ok(values.into_iter().collect::<Option<_>>().and_then(|values| statistic(over, values)))
     }
 
-    /// The number at the points `at`, against those at `against_at`; several are averaged.
-    fn at_points(&self, results: &Results, at: &Table, against_at: &Table) -> Result<Option<f64>, Error> {
-        let own = self.of_scheme(results, &self.of, at)?;
-        let Some(other) = &self.against else { return Ok(own.filter(|value| value.is_finite())) };
-        let base = self.of_scheme(results, other, against_at)?;
+    /// The number of these runs, against those of another scheme; several are averaged.
+    fn number(&self, own: &[&Finished], others: Option<&[&Finished]>) -> Result<Option<f64>, Error> {
+        let own = self.mean(own)?;
+        let Some(others) = others else { return Ok(own.filter(|value| value.is_finite())) };
+        let base = self.mean(others)?;
         // Two counts of zero (timeouts, say) are equal.
         let change = |(own, base): (f64, f64)| if base == own { 0.0 } else { own / base - 1.0 };
         Ok(own.zip(base).map(change).filter(|value| value.is_finite()))
     }
 
-    fn of_scheme(&self, results: &Results, scheme: &str, at: &Table) -> Result<Option<f64>, Error> {
-        let runs = results.matching(scheme, at);
+    fn mean(&self, runs: &[&Finished]) -> Result<Option<f64>, Error> {
         let values: Vec<f64> = match self.metric.strip_prefix("series:") {
             Some(metric) => {
                 let Some(query) = self.series_query(metric) else { return Ok(None) };
@@ -272,12 +278,9 @@ impl Quantity {
 mod tests {
     use std::path::PathBuf;
 
-    use toml::Value;
-
     use super::*;
-    use crate::results::Finished;
     use crate::run_summary::{PacketLevel, Summary};
-    use crate::sweep::Point;
+    use crate::sweep::{Point, Sweep};
 
     #[test]
     fn changes_are_judged_by_sign_and_size() {
@@ -317,20 +320,23 @@ mod tests {
         assert!(!judge_value(100.0, 23.0, 28.0).0);
     }
 
-    /// Runs of two schemes at two loads, with so many packet-hops.
-    fn results() -> Results {
-        let run = |scheme: &str, load: f64, packet_hops| Finished {
-            scheme: scheme.into(),
-            point: Point::of("load", Value::Float(load)),
-            key: String::new(),
-            dir: PathBuf::new(),
-            summary: Summary {
-                packet_level: Some(PacketLevel { packet_hops, ..PacketLevel::default() }),
-                ..Summary::default()
-            },
-            resumed: false,
+    /// Runs of the schemes a and b at each of these loads, with so many packet-hops.
+    fn results(loads: &[f64], packet_hops: [&dyn Fn(usize) -> u64; 2]) -> Results {
+        let sweep = format!("[[sweep.together]]\nload = {loads:?}").parse().unwrap();
+        let run = |scheme: usize, point: &Point| {
+            let packet_hops = packet_hops[scheme](point.number());
+            let packet_level = Some(PacketLevel { packet_hops, ..PacketLevel::default() });
+            Finished {
+                scheme: ["a", "b"][scheme].into(),
+                point: point.clone(),
+                key: String::new(),
+                dir: PathBuf::new(),
+                summary: Summary { packet_level, ..Summary::default() },
+                resumed: false,
+            }
         };
-        Results { runs: vec![run("a", 0.5, 10), run("a", 0.9, 60), run("b", 0.5, 20), run("b", 0.9, 50)] }
+        let points = Sweep::of(&sweep).unwrap();
+        Results { runs: points.points().flat_map(|point| [run(0, &point), run(1, &point)]).collect() }
     }
 
     #[test]
@@ -338,7 +344,8 @@ mod tests {
         let value = |rest: &str| {
             let number: Quantity =
                 toml::from_str(&format!("metric = \"packet_hops\"\nof = \"a\"\n{rest}")).unwrap();
-            number.value(&results()).unwrap()
+            let results = results(&[0.5, 0.9], [&|point| [10, 60][point], &|point| [20, 50][point]]);
+            number.value(&results).unwrap()
         };
         assert_eq!(value(""), Some(35.0));
         assert_eq!(value("points = \"max\""), Some(60.0));
@@ -347,5 +354,25 @@ mod tests {
         assert!((value("against = \"b\"\npoints = \"max\"").unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(value("against = \"b\"\npoints = \"max\"\nat = { load = 0.5 }"), Some(-0.5));
         assert_eq!(value("points = \"max\"\nat = { load = 0.7 }"), None);
+    }
+
+    #[test]
+    fn a_point_without_the_other_scheme_has_no_change() {
+        let mut results = results(&[0.5, 0.9], [&|_| 10, &|_| 20]);
+        let number = "metric = \"packet_hops\"\nof = \"a\"\nagainst = \"b\"\npoints = \"max\"";
+        let number: Quantity = toml::from_str(number).unwrap();
+        assert_eq!(number.value(&results).unwrap(), Some(-0.5));
+        results.runs.pop();
+        assert_eq!(number.value(&results).unwrap(), None);
+    }
+
+    /// To look through all runs at each point would take an hour.
+    #[test]
+    fn a_large_sweep_is_compared_point_by_point() {
+        let loads: Vec<f64> = (0..100_000).map(f64::from).collect();
+        let results = results(&loads, [&|point| 3 * point as u64, &|point| 2 * point as u64]);
+        let number = "metric = \"packet_hops\"\nof = \"a\"\nagainst = \"b\"\npoints = \"median\"";
+        let number: Quantity = toml::from_str(number).unwrap();
+        assert_eq!(number.value(&results).unwrap(), Some(0.5));
     }
 }

@@ -71,6 +71,11 @@ impl Planned {
         Scenario { seed: self.seed, ..Scenario::clone(&self.shared) }
     }
 
+    /// Its seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Its scenario with another seed; runs that differ in nothing else share one.
     pub fn but_for_seed(&self) -> &Scenario {
         &self.shared

@@ -1,5 +1,6 @@
 //! The results of an experiment: every run's summary and, on demand, its series.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
@@ -63,6 +64,12 @@ impl Results {
     /// The runs of a scheme at the points that `at` names.
     pub fn matching(&self, scheme: &str, at: &Table) -> Vec<&Finished> {
         self.runs.iter().filter(|run| run.scheme == scheme && run.point.matches(at)).collect()
+    }
+
+    /// The runs of a scheme by the numbers of their points.
+    pub(crate) fn by_point(&self, scheme: &str) -> BTreeMap<usize, &Finished> {
+        let runs = self.runs.iter().filter(|run| run.scheme == scheme);
+        runs.map(|run| (run.point.number(), run)).collect()
     }
 }
 

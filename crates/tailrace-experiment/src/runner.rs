@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use tailrace_config::ScenarioError;
 use tailrace_core::Progress;
 use tailrace_run::Control;
 
@@ -14,9 +13,9 @@ use crate::error::Error;
 use crate::file::Experiment;
 use crate::pcap::{self, Capture};
 use crate::plan::Planned;
+use crate::plan_table::{self, Entry};
 use crate::results::{Finished, Results};
-use crate::run_summary::Summary;
-use crate::store::{self, Draft, Kept, Store};
+use crate::store::{Draft, Kept, Store};
 use crate::{run, summary};
 
 /// Who watches an experiment. Called from one thread only.
@@ -50,8 +49,8 @@ pub struct Options {
     pub resume: bool,
     /// A port whose packets are written into each run's folder.
     pub pcap: Option<String>,
-    /// Only the runs with these numbers are made, and no summary is written: [`gather`] does that when all parts are
-    /// there, or some.
+    /// Only the runs with these numbers are made, and no summary is written: [`crate::gather`] does that when all
+    /// parts are there, or some.
     pub runs: Option<Vec<usize>>,
 }
 
@@ -66,87 +65,84 @@ pub fn run_all(
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
     }
-    let store = Store::open(dir, &experiment.name, &experiment.title, &mut |text| observer.note(text))?;
-    store.write("experiment.toml", experiment.resolved.to_string().as_bytes())?;
-    if let Some(note) = store.of_other_builds(experiment.runs.iter().map(Planned::scenario)) {
-        observer.note(&note);
-    }
-    let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let (sender, receiver) = channel();
-    let worker = |sender: Sender<Message>| {
-        loop {
-            let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let planned = &experiment.runs[index];
-            let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
-            let done = one(planned, &store, options, &link);
-            let failed = done.is_err();
-            if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
-                return;
-            }
-        }
-    };
-    #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
-    let mut finished = std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, numbers.len().max(1)) {
-            let sender = sender.clone();
-            scope.spawn(|| worker(sender));
-        }
-        drop(sender);
-        collect(&receiver, &stop, observer)
-    })?;
-    finished.sort_by_key(|(index, _)| *index);
-    let results = Results { runs: finished.into_iter().map(|(_, run)| run).collect() };
+    let folder = Folder::open(experiment, dir, &mut |text| observer.note(text))?;
+    let results = folder.make(experiment, options, observer)?;
     if options.runs.is_none() {
-        summary::write(&store, experiment, &results)?;
+        summary::write(&folder.store, &experiment.axes(), &experiment.claims, &results)?;
     }
     Ok(results)
 }
 
-/// The runs of `experiment` that are finished in `dir`, whoever made them, and the numbers of those that are missing.
-/// Writes the summary of those that are there. `note` hears of runs that are damaged, which count as missing.
-pub fn gather(
-    experiment: &Experiment,
-    dir: &Path,
-    note: &mut dyn FnMut(&str),
-) -> Result<(Results, Vec<usize>), Error> {
-    if !dir.is_dir() {
-        let message = format!("{} is not there: make runs first", dir.display());
-        return Err(ScenarioError::new("--out", message).into());
-    }
-    let store = Store::open(dir, &experiment.name, &experiment.title, note)?;
-    let (mut results, mut missing) = (Results::default(), Vec::new());
-    for (index, planned) in experiment.runs.iter().enumerate() {
-        let key = store::run_key(&planned.scenario());
-        match store.kept(&key) {
-            Kept::Whole(summary) => results.runs.push(finished(planned, &store, key, *summary, true)),
-            Kept::Damaged(what) => {
-                note(&what);
-                missing.push(index);
-            }
-            Kept::Nothing => missing.push(index),
+/// A folder that is ready for the runs of an experiment, and says which they are.
+#[derive(Debug)]
+pub struct Folder {
+    store: Store,
+    entries: Vec<Entry>,
+}
+
+impl Folder {
+    /// Opens or makes the folder. `note` hears of what is damaged in it, and of what other builds have left.
+    pub fn open(experiment: &Experiment, dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
+        let store = Store::open(dir, &experiment.name, &experiment.title, note)?;
+        let entries: Vec<Entry> = experiment.runs.iter().map(Entry::of).collect();
+        plan_table::write(&store, experiment, &entries)?;
+        if let Some(text) = store.of_other_builds(entries.iter().map(|entry| entry.key.as_str())) {
+            note(&text);
         }
+        Ok(Folder { store, entries })
     }
-    summary::write(&store, experiment, &results)?;
-    Ok((results, missing))
+
+    /// Makes those runs of the experiment that `options` asks for, and writes no summary.
+    pub fn make(
+        &self,
+        experiment: &Experiment,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Results, Error> {
+        let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = channel();
+        let worker = |sender: Sender<Message>| {
+            loop {
+                let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
+                let done = one(&experiment.runs[index], &self.entries[index], &self.store, options, &link);
+                let failed = done.is_err();
+                if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
+                    return;
+                }
+            }
+        };
+        #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
+        let mut finished = std::thread::scope(|scope| {
+            for _ in 0..options.jobs.clamp(1, numbers.len().max(1)) {
+                let sender = sender.clone();
+                scope.spawn(|| worker(sender));
+            }
+            drop(sender);
+            collect(&receiver, &stop, observer)
+        })?;
+        finished.sort_by_key(|(index, _)| *index);
+        Ok(Results { runs: finished.into_iter().map(|(_, run)| run).collect() })
+    }
 }
 
-fn finished(planned: &Planned, store: &Store, key: String, summary: Summary, resumed: bool) -> Finished {
-    let (scheme, point) = (planned.scheme.clone(), planned.point.clone());
-    Finished { scheme, point, dir: store.run_dir(&key), key, summary, resumed }
-}
-
-fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> Result<Finished, Error> {
-    let scenario = planned.scenario();
-    let key = store::run_key(&scenario);
-    let finished = |summary, resumed| finished(planned, store, key.clone(), summary, resumed);
-    let kept = || if options.resume && options.pcap.is_none() { store.kept(&key) } else { Kept::Nothing };
+fn one(
+    planned: &Planned,
+    entry: &Entry,
+    store: &Store,
+    options: &Options,
+    link: &Link<'_>,
+) -> Result<Finished, Error> {
+    let finished = |summary, resumed| entry.finished(store, summary, resumed);
+    let kept =
+        || if options.resume && options.pcap.is_none() { store.kept(&entry.key) } else { Kept::Nothing };
     // What is whole needs no lock, and can be read where nothing can be written.
     if let Kept::Whole(summary) = kept() {
         return Ok(finished(*summary, true));
     }
-    let draft = claim(store, &key, link)?;
+    let draft = claim(store, &entry.key, link)?;
     match kept() {
         // Somebody else has made it meanwhile.
         Kept::Whole(summary) => return Ok(finished(*summary, true)),
@@ -157,7 +153,7 @@ fn one(planned: &Planned, store: &Store, options: &Options, link: &Link<'_>) -> 
         let name = format!("{}.pcap", port.replace("->", "-"));
         Capture { port: port.clone(), path: draft.dir().join(name) }
     });
-    let result = run::run(&scenario, link, capture.as_ref())?;
+    let result = run::run(&planned.scenario(), link, capture.as_ref())?;
     draft.save(&result)?;
     Ok(finished(result.summary, false))
 }

@@ -7,18 +7,18 @@ use serde_json::json;
 use toml::Value;
 
 use crate::error::Error;
-use crate::file::Experiment;
+use crate::judge::Claim;
 use crate::results::{Finished, Results};
 use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
-use crate::sweep::axis_text;
+use crate::sweep::{Point, axis_text};
 use crate::task_stats::TASK_METRICS;
 
 /// Writes `summary.parquet`, `summary.csv` and `claims.json`.
-pub fn write(store: &Store, experiment: &Experiment, results: &Results) -> Result<(), Error> {
-    store.write_table("summary.parquet", &table(experiment, results))?;
-    store.write("summary.csv", csv(experiment, results).as_bytes())?;
-    let claims = experiment.claims.iter().map(|claim| {
+pub fn write(store: &Store, axes: &[String], claims: &[Claim], results: &Results) -> Result<(), Error> {
+    store.write_table("summary.parquet", &table(axes, results))?;
+    store.write("summary.csv", csv(axes, results).as_bytes())?;
+    let claims = claims.iter().map(|claim| {
         let verdict = claim.judge(results)?;
         Ok(json!({
             "id": claim.id, "text": claim.text, "paper": claim.paper, "measured": verdict.measured,
@@ -29,7 +29,7 @@ pub fn write(store: &Store, experiment: &Experiment, results: &Results) -> Resul
     store.write("claims.json", format!("{:#}\n", json!(claims)).as_bytes())
 }
 
-fn rows(results: &Results) -> impl Iterator<Item = (&Finished, &ClassSummary)> {
+fn rows(results: &Results) -> impl Iterator<Item = (&Finished, &ClassSummary)> + Clone {
     results.runs.iter().flat_map(|run| run.summary.classes.iter().map(move |class| (run, class)))
 }
 
@@ -39,26 +39,39 @@ fn metrics(results: &Results) -> impl Iterator<Item = &'static str> {
     METRICS.into_iter().chain(TASK_METRICS.into_iter().filter(move |_| of_tasks))
 }
 
-fn table(experiment: &Experiment, results: &Results) -> RecordBatch {
+fn table(axes: &[String], results: &Results) -> RecordBatch {
     let text = |of: &dyn Fn(&Finished, &ClassSummary) -> String| {
         Arc::new(StringArray::from_iter_values(rows(results).map(|(run, class)| of(run, class)))) as ArrayRef
     };
-    let mut columns: Vec<(String, ArrayRef)> = vec![("scheme".into(), text(&|run, _| run.scheme.clone()))];
-    for axis in experiment.axes() {
-        let values: Vec<Value> = rows(results)
-            .map(|(run, _)| run.point.get(&axis).cloned().unwrap_or(Value::Boolean(false)))
-            .collect();
-        columns.push((axis, axis_column(&values)));
-    }
+    let mut columns = places(axes, rows(results).map(|(run, _)| (run.scheme.as_str(), &run.point)));
     columns.push(("class".into(), text(&|_, class| class.class.clone())));
     for metric in metrics(results) {
         let values = Float64Array::from_iter(rows(results).map(|(_, class)| class.metric(metric)));
         columns.push((metric.into(), Arc::new(values)));
     }
     columns.push(("run".into(), text(&|run, _| run.key.clone())));
+    batch(columns)
+}
+
+/// The columns that say which run a row is about: its scheme, and its point on each axis.
+pub(crate) fn places<'a>(
+    axes: &[String],
+    rows: impl Iterator<Item = (&'a str, &'a Point)> + Clone,
+) -> Vec<(String, ArrayRef)> {
+    let schemes = StringArray::from_iter_values(rows.clone().map(|(scheme, _)| scheme));
+    let mut columns: Vec<(String, ArrayRef)> = vec![("scheme".into(), Arc::new(schemes))];
+    for axis in axes {
+        let value = |point: &Point| point.get(axis).cloned().unwrap_or(Value::Boolean(false));
+        let values: Vec<Value> = rows.clone().map(|(_, point)| value(point)).collect();
+        columns.push((axis.clone(), axis_column(&values)));
+    }
+    columns
+}
+
+pub(crate) fn batch(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
     match RecordBatch::try_from_iter(columns) {
         Ok(batch) => batch,
-        Err(error) => panic!("columns of the summary differ in length: {error}"),
+        Err(error) => panic!("columns of a table of runs differ in length: {error}"),
     }
 }
 
@@ -71,7 +84,7 @@ fn axis_column(values: &[Value]) -> ArrayRef {
     }
 }
 
-fn csv(experiment: &Experiment, results: &Results) -> String {
+fn csv(axes: &[String], results: &Results) -> String {
     let quote = |text: &str| {
         if text.contains([',', '"', '\n']) {
             format!("\"{}\"", text.replace('"', "\"\""))
@@ -80,7 +93,7 @@ fn csv(experiment: &Experiment, results: &Results) -> String {
         }
     };
     let mut header = vec!["scheme".to_owned()];
-    header.extend(experiment.axes());
+    header.extend_from_slice(axes);
     header.push("class".into());
     header.extend(metrics(results).map(str::to_owned));
     header.push("run".into());

@@ -31,7 +31,7 @@ pub(crate) struct Sweep {
 }
 
 /// An axis: its name, and the fields that it sets at each of its steps.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Axis {
     name: String,
     fields: Vec<(String, Vec<Value>)>,
@@ -49,18 +49,6 @@ impl Point {
     pub fn axes(&self) -> impl Iterator<Item = (&str, &Value)> {
         let steps = self.sweep.steps(self.number);
         std::iter::zip(&self.sweep.axes, steps).map(|(axis, step)| (axis.name.as_str(), axis.value(step)))
-    }
-
-    /// A point of a sweep with one axis.
-    #[cfg(test)]
-    pub(crate) fn of(axis: &str, value: Value) -> Self {
-        let axis = Axis { name: axis.to_owned(), fields: vec![(axis.to_owned(), vec![value])] };
-        Point { sweep: Arc::new(Sweep { axes: vec![axis] }), number: 0 }
-    }
-
-    /// Its axes and their values as a table.
-    pub(crate) fn to_table(&self) -> Table {
-        self.axes().map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
     /// Names of the axes.
@@ -165,6 +153,14 @@ impl Sweep {
             return Err(ScenarioError::new("sweep", message));
         }
         Ok(Arc::new(Sweep { axes }))
+    }
+
+    /// The same axes in this order, which a table loses when it is written: groups come last then. `None` if these are
+    /// not their names.
+    pub fn ordered(&self, names: &[&str]) -> Option<Arc<Self>> {
+        let axis = |name: &&str| self.axes.iter().find(|axis| axis.name == **name).cloned();
+        let axes: Vec<Axis> = names.iter().map(axis).collect::<Option<_>>()?;
+        (axes.len() == self.axes.len()).then(|| Arc::new(Sweep { axes }))
     }
 
     /// All points.

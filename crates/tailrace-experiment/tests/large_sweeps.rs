@@ -13,6 +13,13 @@ fn with_seeds(count: usize) -> String {
     )
 }
 
+/// What differs in the load is built at each, for a scheme that is quickly built.
+fn with_loads(loads: usize, seeds: usize) -> String {
+    let values: Vec<String> = (0..loads).map(|n| (0.1 + 0.8 * n as f64 / loads as f64).to_string()).collect();
+    let text = with_seeds(seeds).replace("pias", "dctcp");
+    format!("{text}\"workload.load\" = [{}]\n", values.join(", "))
+}
+
 /// The most memory that this process has had at once, in MB; `None` where the system does not say.
 fn peak_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -21,7 +28,7 @@ fn peak_mb() -> Option<u64> {
 }
 
 #[test]
-fn a_hundred_thousand_seeds_are_planned_and_a_million_refused() {
+fn a_hundred_thousand_runs_are_planned_and_a_million_refused() {
     for count in [4_000, 20_000, 100_000] {
         let experiment = Experiment::from_text(&with_seeds(count), Path::new("x.toml"), &[], 1.0).unwrap();
         assert_eq!(experiment.runs.len(), count);
@@ -31,6 +38,12 @@ fn a_hundred_thousand_seeds_are_planned_and_a_million_refused() {
             eprintln!("{count} seeds: {peak} MB");
             assert!(peak < 200, "{count} seeds: {peak} MB");
         }
+    }
+    let experiment = Experiment::from_text(&with_loads(2_000, 50), Path::new("x.toml"), &[], 1.0).unwrap();
+    assert_eq!((experiment.runs.len(), experiment.but_for_seeds().len()), (100_000, 2_000));
+    if let Some(peak) = peak_mb() {
+        eprintln!("2000 loads, 50 seeds: {peak} MB");
+        assert!(peak < 200, "2000 loads, 50 seeds: {peak} MB");
     }
     let error = Experiment::from_text(&with_seeds(1_000_000), Path::new("x.toml"), &[], 1.0).unwrap_err();
     assert!(error.to_string().contains("has 1000000 points"), "{error}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tailrace_core::Progress;
-use tailrace_experiment::{Error, Experiment, Observer, Options, gather, run_all};
+use tailrace_experiment::{Error, Experiment, Gathered, Observer, Options, Override, gather, run_all};
 
 /// Stops everything after so many runs.
 struct Until(usize);
@@ -39,23 +39,36 @@ fn parts_add_up_to_the_whole() {
     let (experiment, folder) = (experiment(), tempfile::tempdir().unwrap());
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
     assert_eq!(make(&experiment, &whole, None).unwrap(), 6);
-    assert!(
-        gather(&experiment, &parts, &mut |_| {}).is_err_and(|error| error.exit_status() == 2),
-        "no such folder"
-    );
+    assert!(gather(&parts, &mut |_| {}).is_err_and(|error| error.exit_status() == 2), "no such folder");
 
     assert_eq!(make(&experiment, &parts, Some(vec![0, 3, 4])).unwrap(), 3);
     assert!(!parts.join("summary.csv").exists(), "a part is no summary");
-    let (results, missing) = gather(&experiment, &parts, &mut |_| {}).unwrap();
-    assert_eq!(missing, [1, 2, 5]);
-    let there = |number: usize| (&experiment.runs[number].scheme, &experiment.runs[number].point);
-    assert!(results.runs.iter().map(|run| (&run.scheme, &run.point)).eq([0, 3, 4].map(there)));
+    let Gathered { results, missing, .. } = gather(&parts, &mut |_| {}).unwrap();
+    let planned = |number: usize| (&experiment.runs[number].scheme, &experiment.runs[number].point);
+    assert!(missing.iter().map(|run| (&run.scheme, &run.point)).eq([1, 2, 5].map(planned)));
+    assert!(results.runs.iter().map(|run| (&run.scheme, &run.point)).eq([0, 3, 4].map(planned)));
     let lines = |dir: &Path| fs::read_to_string(dir.join("summary.csv")).unwrap();
     assert!(lines(&parts).lines().all(|line| lines(&whole).lines().any(|other| other == line)));
 
     assert_eq!(make(&experiment, &parts, Some(vec![1, 2, 5])).unwrap(), 3);
-    assert_eq!(gather(&experiment, &parts, &mut |_| {}).unwrap().1, [0; 0]);
+    assert!(gather(&parts, &mut |_| {}).unwrap().missing.is_empty());
     assert_eq!(lines(&parts), lines(&whole));
+}
+
+/// TOML as it is written has all other axes before groups, wherever they stood.
+#[test]
+fn a_plan_knows_the_order_of_axes() {
+    let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
+                [[scheme]]\nname = \"fifo\"\n[[sweep.together]]\n\"workload.load\" = [0.3, 0.6]\n";
+    let seeds = Override { field: "sweep.seed".to_owned(), value: "[1, 2, 3]".to_owned() };
+    let experiment = Experiment::from_text(text, Path::new("x.toml"), &[seeds], 1.0).unwrap();
+    assert_eq!(experiment.axes(), ["workload.load", "seed"]);
+    let folder = tempfile::tempdir().unwrap();
+    make(&experiment, folder.path(), Some(vec![1, 5])).unwrap();
+    let gathered = gather(folder.path(), &mut |_| {}).unwrap();
+    assert_eq!(gathered.axes, ["workload.load", "seed"]);
+    let found = gathered.results.runs.iter().map(|run| &run.point);
+    assert!(found.eq([1, 5].map(|number: usize| &experiment.runs[number].point)));
 }
 
 #[test]
@@ -65,7 +78,7 @@ fn what_an_interrupted_sweep_has_finished_can_be_read() {
     let options = Options { jobs: 1, resume: true, pcap: None, runs: None };
     let stopped = run_all(&experiment, &dir, &options, &mut Until(2));
     assert!(matches!(stopped, Err(Error::Interrupted)) || stopped.is_ok_and(|all| all.runs.len() == 6));
-    let (results, missing) = gather(&experiment, &dir, &mut |_| {}).unwrap();
+    let Gathered { results, missing, .. } = gather(&dir, &mut |_| {}).unwrap();
     assert!(results.runs.len() >= 2);
     assert_eq!(results.runs.len() + missing.len(), 6);
 }

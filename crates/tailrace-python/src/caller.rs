@@ -1,12 +1,15 @@
 //! Who called from Python: they want to know how a run goes on, and may want it to stop.
 
+use std::ffi::CString;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use tailrace_cli::{Drawn, Host};
 use tailrace_core::Progress;
+use tailrace_experiment::Observer;
 use tailrace_run::Control;
 
 use crate::error::TailraceError;
@@ -59,6 +62,30 @@ impl Caller {
 
     fn has_raised(&self) -> bool {
         self.raised.get().is_some()
+    }
+
+    /// Warns of something; whoever makes errors of warnings stops.
+    pub(crate) fn warn(&self, text: &str) {
+        let text = CString::new(text.replace('\0', "\\0")).unwrap_or_default();
+        Python::attach(|py| {
+            // The line to blame is that which called the package's function that called this one.
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
+                .unwrap_or_else(|error| self.note(error));
+        });
+    }
+}
+
+/// The caller watches a run of an experiment as it would watch one of a scenario.
+impl Observer for &Caller {
+    fn finished(&mut self, _: usize, _: bool) {}
+    fn progress(&mut self, _: usize, progress: &Progress) {
+        Control::progress(*self, progress);
+    }
+    fn note(&mut self, text: &str) {
+        self.warn(text);
+    }
+    fn interrupted(&mut self) -> bool {
+        Host::interrupted(*self)
     }
 }
 

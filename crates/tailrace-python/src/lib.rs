@@ -2,6 +2,7 @@
 
 mod caller;
 mod error;
+mod plan;
 mod table;
 
 use std::ffi::OsString;
@@ -12,12 +13,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailrace_cli::Host;
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Error, FluidFile, Ground, Plot};
+use tailrace_experiment::{Error, FluidFile, Ground};
 use tailrace_scenario::Scenario;
 use tailrace_workload::published;
 
 use crate::caller::Caller;
 use crate::error::to_python;
+use crate::plan::{Entry, Plan};
 use crate::table::{Table, from_ipc};
 
 /// What a run leaves.
@@ -51,7 +53,7 @@ mod _tailrace {
     use super::*;
 
     #[pymodule_export]
-    use super::{FluidResult, RunResult, Table};
+    use super::{Entry, FluidResult, Plan, RunResult, Table};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -112,6 +114,23 @@ mod _tailrace {
         py.detach(write).map_err(|error| to_python(error, "", None))
     }
 
+    /// Put together the runs that are finished in a folder of results: write its summary.
+    #[pyfunction]
+    fn gather(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        let caller = Caller::new(None);
+        let gathered = py.detach(|| tailrace_experiment::gather(&folder, &mut |text| caller.warn(text)));
+        caller.check()?;
+        gathered.map(drop).map_err(|error| to_python(error, "", None))
+    }
+
+    /// The names of the files in a folder of results. Fails unless all of them are what was written.
+    #[pyfunction]
+    fn verify(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+        let files = py.detach(|| tailrace_experiment::verify(&folder));
+        let files = files.map_err(|error| to_python(error, "", None))?;
+        Ok(files.into_iter().map(|(name, _)| name).collect())
+    }
+
     /// Write a file, whole or not at all, and the folder that it is in.
     #[pyfunction]
     fn write(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
@@ -129,7 +148,7 @@ mod _tailrace {
     fn plot(name: &str, table: &str, ground: &str) -> PyResult<Option<String>> {
         let checked = || {
             let table = table.parse().map_err(|error| ScenarioError::syntax(&error, table))?;
-            let plot = Plot::read(name, &toml::Value::Table(table))?;
+            let plot = tailrace_experiment::Plot::read(name, &toml::Value::Table(table))?;
             plot.on(name, &Ground::found(ground)?)
         };
         let checked = checked().map_err(|error| to_python(error.into(), "", None))?;
@@ -173,11 +192,11 @@ mod _tailrace {
         Ok((measure.warmup.as_ps() as f64 / 1e3, measure.short.get(), measure.long.get()))
     }
 
-    /// What a resolved scenario's scheme does that its level cannot express, a sentence each.
+    /// What a resolved scenario asks for that its level cannot express, a sentence each.
     #[pyfunction]
-    fn leaves_out(text: &str) -> PyResult<Vec<&'static str>> {
+    fn leaves_out(text: &str) -> PyResult<Vec<String>> {
         let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
-        Ok(left_out.map_err(|error| to_python(error.into(), text, None))?.to_vec())
+        left_out.map_err(|error| to_python(error.into(), text, None))
     }
 
     /// The value below which Student's t with so many degrees of freedom is with this probability.

@@ -49,6 +49,8 @@ def draw(directory: str | Path) -> Drawn:
                     drawn.files.extend(save(figure, directory / "plots" / name))
         except TailraceError as error:
             drawn.failures.append(str(error))
+        except ValueError as error:  # Of numbers that the drawing library cannot draw.
+            drawn.failures.append(f"plot.{name}: cannot be drawn: {error}")
     return drawn
 
 

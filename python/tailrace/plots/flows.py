@@ -30,9 +30,18 @@ class Cdf(TimesPlot):
         rows = self.rows(folder)
         curves = self.curves(rows)
         (y,) = self.y
-        for (name, part), pen in zip(curves.items(), self.pens(curves), strict=True):
-            table = pl.concat(self._measured(folder.run(key)) for key in part["run"])
-            draw_cdf(axes, self.in_unit(self.column(table, y)), name, pen)
+        values = {
+            name: self.in_unit(
+                self.column(pl.concat(self._measured(folder.run(key)) for key in part["run"]), y)
+            )
+            for name, part in curves.items()
+        }
+        if not any(column.drop_nulls().len() for column in values.values()):
+            raise self.wrong(
+                "class" if self.class_ else "of", f"no {self.of} of these runs have such a value"
+            )
+        for (name, column), pen in zip(values.items(), self.pens(curves), strict=True):
+            draw_cdf(axes, column, name, pen)
         of_what = self.label(y).replace("Flow", "Task" if self.of == "tasks" else "Flow")
         self.dress(axes, of_what, f"Share of {self.of}")
         return self.footnote(folder, rows, f"{self.of} of")

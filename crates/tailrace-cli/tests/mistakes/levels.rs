@@ -23,7 +23,7 @@ fn a_scheme_without_a_rule_for_rates_is_refused_at_flow_level() {
     );
     refused(
         &at("level = \"flow\"", "pfabric", "params = { rank = \"sent\" }"),
-        &["scheme[0].name: pfabric has no rule for rates (with these parameters)"],
+        &["scheme[0].name: pfabric has no rule for rates with these parameters"],
     );
     // Strict priority is the only way in which queues share at flow level.
     for scheduler in ["drr", "wfq"] {
@@ -32,7 +32,7 @@ fn a_scheme_without_a_rule_for_rates_is_refused_at_flow_level() {
         );
         refused(
             &at("level = \"flow\"", "mlfq", &params),
-            &["scheme[0].name: mlfq has no rule for rates (with these parameters)"],
+            &["scheme[0].name: mlfq has no rule for rates with these parameters"],
         );
         accepted(&at("level = \"flow\"", "mlfq", &params.replace(scheduler, "strict")));
         accepted(&at("", "mlfq", &params));
@@ -42,18 +42,37 @@ fn a_scheme_without_a_rule_for_rates_is_refused_at_flow_level() {
 
 #[test]
 fn what_a_level_cannot_express_is_said() {
-    let said = |level: &str, name: &str| {
-        let output = Place::with(&at(&format!("level = \"{level}\""), name, "")).run(&["run", "x.toml"]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        stderr(&output)
-            .lines()
-            .filter(|line| line.starts_with("note: "))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let notes = said("flow", "qjump");
-    assert!(notes.len() == 1 && notes[0].starts_with("note: qjump at flow level: Under a cap"), "{notes:?}");
+    let said = |level: &str, name: &str| notes(&at(&format!("level = \"{level}\""), name, ""));
+    let of_qjump = said("flow", "qjump");
+    assert!(
+        of_qjump.len() == 1 && of_qjump[0].starts_with("note: qjump at flow level: Under a cap"),
+        "{of_qjump:?}"
+    );
     assert_eq!([said("packet", "qjump"), said("flow", "rcp")], [[""; 0], [""; 0]]);
+}
+
+#[test]
+fn fields_without_effect_at_flow_level_are_named() {
+    let given = |level: &str| {
+        let file = at(&format!("level = \"{level}\""), "rcp", "").replacen(
+            "[fabric]",
+            "[fabric]\nqueue_unit = \"packets\"",
+            1,
+        );
+        notes(&format!("{file}\n[transport]\nmss = 1000\nmin_rto = \"5ms\"\nrto = \"standard\""))
+    };
+    let note = "note: rcp at flow level: There are no packets, queues or losses, so fabric.queue_unit, \
+                transport.min_rto change nothing.";
+    assert_eq!(given("flow"), [note]);
+    assert_eq!(given("packet"), [""; 0]);
+}
+
+/// What a run of the file says beside its results.
+fn notes(file: &str) -> Vec<String> {
+    let output = Place::with(file).run(&["run", "x.toml"]);
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    said.lines().filter(|line| line.starts_with("note: ")).map(str::to_owned).collect()
 }
 
 #[test]

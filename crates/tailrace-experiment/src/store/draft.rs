@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::write_files;
-use super::lock::{LOCK, Lock, gone};
+use super::lock::{Lock, while_writing};
 use crate::error::Error;
 use crate::run::RunResult;
 
@@ -31,7 +31,7 @@ impl<'a> Draft<'a> {
         let draft = Draft { store, key: key.to_owned(), _lock: lock };
         remove(&draft.dir());
         remove(&draft.replaced());
-        fs::create_dir(draft.dir()).map_err(|e| Error::storage(&draft.dir(), e))?;
+        fs::create_dir(draft.dir()).map_err(|e| while_writing(store, Error::storage(&draft.dir(), e)))?;
         Ok(Some(draft))
     }
 
@@ -51,8 +51,7 @@ impl<'a> Draft<'a> {
 
     /// Puts a run into its place, all or nothing, with whatever else is in the draft's folder.
     pub fn save(self, result: &RunResult) -> Result<(), Error> {
-        let is_there = || self.store.join(LOCK).exists();
-        self.put(result).map_err(|error| if is_there() { error } else { gone(self.store) })
+        self.put(result).map_err(|error| while_writing(self.store, error))
     }
 
     fn put(&self, result: &RunResult) -> Result<(), Error> {

@@ -14,8 +14,13 @@ pub fn run_key(scenario: &Scenario) -> String {
     format!("{}-{BUILD}", scenario.key())
 }
 
-/// A line about those runs in the folder `runs` that other builds made of `scenarios`, if there are any.
-pub(super) fn of_other_builds(runs: &Path, scenarios: impl Iterator<Item = Scenario>) -> Option<String> {
+/// The build that a key names.
+pub(super) fn build(key: &str) -> Option<&str> {
+    key.split_once('-').map(|(_, build)| build)
+}
+
+/// A line about what other builds have made, in the folder `runs`, of the runs with these keys, if they have.
+pub(super) fn of_other_builds<'a>(runs: &Path, keys: impl Iterator<Item = &'a str>) -> Option<String> {
     let folders =
         fs::read_dir(runs).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     // Versions without builds in their keys left folders that have the scenario's name alone.
@@ -27,8 +32,8 @@ pub(super) fn of_other_builds(runs: &Path, scenarios: impl Iterator<Item = Scena
     if of_others.is_empty() {
         return None;
     }
-    let wanted: BTreeSet<String> = scenarios.map(|scenario| scenario.key()).collect();
-    match of_others.iter().filter(|scenario| wanted.contains(*scenario)).count() {
+    let wanted: BTreeSet<&str> = keys.filter_map(|key| Some(key.split_once('-')?.0)).collect();
+    match of_others.iter().filter(|scenario| wanted.contains(scenario.as_str())).count() {
         0 => None,
         count => Some(format!(
             "{count} kept run{} of another build of Tailrace {} not used; what this build makes is beside, in \
@@ -55,9 +60,10 @@ mod tests {
     fn runs_of_other_builds_are_counted_by_scenario() {
         let dir = tempfile::tempdir().unwrap();
         let scenarios = [scenario(0.3), scenario(0.5)];
-        let note = || of_other_builds(dir.path(), scenarios.iter().cloned());
+        let keys = scenarios.each_ref().map(run_key);
+        let note = || of_other_builds(dir.path(), keys.iter().map(String::as_str));
         let make = |name: &str| fs::create_dir(dir.path().join(name)).unwrap();
-        assert_eq!(of_other_builds(&dir.path().join("nowhere"), scenarios.iter().cloned()), None);
+        assert_eq!(of_other_builds(&dir.path().join("nowhere"), keys.iter().map(String::as_str)), None);
         make(&run_key(&scenarios[0]));
         make(&format!("{}-0123456789abcdef", scenario(0.7).key()));
         make(".tmp-1");

@@ -11,7 +11,7 @@ pub(super) const LOCK: &str = ".lock";
 
 /// A lock, held until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
@@ -31,15 +31,6 @@ impl Lock {
         let path = dir.join(LOCK);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         Self::wait(&path, file.map_err(|e| Error::storage(&path, e))?, File::lock)
-    }
-
-    /// Waits until nobody writes the folder's own files. None is needed where nobody ever locks.
-    pub(super) fn to_read(dir: &Path) -> Result<Option<Self>, Error> {
-        let path = dir.join(LOCK);
-        match File::open(&path) {
-            Ok(file) => Self::wait(&path, file, File::lock_shared).map(Some),
-            Err(_) => Ok(None),
-        }
     }
 
     /// Locks `path`, which is made if need be; `None` if somebody else holds it.
@@ -67,6 +58,15 @@ impl Lock {
     }
 }
 
+/// Waits until nobody writes the folder's own files. None is needed where nobody ever locks.
+pub(crate) fn to_read(dir: &Path) -> Result<Option<Lock>, Error> {
+    let path = dir.join(LOCK);
+    match File::open(&path) {
+        Ok(file) => Lock::wait(&path, file, File::lock_shared).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Whether the folder cannot be written, by anyone or by this user.
 pub(super) fn is_read_only(dir: &Path) -> bool {
     let probe = OpenOptions::new().write(true).create(true).truncate(false).open(dir.join(LOCK));
@@ -79,6 +79,12 @@ pub(super) fn is_read_only(dir: &Path) -> bool {
 pub(super) fn gone(dir: &Path) -> Error {
     let message = "was removed while results were written into it".to_owned();
     Error::Storage { path: dir.to_owned(), message }
+}
+
+/// What a failure to write into a folder that was there means: if something was missing, somebody is removing the
+/// folder.
+pub(super) fn while_writing(dir: &Path, error: Error) -> Error {
+    if matches!(error, Error::Missing { .. }) { gone(dir) } else { error }
 }
 
 fn unlockable(path: &Path, error: &std::io::Error) -> Error {

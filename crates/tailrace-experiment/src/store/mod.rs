@@ -12,13 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use tailrace_config::ScenarioError;
-use tailrace_scenario::Scenario;
+use tailrace_config::{ScenarioError, read_text};
 
 pub use draft::Draft;
 pub use key::run_key;
+pub(crate) use lock::to_read;
 pub use sums::verify;
-pub(crate) use sums::{listed, verify_file};
+pub(crate) use sums::verify_file;
 
 use crate::error::Error;
 use crate::files::{parquet_bytes, write_whole};
@@ -27,6 +27,9 @@ use crate::run_summary::Summary;
 use files::write_files;
 use lock::Lock;
 use sums::Sums;
+
+/// Where the folders of runs are.
+const RUNS: &str = "runs";
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -51,18 +54,26 @@ impl Store {
     /// Opens or makes the folder for results of this name and title. A folder that holds others is refused.
     /// Damage of the folder's own files is told to `note`.
     pub fn open(dir: &Path, name: &str, title: &str, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
-        let identity = format!("{name}\n{title}\n");
+        Self::open_of(dir, &format!("{name}\n{title}\n"), note)
+    }
+
+    /// Opens a folder that is there, whosever results it holds.
+    pub fn reopen(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
+        Self::open_of(dir, &owner::identity(dir)?, note)
+    }
+
+    fn open_of(dir: &Path, identity: &str, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
         if owner::is_foreign(dir) {
             let message = format!("{} exists and is no result folder; choose another one", dir.display());
             return Err(ScenarioError::new("--out", message).into());
         }
         fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
         let lock = match Lock::new_folder(dir) {
-            Err(_) if lock::is_read_only(dir) && owner::check(dir, &identity)? => None,
+            Err(_) if lock::is_read_only(dir) && owner::check(dir, identity)? => None,
             lock => Some(lock?),
         };
         let store = Store { dir: dir.to_owned(), read_only: lock.is_none() };
-        if owner::check(dir, &identity)? {
+        if owner::check(dir, identity)? {
             store.note_damage(note);
         }
         if lock.is_some() {
@@ -80,7 +91,7 @@ impl Store {
     }
 
     fn runs(&self) -> PathBuf {
-        self.dir.join("runs")
+        self.dir.join(RUNS)
     }
 
     /// The folder of a run.
@@ -88,28 +99,14 @@ impl Store {
         self.runs().join(key)
     }
 
-    /// A line about kept runs of `scenarios` that other builds made, if there are any.
-    pub fn of_other_builds(&self, scenarios: impl Iterator<Item = Scenario>) -> Option<String> {
-        key::of_other_builds(&self.runs(), scenarios)
+    /// A line about what other builds have made of the runs with these keys, if they have.
+    pub fn of_other_builds<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Option<String> {
+        key::of_other_builds(&self.runs(), keys)
     }
 
-    /// What is kept of a run. It is whole if all its files are what was written, by this build.
+    /// What is kept of a run.
     pub fn kept(&self, key: &str) -> Kept {
-        let dir = self.run_dir(key);
-        if !dir.exists() {
-            return Kept::Nothing;
-        }
-        let path = dir.join("summary.json");
-        let summary = || {
-            verify(&dir)?;
-            let text = fs::read_to_string(&path).map_err(|e| Error::storage(&path, e))?;
-            serde_json::from_str::<Summary>(&text).map_err(|e| Error::storage(&path, e))
-        };
-        match summary() {
-            Ok(summary) if summary.build == crate::BUILD => Kept::Whole(Box::new(summary)),
-            Ok(_) => Kept::Damaged(format!("{} is of another build", path.display())),
-            Err(error) => Kept::Damaged(error.to_string()),
-        }
+        kept(&self.dir, key)
     }
 
     /// Claims a run, to make it; `None` if somebody else is making it now.
@@ -119,8 +116,14 @@ impl Store {
 
     /// Writes a file of the folder, all or nothing. What is there already is not written again.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
+        self.write_all(&[(name, content)])
+    }
+
+    /// Writes several files as [`Self::write`] does, and nobody who locks the folder sees it in between.
+    pub fn write_all(&self, files: &[(&str, &[u8])]) -> Result<(), Error> {
         let _lock = if self.read_only { None } else { Some(Lock::folder(&self.dir)?) };
-        self.write_locked(name, content)
+        let write = |(name, content): &(&str, &[u8])| self.write_locked(name, content);
+        files.iter().try_for_each(write).map_err(|error| lock::while_writing(&self.dir, error))
     }
 
     fn write_locked(&self, name: &str, content: &[u8]) -> Result<(), Error> {
@@ -145,6 +148,26 @@ impl Store {
             Err(error) => vec![error],
         };
         damage.iter().for_each(|error| note(&format!("{error}; it is written again")));
+    }
+}
+
+/// What is kept in the folder of results `dir` of a run. It is whole if all its files are what was written, by the
+/// build that its key names.
+pub fn kept(dir: &Path, key: &str) -> Kept {
+    let run = dir.join(RUNS).join(key);
+    if !run.exists() {
+        return Kept::Nothing;
+    }
+    let path = run.join("summary.json");
+    let summary = || {
+        verify(&run)?;
+        let text = read_text(&path).map_err(|e| Error::storage(&path, e))?;
+        serde_json::from_str::<Summary>(&text).map_err(|e| Error::storage(&path, e))
+    };
+    match summary() {
+        Ok(summary) if key::build(key) == Some(&summary.build) => Kept::Whole(Box::new(summary)),
+        Ok(_) => Kept::Damaged(format!("{} is of another build", path.display())),
+        Err(error) => Kept::Damaged(error.to_string()),
     }
 }
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use tailrace_config::ScenarioError;
+use tailrace_config::{ScenarioError, read_file, read_text};
 
 use super::lock::LOCK;
-use super::sums::{SUMS, Sums};
+use super::sums::{SUMS, Sums, verify_file};
 use crate::error::Error;
 
 /// The file that says whose results a folder holds.
@@ -24,11 +24,18 @@ pub(super) fn is_foreign(dir: &Path) -> bool {
     !names.iter().any(ours) && !names.iter().all(begun)
 }
 
+/// Whose results the folder says it holds.
+pub(super) fn identity(dir: &Path) -> Result<String, Error> {
+    let path = dir.join(MARKER);
+    verify_file(dir, MARKER)?;
+    read_text(&path).map_err(|error| Error::storage(&path, error))
+}
+
 /// Whether the folder says that it holds results of this identity: `false` if it says nothing yet, an error if it
 /// holds others. Where the marker is damaged, its checksum tells.
 pub(super) fn check(dir: &Path, identity: &str) -> Result<bool, Error> {
     let path = dir.join(MARKER);
-    let marker = match fs::read(&path) {
+    let marker = match read_file(&path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(Error::storage(&path, error)),

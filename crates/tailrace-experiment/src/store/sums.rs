@@ -7,8 +7,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use tailrace_config::{open_file, read_file};
 
-use super::lock::Lock;
+use super::lock::to_read;
 use crate::error::Error;
 use crate::files::write_whole;
 
@@ -23,7 +24,7 @@ impl Sums {
     /// What the folder's list says. An error says why there is none.
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(SUMS);
-        let bytes = fs::read(&path).map_err(|e| Error::storage(&path, e))?;
+        let bytes = read_file(&path).map_err(|e| Error::storage(&path, e))?;
         Self::parse(&bytes).ok_or_else(|| damaged(&path, "is damaged"))
     }
 
@@ -60,8 +61,12 @@ impl Sums {
     pub(super) fn verify(&self, dir: &Path, name: &str) -> Result<(), Error> {
         let path = dir.join(name);
         let known = self.0.get(name).ok_or_else(|| damaged(&path, "is not listed in SHA256SUMS"))?;
-        let found = hash_file(&path).map_err(|e| Error::storage(&path, e))?;
-        if found == *known { Ok(()) } else { Err(damaged(&path, "is damaged: it is not what was written")) }
+        let found = hash_file(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => damaged(&path, "is missing, though SHA256SUMS lists it"),
+            _ => Error::storage(&path, error),
+        })?;
+        let matches = found == *known;
+        if matches { Ok(()) } else { Err(damaged(&path, "is damaged: it does not match its checksum")) }
     }
 
     /// The list: a line for each file below one with a hash of them all, so that damage of the list is not taken for
@@ -81,17 +86,13 @@ impl Sums {
     }
 }
 
-/// Whether all that a folder of results lists is what was written: a run's, an experiment's or a fluid model's.
-pub fn verify(dir: &Path) -> Result<(), Error> {
-    let _lock = Lock::to_read(dir)?;
+/// The files that a folder of results lists, with their hashes: a run's, an experiment's or a fluid model's. Fails
+/// unless all of them are what was written.
+pub fn verify(dir: &Path) -> Result<Vec<(String, String)>, Error> {
+    let _lock = to_read(dir)?;
     let sums = Sums::read(dir)?;
-    sums.names().try_for_each(|name| sums.verify(dir, name))
-}
-
-/// What a folder lists, once all of it is found to be what was written.
-pub(crate) fn listed(dir: &Path) -> Result<Vec<(String, String)>, Error> {
-    verify(dir)?;
-    Ok(Sums::read(dir)?.0.into_iter().collect())
+    sums.names().try_for_each(|name| sums.verify(dir, name))?;
+    Ok(sums.0.into_iter().collect())
 }
 
 /// Whether one file of such a folder is what was written.
@@ -104,7 +105,7 @@ fn damaged(path: &Path, what: &str) -> Error {
 }
 
 fn hash_file(path: &Path) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
+    let mut file = open_file(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array};
 
 use super::*;
 
-const KEY: &str = "0123456789abcdef-0123456789abcdef";
+const KEY: &str = concat!("0123456789abcdef-", env!("TAILRACE_BUILD"));
 
 /// A run that nobody made.
 pub(crate) fn made_up(number: f64) -> RunResult {
@@ -92,6 +92,23 @@ fn a_run_is_whole_only_with_every_byte_of_every_file() {
     // What others put there is not Tailrace's to judge.
     fs::write(store.run_dir(KEY).join("notes.txt"), "odd").unwrap();
     assert_eq!(whole(&store), Some(1.0));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_in_a_files_place_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    save(&store, 1.0);
+    let run = files(&store.run_dir(KEY));
+    for path in run.keys() {
+        fs::remove_file(path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        let Kept::Damaged(what) = store.kept(KEY) else { panic!("{} is kept", path.display()) };
+        assert!(what.contains("it is a pipe or a device"), "{what}");
+        save(&store, 1.0);
+        assert_eq!(files(&store.run_dir(KEY)), run);
+    }
 }
 
 #[test]
@@ -203,6 +220,21 @@ fn a_folder_that_is_removed_meanwhile_is_an_error() {
     removed(draft.save(&made_up(1.0)).unwrap_err());
     removed(store.claim(KEY).err().unwrap());
     removed(store.write("summary.csv", b"").unwrap_err());
+}
+
+/// Whoever removes a folder takes one file after the other, and the lock's may be the last.
+#[test]
+fn a_folder_that_is_being_removed_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let removed = |error: Error| {
+        assert!(error.to_string().contains("was removed while results were written into it"), "{error}");
+    };
+    let draft = store.claim(KEY).unwrap().unwrap();
+    fs::remove_dir(draft.dir()).unwrap();
+    removed(draft.save(&made_up(1.0)).unwrap_err());
+    fs::remove_dir(store.runs()).unwrap();
+    removed(store.claim(KEY).err().unwrap());
 }
 
 #[test]

@@ -1,0 +1,53 @@
+//! Puts together what is finished of an experiment, from the folder of its results alone.
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::file::Own;
+use crate::plan_table::{self, Entry};
+use crate::results::Results;
+use crate::store::{Kept, Store};
+use crate::summary;
+
+/// An experiment of which any number of runs are finished.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// One line from the experiment's file.
+    pub title: String,
+    /// The scale that it was run at.
+    pub scale: f64,
+    /// Names of the sweep's axes.
+    pub axes: Vec<String>,
+    /// The runs that are finished, whoever made them.
+    pub results: Results,
+    /// Those that are not.
+    pub missing: Vec<Entry>,
+}
+
+/// Writes the summary of the runs that are finished in `dir`, and judges the claims by them. `note` hears of runs that
+/// are damaged, which count as missing.
+pub fn gather(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Gathered, Error> {
+    let (experiment, entries) = plan_table::read(dir)?;
+    let own = Own::of(&experiment)?;
+    let axes = entries.first().map(|entry| entry.point.names()).unwrap_or_default();
+    let store = Store::reopen(dir, note)?;
+    let (mut results, mut missing) = (Results::default(), Vec::new());
+    for entry in entries {
+        match store.kept(&entry.key) {
+            Kept::Whole(summary) => results.runs.push(entry.finished(&store, *summary, true)),
+            Kept::Damaged(what) => {
+                note(&format!("{what}; the run counts as missing"));
+                missing.push(entry);
+            }
+            Kept::Nothing => missing.push(entry),
+        }
+    }
+    if results.runs.is_empty() {
+        let message = format!("none of its {} runs is finished", missing.len());
+        return Err(Error::Storage { path: dir.to_owned(), message });
+    }
+    summary::write(&store, &axes, &own.claim, &results)?;
+    let scaled = experiment.get("scaled").and_then(|scaled| scaled.get("scale"));
+    let scale = scaled.and_then(toml::Value::as_float).unwrap_or(1.0);
+    Ok(Gathered { title: own.title, scale, axes, results, missing })
+}
