@@ -58,6 +58,7 @@ void ConfigureTcp(const TransportOptions& o) {
     Config::SetDefault("ns3::TcpDctcp::DctcpAlphaOnInit", DoubleValue(o.initialAlpha));
     Config::SetDefault("fabric::Dctcp::MinWindow", UintegerValue(o.minWindow));
     Config::SetDefault("fabric::Dctcp::HalveOnLoss", BooleanValue(o.halveOnLoss));
+    Config::SetDefault("fabric::Dctcp::WholeSegments", BooleanValue(o.wholeGrowth));
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(Dctcp::GetTypeId()));
     const TypeId recovery =
         o.rateReduction ? TcpPrrRecovery::GetTypeId() : TcpClassicRecovery::GetTypeId();

@@ -200,6 +200,9 @@ void AddTransportOptions(OptionTable& table, TransportOptions& o) {
                    "smallest window that a cut leaves, segments; 0: none, as ns-3");
     table.AddChoice<bool>("loss-cut", o.halveOnLoss, {{"half", true}, {"alpha", false}},
                           "how a loss cuts the window: RFC 8257 halves it, ns-3 uses alpha");
+    table.AddChoice<bool>("growth", o.wholeGrowth, {{"segments", true}, {"fractions", false}},
+                          "window grows a little with each ACK, as Tailrace's, or by whole segments, as "
+                          "ns-3");
     table.AddChoice<bool>("recovery", o.rateReduction, {{"classic", false}, {"prr", true}},
                           "window cut at once, or spread over a round trip");
     table.AddChoice<bool>("sack", o.sack, kOnOff, "selective acknowledgements");

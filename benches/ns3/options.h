@@ -53,6 +53,7 @@ struct TransportOptions {
     double initialAlpha = 1;
     uint32_t minWindow = 2;   // floor of the window after a cut, segments; 0: none
     bool halveOnLoss = true;  // else cut by alpha, as at a mark
+    bool wholeGrowth = true;   // else by fractions of segments
     bool rateReduction = false;  // proportional rate reduction in place of an immediate cut
     bool sack = true;
     uint32_t reorderingThreshold = 3;  // duplicate ACKs
