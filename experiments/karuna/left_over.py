@@ -13,17 +13,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tailrace import ResultFolder
+
 EDGES = [0.0, 0.25, 0.5, 0.75, 1.0]
 HOST_BITS_PER_NS = 10.0
 
 
 def flows(folder: Path, scheme: str, gamma: float) -> pl.DataFrame:
     """The flows of one run of the sweep, all times in ns."""
-    summary = pl.read_parquet(folder / "summary.parquet")
-    runs = summary.filter((pl.col("scheme") == scheme) & (pl.col("gamma") == gamma))["run"].unique()
+    results = ResultFolder(folder)
+    runs = results.summary.filter((pl.col("scheme") == scheme) & (pl.col("gamma") == gamma))["run"].unique()
     if len(runs) != 1:
         raise SystemExit(f"{folder}: holds {len(runs)} runs of {scheme} at gamma = {gamma}, but 1 is needed")
-    return pl.read_parquet(folder / "runs" / runs[0] / "flows.parquet")
+    return results.run(runs[0]).flows.to_polars()
 
 
 class Expected:

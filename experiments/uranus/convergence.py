@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tailrace import Result, ResultFolder
+
 WEIGHTS = {"WVCC": np.array([1.0, 2.0, 3.0]), "DCTCP": np.ones(3)}
 PAYLOAD = 1460 / 1500
 MEAN_OVER_MS = 10
@@ -22,16 +24,16 @@ BUSY = 0.97
 WIDTHS = [21, 8, 8, 19, 8, 19]
 
 
-def rates(run: Path) -> np.ndarray:
+def rates(run: Result) -> np.ndarray:
     """Throughput of each flow as a share of the link, a row a millisecond."""
-    series = pl.read_parquet(run / "series.parquet").filter(pl.col("metric") == "throughput_bps")
+    series = run.series.to_polars().filter(pl.col("metric") == "throughput_bps")
     table = series.pivot(on="place", index="time_ns", values="value").sort("time_ns")
     return table.select("slice1", "slice2", "slice3").to_numpy()
 
 
-def events(run: Path) -> tuple[int, int, int]:
+def events(run: Result) -> tuple[int, int, int]:
     """Milliseconds at which flow 3 joins, flow 1 leaves and flow 3 leaves."""
-    flows = pl.read_parquet(run / "flows.parquet").sort("src")
+    flows = run.flows.to_polars().sort("src")
     ends = (flows["start_ns"] + flows["fct_ns"]) / 1e6
     return int(flows["start_ns"][2] / 1e6), int(ends[0]), int(ends[2])
 
@@ -62,8 +64,8 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, help="result folder of convergence.toml")
-    folder = parser.parse_args().folder
-    runs = pl.read_parquet(folder / "summary.parquet").filter(pl.col("class") == "all")
+    folder = ResultFolder(parser.parse_args().folder)
+    runs = folder.summary.filter(pl.col("class") == "all")
     print("milliseconds until flows have their shares after flow 3 has joined, and until the link is full")
     print("after flow 1 and flow 3 have left; how busy it is in the first 10, 50 and 200 at least")
     columns = ["", "3 joins", "1 leaves", "busy, %", "3 leaves", "busy, %"]
@@ -71,7 +73,7 @@ def main() -> None:
     for (scheme, network), group in runs.group_by("scheme", "network", maintain_order=True):
         joins, full, busy = [], [], []
         for key in group["run"]:
-            run = folder / "runs" / key
+            run = folder.run(key)
             carried = rates(run)
             carried = carried / (PAYLOAD * float(network.split()[0]) * 1e9)
             join, *leaves = events(run)

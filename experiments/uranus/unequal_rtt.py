@@ -14,6 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
+from tailrace import Result, ResultFolder
+
 AFTER_NS = 2_000_000_000
 BITS_A_PACKET = 12_000
 
@@ -23,9 +25,9 @@ def microseconds(text: str) -> float:
     return float(text.removesuffix("us"))
 
 
-def measured(run: Path) -> tuple[float, float]:
+def measured(run: Result) -> tuple[float, float]:
     """Normalised throughput of slice 1 over that of slice 2, and the mean queue in packets."""
-    series = pl.read_parquet(run / "series.parquet").filter(pl.col("time_ns") > AFTER_NS)
+    series = run.series.to_polars().filter(pl.col("time_ns") > AFTER_NS)
 
     def mean(metric: str, place: str) -> float:
         return series.filter((pl.col("metric") == metric) & (pl.col("place") == place))["value"].mean()
@@ -39,17 +41,17 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, help="result folder of unequal-rtt.toml")
-    folder = parser.parse_args().folder
-    runs = pl.read_parquet(folder / "summary.parquet").filter(pl.col("class") == "all")
+    folder = ResultFolder(parser.parse_args().folder)
+    runs = folder.summary.filter(pl.col("class") == "all")
     # DCTCP is the same whatever weights say.
     runs = runs.filter((pl.col("scheme") == "WVCC") | (pl.col("weights") == "1:1"))
     head = f"{'scheme':>6} {'weights':>8} {'round trips, us':>16}"
     print(f"{head} {'near/far':>9} {'exponent':>9} {'without queue':>14}")
     keys = ("scheme", "weights", "fabric.core_delay")
     for (scheme, weights, delay), group in runs.group_by(*keys, maintain_order=True):
-        some = [measured(folder / "runs" / key) for key in group["run"]]
+        some = [measured(folder.run(key)) for key in group["run"]]
         ratio = math.exp(sum(math.log(ratio) for ratio, _ in some) / len(some))
-        fabric = tomllib.loads((folder / "runs" / group["run"][0] / "scenario.toml").read_text())["fabric"]
+        fabric = tomllib.loads(folder.run(group["run"][0]).scenario)["fabric"]
         near = 4 * (microseconds(fabric["host_delay"]) + microseconds(fabric["edge_delay"]))
         far = near + 4 * microseconds(delay)
         rate = float(fabric["host_rate"].removesuffix("Gbps")) * 1e3

@@ -42,3 +42,11 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     """Of every text."""
     assert broken(path) == []
+
+
+def test_the_contents_name_every_page() -> None:
+    """Of docs."""
+    folder = ROOT / "docs"
+    links = re.findall(r"\]\(([^)#\s]+)", (folder / "README.md").read_text("utf-8"))
+    linked = {(folder / link).resolve() for link in links}
+    assert {page for page in folder.rglob("*.md") if page.resolve() not in linked} == {folder / "README.md"}
