@@ -172,18 +172,19 @@ impl Chaos {
     fn arrive(&mut self, hop: usize, packet: &mut Packet<PdqHeader>) {
         self.routers[hop].on_arrival(self.now, packet, Bytes::ZERO);
         if packet.header.message == Message::Request {
-            self.note(hop, packet);
+            self.note(hop, packet, true);
         }
     }
 
     fn reverse(&mut self, hop: usize, packet: &mut Packet<PdqHeader>) {
+        let agreed = self.routers[hop].agrees(packet.flow);
         self.routers[hop].on_reverse(self.now, packet);
-        self.note(hop, packet);
+        self.note(hop, packet, !agreed && packet.header.paused_by == 0);
     }
 
-    /// Writes down what the port has said. Who is given more than before overtakes whoever is behind on the
+    /// Writes down what the port has said, which it has `decided` just now, or before. Who is given more than before overtakes whoever is behind on the
     /// list, or had no place on it: not whoever should be on it and is not.
-    fn note(&mut self, hop: usize, packet: &Packet<PdqHeader>) {
+    fn note(&mut self, hop: usize, packet: &Packet<PdqHeader>, decided: bool) {
         let list: Vec<FlowId> = self.routers[hop].grants().map(|(id, _)| id).collect();
         let full = list.len() == self.list_length;
         for Flow { id, words, .. } in &mut self.flows {
@@ -194,8 +195,6 @@ impl Chaos {
         let rate = if header.paused_by == 0 { header.rate.bps() } else { 0 };
         let sends = self.flows[flow].told(hop);
         let word = &mut self.flows[flow].words[hop];
-        // An answer says what its request was told, or less, unless the port has decided anew.
-        let decided = header.message == Message::Request || rate > word.rate;
         let unlisted = !list.contains(&packet.flow);
         *word = Word { rate, unlisted, overtaken: word.overtaken && !decided };
         if decided && rate > sends {

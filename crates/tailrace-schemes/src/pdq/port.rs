@@ -16,6 +16,8 @@ struct Entry {
     rtt_ns: u32,
     /// What is granted; nothing while the flow is paused.
     rate: WireRate,
+    /// Whether an answer has brought the grant back, to which the ports after this one agree.
+    agreed: bool,
     /// Since when it is not paused.
     let_go: Time,
     /// When the flow asked last.
@@ -95,6 +97,11 @@ impl PdqRouter {
         }
     }
 
+    /// Whether the flow has come back with its grant.
+    pub(super) fn agrees(&self, flow: FlowId) -> bool {
+        self.list.iter().any(|entry| entry.flow == flow && entry.agreed)
+    }
+
     fn find(&self, flow: FlowId) -> Option<usize> {
         self.list.iter().position(|entry| entry.flow == flow)
     }
@@ -105,9 +112,12 @@ impl PdqRouter {
 
     /// What more critical flows leave to the flow at `place`. Those about to finish do not count, as long as
     /// all of them need less than K round trips (§3.3.2, algorithm 2: early start).
-    fn available(&self, place: usize) -> u64 {
+    ///
+    /// A flow that comes back (`agreed`) is ahead of flows of which the ports after this one have not spoken yet. They may
+    /// pause those for this very flow; if each port kept to the flow that it granted first, neither would ever send.
+    fn available(&self, place: usize, agreed: bool) -> u64 {
         let (mut finishing, mut taken) = (0.0, 0);
-        for entry in &self.list[..place] {
+        for entry in self.list[..place].iter().filter(|entry| entry.agreed || !agreed) {
             let left = entry.round_trips_left();
             if left < self.params.early_start && finishing < self.params.early_start {
                 finishing += left;
@@ -137,12 +147,14 @@ impl PdqRouter {
         if header.paused_by != 0 && header.paused_by != self.number {
             return;
         }
+        let answers = header.message == Message::Answer;
         let mut entry = Entry {
             flow,
             deadline_us: header.deadline_us,
             expected_ns: header.expected_ns,
             rtt_ns: header.rtt_ns,
             rate: WireRate::ZERO,
+            agreed: answers,
             let_go: now,
             asked: now,
             expires: now,
@@ -151,16 +163,15 @@ impl PdqRouter {
         let place = self.list.partition_point(|other| other.criticality(now) < entry.criticality(now));
         if place >= self.params.list_length() {
             // Its request passes once; its answer does not count again.
-            self.outside[0] += u32::from(header.message == Message::Request);
-            let rate = self.outside_rate();
+            self.outside[0] += u32::from(!answers);
+            let rate = self.outside_rate(answers);
             return self.decide(rate, header);
         }
-        let rate = self.worthwhile(self.available(place)).min(header.rate);
+        let rate = self.worthwhile(self.available(place, answers)).min(header.rate);
         let sending = held.filter(|entry| entry.rate > WireRate::ZERO);
         if let Some(held) = sending {
-            entry.let_go = held.let_go;
+            (entry.agreed, entry.let_go) = (answers || held.agreed, held.let_go);
         }
-        let answers = header.message == Message::Answer;
         if rate > WireRate::ZERO && (sending.is_some() || answers || !self.damped(now)) {
             entry.rate = rate;
         }
@@ -178,22 +189,26 @@ impl PdqRouter {
     }
 
     /// Flows beyond the list share what it leaves (§3.3.1: "RCP").
-    fn outside_rate(&self) -> WireRate {
+    fn outside_rate(&self, agreed: bool) -> WireRate {
         let flows = u64::from(self.outside[0].max(self.outside[1]).max(1));
-        let granted: u64 = self.grants().map(|(_, rate)| rate.bps()).sum();
+        let listed = self.list.iter().filter(|entry| entry.agreed || !agreed);
+        let granted: u64 = listed.map(|entry| entry.rate.bps()).sum();
         self.worthwhile(self.capacity.saturating_sub(granted) / flows)
     }
 
-    /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down. A flow that
-    /// another port paused when it asked, and now lets go, was not decided on here yet; nor is it dampened here, where the
-    /// paper's ports hear of it too late to pause it.
+    /// The answer comes back (§3.3.1, algorithm 3): what the whole way has decided is written down. A flow that was not
+    /// decided on here for good is now; it is not dampened, since the paper's ports hear of it too late to pause it.
+    ///
+    /// So some flow always sends. Who comes back is held back only by flows that have come back before, and those
+    /// send unless a port nearer to their sender holds them back: at a sender's own port nobody is, so at the next
+    /// nobody is for long, and so on. Nor is anybody on the way out for long, by who cannot come back.
     fn answer(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
         if header.paused_by != 0 {
             header.rate = WireRate::ZERO;
             if header.paused_by != self.number {
                 self.remove(flow);
             }
-        } else if self.find(flow).is_none() {
+        } else if !self.agrees(flow) {
             self.request(now, flow, header);
         }
         if let Some(at) = self.find(flow) {

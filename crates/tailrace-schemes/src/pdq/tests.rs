@@ -167,6 +167,26 @@ fn a_flow_that_another_port_lets_go_is_not_dampened_on_its_way_back() {
     assert_eq!(share(&ask(&mut router, us(14), 3, 400, NO_DEADLINE)), 0.0);
 }
 
+#[test]
+fn a_flow_that_comes_back_is_ahead_of_those_that_may_not() {
+    let mut router = router(0, SwitchParams { early_start: 0.0, ..SwitchParams::default() }, REFRESH);
+    let us = Time::from_us;
+    let back = |router: &mut PdqRouter, now: u64, mut packet: Packet<PdqHeader>| {
+        packet.header = packet.header.returned();
+        router.on_reverse(us(now), &mut packet);
+        share(&packet.header)
+    };
+    // A more critical flow is granted on its way out: who asks has to wait, who comes back has not.
+    let mut first = request(1, 500, 0);
+    router.on_arrival(us(0), &mut first, Bytes::ZERO);
+    assert_eq!(share(&ask(&mut router, us(20), 2, 600, NO_DEADLINE)), 0.0);
+    assert_eq!(back(&mut router, 30, request(3, 600, 0)), 1.0);
+    // Once it has come back itself, nobody less critical goes on.
+    assert_eq!(back(&mut router, 40, first), 1.0);
+    assert_eq!(back(&mut router, 50, request(4, 600, 0)), 0.0);
+    assert_eq!(share(&ask(&mut router, us(60), 3, 600, NO_DEADLINE)), 0.0);
+}
+
 /// Two ports and two flows through both, of which each port holds back one, where round trips are shorter than the
 /// dampening: each time that one port let go the flow that it held back, it could hold back the other.
 #[test]
