@@ -88,7 +88,30 @@ pub fn task_table(axes: &[String], results: &Results) -> String {
 
 /// What a user should know of results beside the results.
 pub fn warnings(experiment: &Experiment, results: &Results) -> String {
-    nothing_note(experiment, results) + &control_note(results)
+    nothing_note(experiment, results) + &stall_note(results) + &control_note(results)
+}
+
+/// A warning for each scheme under which flows got nothing any more.
+fn stall_note(results: &Results) -> String {
+    let of = by_scheme(results, |run| run.summary.is_stalled());
+    let warning = |runs: &[&str]| {
+        format!(
+            "warning: {}: {} of its runs {} ended because flows in progress got nothing any more; they count as \
+             unfinished\n",
+            runs[0],
+            runs.len(),
+            if runs.len() == 1 { "was" } else { "were" }
+        )
+    };
+    of.chunk_by(|a, b| a == b).map(warning).collect()
+}
+
+/// The schemes of such runs, each as often as there are some.
+fn by_scheme(results: &Results, such: impl Fn(&Finished) -> bool) -> Vec<&str> {
+    let mut schemes: Vec<&str> =
+        results.runs.iter().filter(|run| such(run)).map(|run| run.scheme.as_str()).collect();
+    schemes.sort_unstable();
+    schemes
 }
 
 /// A warning if runs that are about flows, not about series in time, have measured none.
@@ -108,9 +131,7 @@ fn nothing_note(experiment: &Experiment, results: &Results) -> String {
 
 /// A warning for each scheme whose controller has changed nothing in some runs.
 pub fn control_note(results: &Results) -> String {
-    let idle = |run: &&Finished| run.summary.updates == Some(0);
-    let mut schemes: Vec<&str> = results.runs.iter().filter(idle).map(|run| run.scheme.as_str()).collect();
-    schemes.sort_unstable();
+    let schemes = by_scheme(results, |run| run.summary.updates == Some(0));
     let warning = |runs: &[&str]| {
         format!(
             "warning: {}: in {} of its runs no update of the controller has reached a flow: flows kept the weights \
@@ -236,6 +257,8 @@ pub fn json(
 
 #[cfg(test)]
 mod tests {
+    use tailrace_experiment::{Point, Summary};
+
     use super::*;
 
     #[test]
@@ -248,5 +271,24 @@ mod tests {
         assert_eq!(cell(5, 0), "90 (5 unfinished)");
         assert_eq!(cell(5, 5), "90 (5 given up)");
         assert_eq!(cell(5, 3), "90 (3 given up, 2 unfinished)");
+    }
+
+    #[test]
+    fn runs_that_were_given_up_are_told() {
+        let run = |scheme: &str, ended: &str| Finished {
+            scheme: scheme.into(),
+            point: Point::default(),
+            key: String::new(),
+            dir: PathBuf::new(),
+            summary: Summary { ended: ended.into(), ..Summary::default() },
+            resumed: false,
+        };
+        let note = |runs| stall_note(&Results { runs });
+        assert_eq!(note(vec![run("tcp", "finished"), run("tcp", "horizon")]), "");
+        let runs =
+            ["tcp", "pdq", "tcp", "tcp"].into_iter().zip(["stalled", "stalled", "finished", "stalled"]);
+        let text = note(runs.map(|(scheme, ended)| run(scheme, ended)).collect());
+        let told: Vec<&str> = text.lines().map(|line| line.split(" because").next().unwrap()).collect();
+        assert_eq!(told, ["warning: pdq: 1 of its runs was ended", "warning: tcp: 2 of its runs were ended"]);
     }
 }

@@ -25,6 +25,8 @@ pub enum Ending {
     Finished,
     /// The horizon was reached with flows in progress.
     Horizon,
+    /// Flows are in progress that have got nothing for longer than any flow has to wait, or that nothing is left to happen to.
+    Stalled,
     /// The caller asked for it.
     Interrupted,
 }

@@ -19,7 +19,7 @@ pub struct Summary {
     pub digest: String,
     /// Virtual time at the end, in seconds.
     pub virtual_seconds: f64,
-    /// Why it ended: "finished" or "horizon".
+    /// Why it ended: "finished", "horizon" or "stalled".
     pub ended: String,
     /// What the packets did; nothing at flow level.
     #[serde(flatten)]
@@ -68,11 +68,16 @@ impl Summary {
             build: crate::BUILD.to_owned(),
             digest: format!("{:016x}", outcome.digest),
             virtual_seconds: outcome.end.as_secs_f64(),
-            ended: if ending == Ending::Horizon { "horizon" } else { "finished" }.to_owned(),
+            ended: why(ending).to_owned(),
             packet_level: PacketLevel::of(outcome),
             updates: outcome.updates,
             classes,
         }
+    }
+
+    /// Whether it was given up, since its flows got nothing any more.
+    pub fn is_stalled(&self) -> bool {
+        self.ended == STALLED
     }
 
     /// A metric of the whole run by its name; `None` if it has none of this name at its level.
@@ -85,6 +90,19 @@ impl Summary {
         }
     }
 }
+
+/// What results call the reason for which a run ended.
+fn why(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Finished => "finished",
+        Ending::Horizon => "horizon",
+        Ending::Stalled => STALLED,
+        Ending::Interrupted => "interrupted",
+    }
+}
+
+/// Of a run whose flows got nothing any more.
+const STALLED: &str = "stalled";
 
 /// Names of metrics of whole runs, which have no size class.
 pub const RUN_METRICS: [&str; 2] = ["urgent_share", "packet_hops"];

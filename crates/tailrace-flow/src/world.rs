@@ -164,7 +164,7 @@ impl<'a> World<'a> {
                 return Ending::Finished;
             }
         }
-        Ending::Finished
+        if self.active == 0 { Ending::Finished } else { Ending::Stalled }
     }
 
     /// The next event. Before time goes on, all that has happened so far has its effect on rates.

@@ -5,6 +5,7 @@ mod control;
 mod life;
 mod observe;
 mod slices;
+mod stall;
 
 pub use observe::Watch;
 
@@ -22,6 +23,7 @@ use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;
 use self::slices::SliceMeter;
+use self::stall::Stall;
 use crate::caps::Caps;
 use crate::flows::FlowTable;
 use crate::tap::Tap;
@@ -87,6 +89,7 @@ pub struct World<S: Scheme> {
     watched_host: Vec<bool>,
     series: Series,
     tap: Option<Tap>,
+    stall: Stall,
 }
 
 impl<S: Scheme> World<S> {
@@ -133,6 +136,7 @@ impl<S: Scheme> World<S> {
             watched_host,
             series: Series::default(),
             tap: None,
+            stall: Stall::new(fabric, &transport),
         };
         world.arm_at_start();
         world
@@ -201,12 +205,15 @@ impl<S: Scheme> World<S> {
                 if report(&self.progress()).is_break() {
                     return Ending::Interrupted;
                 }
+                if self.is_stalled() {
+                    return Ending::Stalled;
+                }
             }
             if self.flows.active() == 0 && self.feed.is_empty() {
                 return Ending::Finished;
             }
         }
-        Ending::Finished
+        if self.flows.active() == 0 { Ending::Finished } else { Ending::Stalled }
     }
 
     #[inline]

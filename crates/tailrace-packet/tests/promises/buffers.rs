@@ -1,7 +1,8 @@
 //! Packet memory: tail drop counted by hand, and shared memory with dynamic thresholds.
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, MTU_BYTES, Time};
+use tailrace_core::transport::RtoMode;
+use tailrace_core::{Bytes, Ending, MTU_BYTES, Time};
 use tailrace_fabric::{Buffer, PortId};
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -102,5 +103,22 @@ proptest! {
         for (at, bytes) in held {
             prop_assert!(bytes <= total * PACKET, "{bytes} bytes at {at}");
         }
+    }
+}
+
+/// Where no packet fits, senders would try for ever; with timers that double, and without.
+#[test]
+fn a_run_whose_flows_get_nothing_any_more_ends() {
+    for rto in [RtoMode::Standard, RtoMode::Fixed] {
+        let fitting = flow(0, 1, 20, Time::ZERO);
+        let late = flow(2, 1, 20, Time::from_ms(100_000));
+        let mut setup = Setup::new(star(4, Buffer::PerPort(Bytes::new(100))), vec![fitting, late]);
+        setup.transport.rto = rto;
+        // Who waits for the next flow to start does not wait for ever.
+        assert_eq!(setup.run("tcp", "").ending, Ending::Finished);
+        setup.flows.push(flow(3, 1, 20_000, Time::from_ms(100_001)));
+        let run = setup.run("tcp", "");
+        assert_eq!((run.ending, run.records[1].fct().is_some()), (Ending::Stalled, true));
+        assert!(run.records[2].fct().is_none() && run.ledger.balances());
     }
 }
