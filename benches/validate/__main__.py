@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import completion
@@ -23,6 +24,7 @@ EXAMPLES = """examples:
   .venv/bin/python benches/validate --ns3 benches/ns3/fast/fabric
   .venv/bin/python benches/validate --seeds 10
   .venv/bin/python benches/validate --seeds 4 --ns3-option=--recovery=prr
+  .venv/bin/python benches/validate --seeds 10 --load 0.8 --units packets --balancing spray
   .venv/bin/python benches/validate --write docs/validation.md
 
 Exit status: 0 if everything is within its tolerance, 1 if not, 2 if something could not be run.
@@ -30,6 +32,8 @@ docs/validation.md explains the tables."""
 
 
 UNITS = ("bytes", "packets")
+# What several seeds are compared at.
+LOAD = 0.6
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,6 +58,22 @@ def _arguments() -> argparse.Namespace:
         f"{seeds.LEAST} or more, two minutes each",
     )
     parser.add_argument(
+        "--load", type=float, default=LOAD, help="with --seeds: of the hosts' links (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--units",
+        choices=UNITS,
+        nargs="+",
+        default=list(UNITS),
+        help="with --seeds: what buffers and thresholds count (default: one after the other)",
+    )
+    parser.add_argument(
+        "--balancing",
+        choices=("ecmp", "spray"),
+        default="ecmp",
+        help="with --seeds: how flows or packets are spread (default: %(default)s)",
+    )
+    parser.add_argument(
         "--write",
         type=Path,
         metavar="PAGE",
@@ -72,6 +92,11 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--seeds {arguments.seeds}: expected {seeds.LEAST} or more")
     if arguments.write and (arguments.seeds is not None or arguments.ns3_option):
         parser.error("--write: is of everything as it is, so without --seeds and --ns3-option")
+    usual = (arguments.load, tuple(arguments.units), arguments.balancing) == (LOAD, UNITS, "ecmp")
+    if arguments.seeds is None and not usual:
+        parser.error("--load, --units, --balancing: are for --seeds; without it the cases are the page's")
+    if not 0 < arguments.load < 1:
+        parser.error(f"--load {arguments.load:g}: expected more than 0 and less than 1")
     if not 0 <= arguments.seed < 1 << 63:
         parser.error(f"--seed {arguments.seed}: expected 0 to 2^63 - 1")
     return arguments
@@ -100,12 +125,17 @@ def _check_all(report: Report, folder: Path, program: ns3.Ns3 | None, seed: int)
             completion.check_loaded(report, folder, program, loaded)
 
 
-def _check_seeds(report: Report, folder: Path, program: ns3.Ns3 | None, first: int, count: int) -> None:
+def _check_seeds(
+    report: Report, folder: Path, program: ns3.Ns3 | None, cases: Iterable[Case], count: int
+) -> None:
     if program is None:
         raise UsageError(f"several seeds need ns-3: {ns3.MISSING}")
-    for unit in UNITS:
-        case = Case(4, 2, 4, load=0.6, flows=800, seed=first, queue_unit=unit)
+    for case in cases:
         seeds.check(report, folder, program, case, count)
+
+
+def _sixteen_hosts(seed: int, load: float, units: Iterable[str], balancing: str) -> list[Case]:
+    return [Case(4, 2, 4, load, flows=800, seed=seed, queue_unit=unit, balancing=balancing) for unit in units]
 
 
 def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[str, str]:
@@ -113,7 +143,8 @@ def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[
     program = _find_ns3(arguments.ns3, arguments.ns3_option)
     report.text(page.heading(arguments.seed))
     if arguments.seeds is not None:
-        _check_seeds(report, folder, program, arguments.seed, arguments.seeds)
+        cases = _sixteen_hosts(arguments.seed, arguments.load, arguments.units, arguments.balancing)
+        _check_seeds(report, folder, program, cases, arguments.seeds)
         return {}
     _check_all(report, folder, program, arguments.seed)
     if arguments.write is None:
@@ -124,7 +155,7 @@ def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[
     report.text("", f"Beside {program.version}.")
     once = report.take()
     report.text(page.heading(arguments.seed))
-    _check_seeds(report, folder, program, arguments.seed, seeds.STANDARD)
+    _check_seeds(report, folder, program, _sixteen_hosts(arguments.seed, LOAD, UNITS, "ecmp"), seeds.STANDARD)
     return {"one run": once, f"{seeds.STANDARD} seeds": report.take()}
 
 

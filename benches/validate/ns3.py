@@ -18,6 +18,8 @@ MISSING = (
 # A cut leaves one segment at least, as in Tailrace; the program's own default is two, as in Linux. All other
 # defaults are Tailrace's: benches/ns3/README.md.
 MATCHED = ("--min-window=1",)
+# Packets that overtake each other are no loss.
+_SPRAY = ("--load-balancing=spray", "--reordering-threshold=1000000")
 
 
 class Ns3:
@@ -65,7 +67,9 @@ class Ns3:
         except (KeyError, TypeError) as error:
             raise UsageError(f"{self.program} queue reported no {error}") from error
 
-    def completion_times(self, flows: Path, shape: tuple[int, int, int], queue_unit: str) -> pl.DataFrame:
+    def completion_times(
+        self, flows: Path, shape: tuple[int, int, int], queue_unit: str, balancing: str
+    ) -> pl.DataFrame:
         """`flow`, `size_bytes` and `fct_ns` of each flow of a list, on leaves × spines × hosts a leaf."""
         output = flows.with_suffix(".times.csv")
         leaves, spines, hosts_per_leaf = shape
@@ -78,6 +82,7 @@ class Ns3:
                 f"--spines={spines}",
                 f"--hosts-per-leaf={hosts_per_leaf}",
                 f"--queue-unit={queue_unit}",
+                *(_SPRAY if balancing == "spray" else ()),
             ]
         )
         try:

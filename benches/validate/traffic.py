@@ -15,7 +15,7 @@ from report import UsageError
 
 @dataclass(frozen=True)
 class Case:
-    """Flows over a leaf-spine with links of 10 Gbps to hosts and of 40 Gbps to spines, ECMP."""
+    """Flows over a leaf-spine with links of 10 Gbps to hosts and of 40 Gbps to spines."""
 
     leaves: int
     spines: int
@@ -25,12 +25,14 @@ class Case:
     seed: int
     queue_unit: str = "bytes"
     """What buffers and thresholds count: "bytes", or "packets" of any size."""
+    balancing: str = "ecmp"
+    """How flows or packets are spread: "ecmp" or "spray"."""
 
     @property
     def title(self) -> str:
         """What is run, in words."""
         hosts = self.leaves * self.hosts_per_leaf
-        counted = f"queues in {self.queue_unit}"
+        counted = f"queues in {self.queue_unit}" + (", spraying" if self.balancing == "spray" else "")
         return f"{self.flows} web search flows at {100 * self.load:g} % load on {hosts} hosts, {counted}"
 
     def with_seed(self, seed: int) -> "Case":
@@ -52,13 +54,13 @@ class Case:
                 "spine_delay": "0.2us",
                 "buffer": "240pkt",
                 "queue_unit": self.queue_unit,
-                "load_balancing": "ecmp",
+                "load_balancing": self.balancing,
             },
             transport={
                 "mss": 1460,
                 "initial_window": 10,
                 "min_rto": "2ms",
-                "loss_detection": "duplicate-acks",
+                "loss_detection": "timeout-only" if self.balancing == "spray" else "duplicate-acks",
                 "ack_every": 1,
                 "ecn_capable_acks": True,
                 "fct_end": "receiver",
@@ -91,7 +93,7 @@ class Case:
     def run_ns3(self, ns3: Ns3, flows: Path) -> pl.DataFrame:
         """`flow`, `size_bytes` and `fct_ns` in ns-3."""
         shape = (self.leaves, self.spines, self.hosts_per_leaf)
-        return ns3.completion_times(flows, shape, self.queue_unit)
+        return ns3.completion_times(flows, shape, self.queue_unit, self.balancing)
 
     def run_tailrace(self, flows: Path) -> pl.DataFrame:
         """`flow`, `size_bytes`, `start_ns` and `fct_ns` in Tailrace."""

@@ -116,9 +116,9 @@ def test_a_result_travels_between_processes(result: Result) -> None:
 
 
 def test_what_is_no_result_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"holds no finished experiment .*: SHA256SUMS: No such file"):
+    with pytest.raises(RunError, match=r"holds no finished experiment .*: SHA256SUMS: is missing"):
         ResultFolder(tmp_path)
-    with pytest.raises(RunError, match=r"holds no finished run .*: SHA256SUMS: No such file"):
+    with pytest.raises(RunError, match=r"holds no finished run .*: SHA256SUMS: is missing"):
         Result.load(tmp_path)
     with pytest.raises(RunError, match="holds no finished run"):
         Result.load("a\0b")
@@ -206,7 +206,7 @@ def named(what: str, name: str, how: str) -> str:
     is_list = name == "SHA256SUMS"
     found = "is damaged" if is_list else "is damaged: it does not match its checksum"
     if how == "delete":
-        found = "No such file" if is_list else "is missing, though SHA256SUMS lists it"
+        found = "is missing: what the folder should" if is_list else "is missing, though SHA256SUMS lists it"
     return f"holds no finished {what} as tailrace run leaves it: {name}: {found}.*; running the same again"
 
 

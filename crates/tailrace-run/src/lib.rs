@@ -47,7 +47,7 @@ pub fn leaves_out(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
     let fields = scenario.without_effect();
     if !fields.is_empty() {
         left_out.push(format!(
-            "There are no packets, queues or losses, so {} change nothing.",
+            "There are no packets, queues or losses, so nothing depends on {}.",
             fields.join(", ")
         ));
     }

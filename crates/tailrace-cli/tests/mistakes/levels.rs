@@ -61,8 +61,8 @@ fn fields_without_effect_at_flow_level_are_named() {
         );
         notes(&format!("{file}\n[transport]\nmss = 1000\nmin_rto = \"5ms\"\nrto = \"standard\""))
     };
-    let note = "note: rcp at flow level: There are no packets, queues or losses, so fabric.queue_unit, \
-                transport.min_rto change nothing.";
+    let note = "note: rcp at flow level: There are no packets, queues or losses, so nothing depends on \
+                fabric.queue_unit, transport.min_rto.";
     assert_eq!(given("flow"), [note]);
     assert_eq!(given("packet"), [""; 0]);
 }

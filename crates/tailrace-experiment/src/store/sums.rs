@@ -24,7 +24,10 @@ impl Sums {
     /// What the folder's list says. An error says why there is none.
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(SUMS);
-        let bytes = read_file(&path).map_err(|e| Error::storage(&path, e))?;
+        let bytes = read_file(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if dir.is_dir() => damaged(&path, "is missing: what the folder should contain is not known"),
+            _ => Error::storage(&path, error),
+        })?;
         Self::parse(&bytes).ok_or_else(|| damaged(&path, "is damaged"))
     }
 
