@@ -41,13 +41,15 @@ impl Flow {
     }
 }
 
-/// Up to six tasks of up to five flows each, which come in any order.
+/// Up to six tasks of up to five flows each, which come in any order; a task may be away for a while.
 fn tasks() -> impl Strategy<Value = Vec<Flow>> {
-    let flow = (0..RECEIVERS, 1_000..3_000_000_u64);
+    let flow = (0..RECEIVERS, 1_000..3_000_000_u64, prop_oneof![Just(0), 0..100_000_u64]);
     let task = (0..60_000_u64, prop::collection::vec(flow, 1..=5));
     prop::collection::vec(task, 1..=6).prop_map(|tasks| {
         let flows = tasks.into_iter().zip(1..).flat_map(|((start_us, flows), task)| {
-            flows.into_iter().map(move |(receiver, size)| Flow { task, receiver, size, start_us })
+            let flow =
+                move |(receiver, size, later)| Flow { task, receiver, size, start_us: start_us + later };
+            flows.into_iter().map(flow)
         });
         let mut flows: Vec<Flow> = flows.collect();
         flows.sort_by_key(|flow| flow.start_us);
@@ -60,14 +62,14 @@ fn ends_on_a_link(flows: &[&Flow], heavy: f64) -> Vec<f64> {
     let mut left: Vec<f64> = flows.iter().map(|flow| flow.wire()).collect();
     let mut ends = vec![f64::NAN; flows.len()];
     let start = |i: usize| flows[i].start_us as f64 * 1e-6;
-    // What tasks that are there have sent.
+    // What tasks have sent.
     let mut sent: BTreeMap<TaskId, f64> = BTreeMap::new();
     let mut now = 0.0;
     loop {
         let here: Vec<usize> =
             (0..flows.len()).filter(|&i| ends[i].is_nan() && start(i) <= now + 1e-12).collect();
-        sent.retain(|task, _| here.iter().any(|&i| flows[i].task == *task));
-        here.iter().for_each(|&i| _ = sent.entry(flows[i].task).or_insert(0.0));
+        let waiting: BTreeMap<TaskId, f64> =
+            here.iter().map(|&i| (flows[i].task, *sent.entry(flows[i].task).or_insert(0.0))).collect();
         let next_start = (0..flows.len()).map(start).filter(|&at| at > now + 1e-12).fold(f64::MAX, f64::min);
         if here.is_empty() {
             if next_start == f64::MAX {
@@ -77,8 +79,8 @@ fn ends_on_a_link(flows: &[&Flow], heavy: f64) -> Vec<f64> {
             continue;
         }
         // The first task, and each that comes after a heavy one.
-        let heavy_ones = sent.values().take_while(|&&bytes| bytes > heavy - 0.5).count();
-        let served: Vec<TaskId> = sent.keys().copied().take(heavy_ones + 1).collect();
+        let heavy_ones = waiting.values().take_while(|&&bytes| bytes > heavy - 0.5).count();
+        let served: Vec<TaskId> = waiting.keys().copied().take(heavy_ones + 1).collect();
         let members: Vec<usize> = here.into_iter().filter(|&i| served.contains(&flows[i].task)).collect();
         let rate = CAPACITY / members.len() as f64;
         let mut until = next_start - now;

@@ -137,6 +137,18 @@ impl Requests {
         self.due = now + pause;
     }
 
+    /// No header without data is due, until [`Self::resume`].
+    pub fn rest(&mut self) {
+        self.due = Time::MAX;
+    }
+
+    /// There is something to ask for: who rests asks now.
+    pub fn resume(&mut self, now: Time) {
+        if self.due == Time::MAX {
+            self.due = now;
+        }
+    }
+
     /// The smoothed round-trip time; the unloaded one before the first sample.
     #[inline]
     pub fn rtt(&self) -> Time {
@@ -200,6 +212,20 @@ mod tests {
         assert_eq!(requests.ask(RTT), Ask::Next);
         assert!(!requests.wanted(RTT * 2));
         assert_eq!(requests.ask(requests.due()), Ask::Again);
+    }
+
+    #[test]
+    fn who_rests_asks_again_when_there_is_something_to_ask_for() {
+        let mut requests = Requests::new(RTT);
+        requests.ask(Time::ZERO);
+        requests.answered(RTT, RTT);
+        requests.resume(RTT);
+        assert_eq!(requests.due(), RTT * 2, "nobody rested");
+        requests.rest();
+        assert_eq!(requests.due(), Time::MAX);
+        requests.resume(RTT * 3);
+        assert_eq!(requests.due(), RTT * 3);
+        assert_eq!(requests.ask(RTT * 3), Ask::Next);
     }
 
     #[test]

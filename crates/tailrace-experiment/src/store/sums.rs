@@ -25,7 +25,9 @@ impl Sums {
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(SUMS);
         let bytes = read_file(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound if dir.is_dir() => damaged(&path, "is missing: what the folder should contain is not known"),
+            io::ErrorKind::NotFound if dir.is_dir() => {
+                damaged(&path, "is missing: what the folder should contain is not known")
+            }
             _ => Error::storage(&path, error),
         })?;
         Self::parse(&bytes).ok_or_else(|| damaged(&path, "is damaged"))

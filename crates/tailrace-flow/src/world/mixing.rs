@@ -3,7 +3,7 @@
 //! Who is heavy is looked for only where it matters: on links that may be full, and when one of them may have become so.
 //! What ranks have sent over links is known of all links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use tailrace_core::{Rank, Time};
 
@@ -14,16 +14,23 @@ use crate::solver::{BundleId, LinkId};
 /// What is missing to be heavy counts for nothing below this, in bytes.
 const HARDLY_ANY: f64 = 1.0;
 
+/// On so many links in all it is remembered what ranks have sent that are not there now. A task may come back.
+const MEMORY: usize = 1 << 20;
+
 /// What ranks have sent, and who is heavy where.
 pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
     ranks: BTreeMap<Rank, Trail>,
+    /// Ranks that have left links, and how many, in order of leaving.
+    left: VecDeque<(Rank, usize)>,
+    /// How many in all.
+    absent: usize,
     /// The ranks on links that may be full and have been looked at.
     links: Vec<Option<Box<Lanes>>>,
 }
 
-/// The links where a rank is, in order.
+/// The links where a rank is or was, in order.
 #[derive(Default)]
 struct Trail(Vec<Stretch>);
 
@@ -60,7 +67,7 @@ struct Move {
 
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
-        Mixing { heavy, ranks: BTreeMap::new(), links: Vec::new() }
+        Mixing { heavy, ranks: BTreeMap::new(), left: VecDeque::new(), absent: 0, links: Vec::new() }
     }
 
     /// A bundle comes to its links.
@@ -80,8 +87,9 @@ impl Mixing {
     /// A bundle that has sent so much is gone.
     fn leave(&mut self, kind: &Kind, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
         let Some(trail) = self.ranks.get_mut(&kind.rank) else { return };
+        let mut left = 0;
         for &link in kind.path.links() {
-            trail.leave(link, sent);
+            left += usize::from(trail.leave(link, sent));
             let place = &mut self.links[link as usize];
             if let Some(lanes) = place {
                 lanes.leave(link, kind.rank, bundle, moves);
@@ -90,8 +98,24 @@ impl Mixing {
                 }
             }
         }
-        if trail.0.is_empty() {
-            self.ranks.remove(&kind.rank);
+        if left > 0 {
+            self.left.push_back((kind.rank, left));
+            self.absent += left;
+            self.forget(MEMORY);
+        }
+    }
+
+    /// Forgets those who left first, until no more than so many are remembered.
+    fn forget(&mut self, most: usize) {
+        while self.absent > most {
+            let Some((rank, left)) = self.left.pop_front() else { return };
+            self.absent -= left;
+            if let Some(trail) = self.ranks.get_mut(&rank) {
+                trail.0.retain(|stretch| stretch.bundles > 0);
+                if trail.0.is_empty() {
+                    self.ranks.remove(&rank);
+                }
+            }
         }
     }
 }
@@ -108,17 +132,16 @@ impl Trail {
         }
     }
 
-    fn leave(&mut self, link: LinkId, sent: f64) {
-        let Ok(at) = self.find(link) else { return };
+    /// Whether it was the last bundle there.
+    fn leave(&mut self, link: LinkId, sent: f64) -> bool {
+        let Ok(at) = self.find(link) else { return false };
         let stretch = &mut self.0[at];
         stretch.bundles -= 1;
         stretch.before += sent;
-        if stretch.bundles == 0 {
-            self.0.remove(at);
-        }
+        stretch.bundles == 0
     }
 
-    /// Bytes of bundles that are gone, while others were there.
+    /// Bytes of bundles that are gone.
     fn before(&self, link: LinkId) -> f64 {
         self.find(link).map_or(0.0, |at| self.0[at].before)
     }

@@ -277,3 +277,65 @@ proptest! {
         prop_assert!(longest <= Some(HOPS), "{longest:?}");
     }
 }
+
+/// Task completion times, sorted, in ms. `from` is the first task that counts.
+fn task_times(run: &Run, from: u32) -> Vec<f64> {
+    let mut ends = std::collections::BTreeMap::new();
+    for record in run.records.iter().filter(|record| record.task >= from) {
+        let (start, end) = ends.entry(record.task).or_insert((f64::MAX, 0.0f64));
+        *start = start.min(record.start.as_secs_f64() * 1e3);
+        *end = end.max(record.end.as_secs_f64() * 1e3);
+    }
+    let mut times: Vec<f64> = ends.values().map(|(start, end)| end - start).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    times
+}
+
+/// The value that so many per cent do not exceed.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted[(sorted.len() * percent).div_ceil(100) - 1]
+}
+
+/// A flow of 400 MB is on its way to a client, when 200 tasks of 3 x 20 KB ask for its link at once. What they send
+/// takes 99 ms with headers; they have three quarters of the link, or four fifths while two share it with the flow.
+#[test]
+fn a_heavy_task_does_not_keep_light_ones_waiting() {
+    let tree = || {
+        let mut tree = fabric("preset = \"tree5x4\"");
+        tree.buffer = Buffer::PerPort(Bytes::new(4_000_000));
+        tree
+    };
+    let start = |_| Time::from_ms(200);
+    let light = |task: u32| {
+        (0..3).map(move |n| of_task(task, flow(4 + (task * 5 + n * 4) as u16 % 16, 0, 20_000, start(task))))
+    };
+    let heavy = of_task(1, flow(1, 0, 400_000_000, Time::ZERO));
+    let p95 = |flows: Vec<FlowSpec>| {
+        let mut setup = Setup::new(tree(), flows);
+        setup.transport.min_rto = Time::from_ms(10);
+        setup.horizon = Some(Time::from_ms(3_000));
+        percentile(&task_times(&setup.run("baraat", ""), 2), 95)
+    };
+    let without = p95((2..202).flat_map(light).collect());
+    let with = p95(std::iter::once(heavy).chain((2..202).flat_map(light)).collect());
+    println!("p95 {without} ms without the heavy task, {with} ms with it");
+    assert!(without < 1.5 * 96.0 && with < 1.5 * 128.0, "{without} {with}");
+}
+
+/// Client A's link is the bottleneck of n tasks of 100 KB. They share an uplink of four times its rate with the task of
+/// client B, which comes last, and has three quarters of it.
+#[test]
+fn who_waits_for_another_link_keeps_nobody_from_this_one() {
+    let shared = fabric(
+        "kind = \"dumbbell\"\nleft = 9\nright = 2\nhost_rate = \"1Gbps\"\nbottleneck_rate = \"4Gbps\"\n\
+         host_delay = \"100us\"\nbottleneck_delay = \"100us\"\nbuffer = \"4MB\"",
+    );
+    for n in [10u32, 40, 200, 400] {
+        let a = (1..=n).map(|task| of_task(task, flow((task % 8) as u16, 9, 100_000, Time::ZERO)));
+        let b = of_task(n + 1, flow(8, 10, 25_000_000, Time::ZERO));
+        let setup = Setup::new(shared.clone(), a.chain([b]).collect());
+        let time = task_times(&setup.run("baraat", "heavy = \"100MB\""), n + 1)[0];
+        println!("{n}: B takes {time} ms");
+        assert!(time < 1.03 * 207.0, "{n}: {time}");
+    }
+}

@@ -123,6 +123,14 @@ pub struct Standing {
 #[derive(Clone, Copy, Debug)]
 pub struct Place(usize);
 
+/// A task that has no flows at the port for now.
+#[derive(Clone, Copy, Debug)]
+struct Absent {
+    key: u32,
+    reserved: f64,
+    since: Time,
+}
+
 /// The classifier of one port.
 #[derive(Clone, Debug)]
 pub struct Classifier {
@@ -132,13 +140,25 @@ pub struct Classifier {
     span: Time,
     /// In order of their keys; those whose flows have fallen silent are cleared away once an epoch.
     tasks: Vec<Task>,
+    /// In order of their keys. A task may come back, and what counts is all that it has ever reserved (footnote 4).
+    absent: Vec<Absent>,
     all: SoftState<Held>,
 }
 
 impl Classifier {
+    /// So many tasks without flows are remembered, those that left last.
+    pub const MEMORY: usize = 1024;
+
     /// Has counted nothing; `span` is the epoch of its soft state.
     pub fn new(order: Order, threshold: Bytes, span: Time) -> Self {
-        Classifier { order, threshold, span, tasks: Vec::new(), all: SoftState::new(span) }
+        Classifier {
+            order,
+            threshold,
+            span,
+            tasks: Vec::new(),
+            absent: Vec::new(),
+            all: SoftState::new(span),
+        }
     }
 
     /// What all flows hold at `now`.
@@ -158,8 +178,32 @@ impl Classifier {
             self.tasks.iter_mut().for_each(|task| {
                 task.held.advance(now);
             });
-            self.tasks.retain(|task| task.held.total().flows > 0);
+            for place in (0..self.tasks.len()).rev() {
+                if self.tasks[place].held.total().flows == 0 {
+                    self.leave(place);
+                }
+            }
         }
+    }
+
+    /// The task has no flows here any more.
+    fn leave(&mut self, place: usize) {
+        let Task { key, reserved, until, .. } = self.tasks.remove(place);
+        if self.order != Order::FifoLm || reserved == 0.0 {
+            return;
+        }
+        if self.absent.len() == Self::MEMORY {
+            let oldest = (0..Self::MEMORY).min_by_key(|&at| self.absent[at].since).unwrap_or_default();
+            self.absent.remove(oldest);
+        }
+        let at = self.absent.partition_point(|other| other.key < key);
+        self.absent.insert(at, Absent { key, reserved, since: until });
+    }
+
+    /// What the task has reserved before it left, if it was there.
+    fn come_back(&mut self, key: u32) -> f64 {
+        let found = self.absent.binary_search_by_key(&key, |task| task.key);
+        found.map_or(0.0, |at| self.absent.remove(at).reserved)
     }
 
     fn find(&self, key: u32) -> Result<usize, usize> {
@@ -170,7 +214,9 @@ impl Classifier {
         self.find(key).unwrap_or_else(|place| {
             let mut held = SoftState::new(self.span);
             held.advance(now);
-            self.tasks.insert(place, Task { key, heavy: false, held, reserved: 0.0, until: now });
+            let reserved = self.come_back(key);
+            let heavy = reserved > self.threshold.as_f64();
+            self.tasks.insert(place, Task { key, heavy, held, reserved, until: now });
             place
         })
     }
@@ -201,31 +247,43 @@ impl Classifier {
     pub fn end(&mut self, now: Time, flow: (TaskId, FlowId), counted: Epoch, held: Held) {
         let Place(place) = self.release(now, flow, counted, held);
         if self.tasks[place].held.total().flows == 0 {
-            self.tasks.remove(place);
+            self.leave(place);
         }
     }
 
     /// What a flow of the task finds (algorithm 1, lines 2 to 4). A heavy task and the next one are of one
     /// class, so a chain of heavy tasks is as well, with the first one that is not (§4.3.1).
     ///
+    /// A next one that has been granted all that it asks for is as good as done, and the one after it takes part as
+    /// well, as long as such tasks have no more than half of the link in all. In the paper it waits: of tasks of a packet,
+    /// each is served some round trips after the one before, although the link has room for hundreds in a round trip.
+    ///
     /// Only classes that the `capacity` reaches are looked at: what higher ones demand may be told too low once
     /// it exceeds that.
     pub fn standing(&self, Place(place): Place, capacity: Grains) -> Standing {
         let allocated = self.all.total().allocated;
         let (mut above, mut class, mut is_open) = (0, Held::default(), false);
+        let mut light = 0;
         for (at, task) in self.tasks.iter().enumerate() {
             if !is_open {
                 if at > place {
                     break;
                 }
                 above += class.demand;
-                class = Held::default();
+                (class, light) = (Held::default(), 0);
                 if above >= capacity {
                     break;
                 }
             }
-            class.add(task.held.total());
-            is_open = task.heavy && self.order == Order::FifoLm;
+            let held = task.held.total();
+            class.add(held);
+            if self.order != Order::FifoLm {
+                continue;
+            }
+            light += if task.heavy { 0 } else { held.demand };
+            // What the flow that asks will be granted is not known yet.
+            let is_granted = at != place && held.content == held.flows && light <= (capacity - above) / 2;
+            is_open = task.heavy || is_open && is_granted;
         }
         Standing { above, class, allocated }
     }

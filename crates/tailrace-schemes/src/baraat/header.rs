@@ -125,6 +125,16 @@ impl BaraatHeader {
         Some(Held::at(self.scale_before, self.wish_before, hop))
     }
 
+    /// Whether the next port is the one that holds the flow back: it left it no more than the flow now demands, and no
+    /// port after it did so too. If several counted what waits, each but one would keep it from others for nothing.
+    #[inline]
+    pub fn is_held_back_here(&self) -> bool {
+        let demand = self.scale.grains(self.wish.demand);
+        let narrow = |hop: &Hop| self.scale_before.grains(hop.nominal) <= demand;
+        let mut rest = self.hops[usize::from(self.index)..].iter();
+        rest.next().is_some_and(narrow) && !rest.any(|hop| hop.receipt.epoch != Epoch::NEVER && narrow(hop))
+    }
+
     fn passed(&self) -> &[Hop] {
         &self.hops[..usize::from(self.index)]
     }

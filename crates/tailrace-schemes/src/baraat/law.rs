@@ -143,16 +143,22 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
         if self.requests.wanted(now) { self.ask(now, flow) } else { BaraatHeader::NONE }
     }
     #[inline]
-    fn on_feedback(&mut self, now: Time, rtt: Time, echo: &BaraatHeader, _: &FlowView) {
+    fn on_feedback(&mut self, now: Time, rtt: Time, echo: &BaraatHeader, flow: &FlowView) {
         self.requests.sample(rtt);
         if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
             self.obey(echo);
             self.requests.answered(now, self.pause());
+            // Who has sent all has nothing to ask for. Were a request under way when the last acknowledgement comes,
+            // the end could not tell ports what they have counted.
+            if self.unsent_bits(flow) == Some(0.0) {
+                self.requests.rest();
+            }
         }
     }
     fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}
-    fn on_loss(&mut self, _: Time, _: Loss, flow: &FlowView) {
+    fn on_loss(&mut self, now: Time, _: Loss, flow: &FlowView) {
         self.repair_until = flow.sent;
+        self.requests.resume(now);
     }
     #[inline]
     fn allowance(&self) -> Allowance {
@@ -169,7 +175,8 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
     fn probe(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
         self.ask(now, flow)
     }
-    /// What a request under way has moved, its flow's end must not take again: it is forgotten in time.
+    /// What a request under way has moved, its flow's end must not take again: it is forgotten in time. Flows of unknown
+    /// size may end so, and others after losses.
     fn farewell(&mut self, _: Time) -> Option<BaraatHeader> {
         (!self.requests.is_waiting()).then(|| self.answer.farewell())
     }

@@ -36,14 +36,8 @@ impl Naive {
         }
     }
 
-    fn forget_ended(&mut self) {
-        let tasks: BTreeSet<u32> = self.flows.values().map(|(task, ..)| *task).collect();
-        self.reserved.retain(|task, _| tasks.contains(task));
-        self.heavy.retain(|task| tasks.contains(task));
-    }
-
-    /// Classes in order: a heavy task and the task next in priority share one (§4.3.1). The task that asks is
-    /// there, whether it has other flows or not.
+    /// Classes in order: a heavy task and the task next in priority share one (§4.3.1), or the one after it, as long as the
+    /// next one is granted all that it asks for. The task that asks is there, whether it has other flows or not.
     fn classes(&self, asking: u32, is_heavy: impl Fn(u32) -> bool) -> Vec<BTreeSet<u32>> {
         let mut tasks: BTreeSet<u32> = self.flows.values().map(|(task, ..)| *task).collect();
         tasks.insert(asking);
@@ -55,7 +49,8 @@ impl Naive {
                 }
                 None => classes.push(BTreeSet::from([task])),
             }
-            joins = is_heavy(task);
+            let held = self.held(|other| other == task);
+            joins = is_heavy(task) || joins && task != asking && held.allocated == held.demand;
         }
         classes
     }
@@ -92,7 +87,6 @@ proptest! {
             let (task, last, counted) = naive.flows.remove(&flow).unwrap_or((task, Held::default(), Epoch::NEVER));
             if ends {
                 classifier.end(now, (task, flow), counted, last);
-                naive.forget_ended();
             } else {
                 let place = classifier.release(now, (task, flow), counted, last);
                 // A task is looked at when one of its flows asks: that is when it turns heavy.

@@ -37,12 +37,11 @@ impl BaraatRouter {
             last.actual = last.actual.min(header.scale.at_most(left));
             return;
         };
+        let most = header.is_held_back_here();
         let hop = &mut header.hops[usize::from(header.index)];
         let place = self.classifier.release(now, (header.task, flow), hop.receipt.epoch, held);
         let found = self.classifier.standing(place, capacity);
         let told = Feedback::of(header.scale.grains(header.wish.most), capacity, &found);
-        // The port holds the flow back if it left it no more than the flow now demands.
-        let most = header.scale_before.grains(hop.nominal) <= header.scale.grains(header.wish.demand);
         hop.nominal = byte_of_share(header.scale, told.nominal);
         hop.actual = match told.nominal {
             0 => Hop::waiting(self.classifier.total(now).flows),
