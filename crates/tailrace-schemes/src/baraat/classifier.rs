@@ -113,6 +113,8 @@ impl Task {
 pub struct Standing {
     /// Demand of higher classes.
     pub above: Grains,
+    /// Flows of higher classes, and of higher tasks if the link is full before.
+    pub ahead: u32,
     /// The flow's class.
     pub class: Held,
     /// Allocated to all flows of the port.
@@ -263,15 +265,19 @@ impl Classifier {
     pub fn standing(&self, Place(place): Place, capacity: Grains) -> Standing {
         let allocated = self.all.total().allocated;
         let (mut above, mut class, mut is_open) = (0, Held::default(), false);
-        let mut light = 0;
+        // What light tasks of a class demand, and may demand for more of them to take part.
+        let (mut light, mut limit) = (0, None);
+        let mut ahead = 0;
         for (at, task) in self.tasks.iter().enumerate() {
             if !is_open {
                 if at > place {
                     break;
                 }
                 above += class.demand;
-                (class, light) = (Held::default(), 0);
+                ahead += class.flows;
+                (class, light, limit) = (Held::default(), 0, None);
                 if above >= capacity {
+                    ahead += self.tasks[at..place].iter().map(|task| task.held.total().flows).sum::<u32>();
                     break;
                 }
             }
@@ -280,11 +286,15 @@ impl Classifier {
             if self.order != Order::FifoLm {
                 continue;
             }
-            light += if task.heavy { 0 } else { held.demand };
+            if !task.heavy {
+                light += held.demand;
+                let share = || (capacity - above) / Grains::from(class.flows.max(1)) * Grains::from(held.flows);
+                limit.get_or_insert_with(share);
+            }
             // What the flow that asks will be granted is not known yet.
-            let is_granted = at != place && held.content == held.flows && light <= (capacity - above) / 2;
+            let is_granted = at != place && held.content == held.flows && Some(light) <= limit;
             is_open = task.heavy || is_open && is_granted;
         }
-        Standing { above, class, allocated }
+        Standing { above, ahead, class, allocated }
     }
 }

@@ -61,7 +61,9 @@ impl Naive {
         let above: Grains =
             classes[..own].iter().map(|class| self.held(|task| class.contains(&task)).demand).sum();
         let class = self.held(|task| classes[own].contains(&task));
-        Standing { above, class, allocated: self.held(|_| true).allocated }
+        let above_all = |task: u32| classes[..own].iter().any(|class| class.contains(&task));
+        let ahead = self.held(above_all).flows;
+        Standing { above, ahead, class, allocated: self.held(|_| true).allocated }
     }
 }
 

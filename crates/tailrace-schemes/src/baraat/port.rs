@@ -44,7 +44,7 @@ impl BaraatRouter {
         let told = Feedback::of(header.scale.grains(header.wish.most), capacity, &found);
         hop.nominal = byte_of_share(header.scale, told.nominal);
         hop.actual = match told.nominal {
-            0 => Hop::waiting(self.classifier.total(now).flows),
+            0 => Hop::waiting(found.ahead),
             _ => header.scale.at_most(told.actual),
         };
         hop.receipt = Receipt { most, ..hop.receipt };
