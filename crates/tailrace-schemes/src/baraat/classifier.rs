@@ -113,8 +113,8 @@ impl Task {
 pub struct Standing {
     /// Demand of higher classes.
     pub above: Grains,
-    /// Flows of higher classes, and of higher tasks if the link is full before.
-    pub ahead: u32,
+    /// Demand of higher classes, and of all higher tasks if the link is full before.
+    pub ahead: Grains,
     /// The flow's class.
     pub class: Held,
     /// Allocated to all flows of the port.
@@ -267,17 +267,16 @@ impl Classifier {
         let (mut above, mut class, mut is_open) = (0, Held::default(), false);
         // What light tasks of a class demand, and may demand for more of them to take part.
         let (mut light, mut limit) = (0, None);
-        let mut ahead = 0;
+        let mut between = 0;
         for (at, task) in self.tasks.iter().enumerate() {
             if !is_open {
                 if at > place {
                     break;
                 }
                 above += class.demand;
-                ahead += class.flows;
                 (class, light, limit) = (Held::default(), 0, None);
                 if above >= capacity {
-                    ahead += self.tasks[at..place].iter().map(|task| task.held.total().flows).sum::<u32>();
+                    between = self.tasks[at..place].iter().map(|task| task.held.total().demand).sum();
                     break;
                 }
             }
@@ -288,13 +287,14 @@ impl Classifier {
             }
             if !task.heavy {
                 light += held.demand;
-                let share = || (capacity - above) / Grains::from(class.flows.max(1)) * Grains::from(held.flows);
+                let share =
+                    || (capacity - above) / Grains::from(class.flows.max(1)) * Grains::from(held.flows);
                 limit.get_or_insert_with(share);
             }
             // What the flow that asks will be granted is not known yet.
             let is_granted = at != place && held.content == held.flows && Some(light) <= limit;
             is_open = task.heavy || is_open && is_granted;
         }
-        Standing { above, ahead, class, allocated }
+        Standing { above, ahead: above + between, class, allocated }
     }
 }

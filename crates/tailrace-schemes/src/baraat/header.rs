@@ -25,23 +25,23 @@ pub struct Hop {
     /// The nominal rate, NR: what the flow's class leaves it.
     pub nominal: u8,
     /// The actual rate, AR: what is allocated. Before the port was passed, what it allocated last. Where NR is 0 so is
-    /// AR, and the byte tells how many flows the port knows, in fours.
+    /// AR, and the byte tells when to ask again, in eighths of a round trip.
     pub actual: u8,
     /// What the port counted of the flow, and when.
     pub receipt: Receipt,
 }
 
 impl Hop {
-    /// Flows that a byte tells one of.
-    const CROWD_UNIT: u32 = 4;
+    /// In so many parts of a round trip it is told how long to wait.
+    const PARTS: f64 = 8.0;
 
-    /// What a port tells that leaves a flow nothing, of as many as `flows` that it knows.
-    pub(super) fn waiting(flows: u32) -> u8 {
-        u8::try_from(flows.div_ceil(Self::CROWD_UNIT)).unwrap_or(u8::MAX)
+    /// What a port tells that leaves a flow nothing, and wants to be asked again after so many round trips.
+    pub(super) fn waiting(rounds: f64) -> u8 {
+        (rounds * Self::PARTS) as u8
     }
 
-    fn crowd(&self) -> u64 {
-        if self.nominal == 0 { u64::from(self.actual) * u64::from(Self::CROWD_UNIT) } else { 0 }
+    fn rounds(&self) -> f64 {
+        if self.nominal == 0 { f64::from(self.actual) / Self::PARTS } else { 0.0 }
     }
 
     /// AR.
@@ -143,10 +143,9 @@ impl BaraatHeader {
         self.scale.grains(self.passed().iter().map(rate).min().unwrap_or_default())
     }
 
-    /// How many flows there are at the most crowded port that leaves the flow nothing, at least 1.
-    pub fn crowd(&self) -> u64 {
-        let crowds = self.passed().iter().map(Hop::crowd);
-        crowds.max().unwrap_or_default().max(1)
+    /// After how many round trips the ports that leave the flow nothing want to be asked again.
+    pub fn rounds_to_wait(&self) -> f64 {
+        self.passed().iter().map(Hop::rounds).fold(0.0, f64::max)
     }
 
     /// The rate to send at: the least AR of the way; nothing if no port was passed.

@@ -18,7 +18,7 @@ pub const BACKGROUND: u32 = 1 << 31;
 const NOTICE: f64 = 2.0;
 
 /// Headers without data take at most this part of a flow's share (an eighth).
-const OVERHEAD: u64 = 8;
+pub(super) const OVERHEAD: u64 = 8;
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
@@ -111,19 +111,20 @@ impl BaraatLaw {
     }
 
     /// How long after an answer a header without data asks again, if no data does before. Many flows that share a link
-    /// would otherwise fill it with requests, whose round trip can be shorter than the time that all of them take.
+    /// would otherwise fill it with requests, whose round trip can be shorter than the time that all of them take. Who has to
+    /// wait for others is told how long.
     fn pause(&self) -> Time {
         let rtt = self.requests.rtt();
         if self.carries_requests() {
             return rtt;
         }
+        let nominal = bps_of(self.answer.nominal());
+        if nominal == 0 {
+            let rounds = (self.answer.rounds_to_wait() - 1.0).max(0.0);
+            return Time::from_secs_f64(rtt.as_secs_f64() * rounds);
+        }
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
-        // What it is told that it will have, or its part of the link if all who wait had the same.
-        let share = match bps_of(self.answer.nominal()) {
-            0 => self.nic.as_bps() / self.answer.crowd(),
-            nominal => nominal,
-        };
-        let rate = self.pacing.as_bps().max(share);
+        let rate = self.pacing.as_bps().max(nominal);
         let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
         // Who has nothing may be forgotten.
         let longest = if self.pacing.as_bps() == 0 { Time::MAX } else { self.patience };

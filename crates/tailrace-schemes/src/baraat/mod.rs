@@ -14,6 +14,7 @@ mod rate;
 pub mod scale;
 #[cfg(test)]
 mod tests;
+mod unused;
 
 pub use classifier::{Classifier, Held, Order, Place, Standing};
 pub use feedback::Feedback;
@@ -21,6 +22,7 @@ pub use header::{BaraatHeader, HOPS, Hop, Receipt, Wish};
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;
 use rate::Ordered;
+pub use unused::Unused;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,8 @@ pub struct Params {
     pub heavy: Bytes,
     /// Share of its queue, 0 to 1, that a port takes off what it grants in a round trip.
     pub drain: f64,
+    /// Share, 0 to 1, of what its link was left unused while flows waited for it that a port grants beyond what the link carries.
+    pub refill: f64,
     /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.
     pub refresh: Time,
@@ -54,6 +58,7 @@ impl Default for Params {
             order: Order::FifoLm,
             heavy: Bytes::new(10_000_000),
             drain: 0.1,
+            refill: 1.0,
             refresh: Time::from_ms(1),
             port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
         }
@@ -93,6 +98,7 @@ impl Scheme for Baraat {
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         facts.check_path(HOPS)?;
         DrainedLink::check("drain", params.drain)?;
+        DrainedLink::check("refill", params.refill)?;
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(Baraat { facts: facts.clone(), params })
     }
@@ -110,8 +116,9 @@ impl Scheme for Baraat {
         let base_rtt = self.facts.base_rtt;
         let capacity = DrainedLink::new(self.params.drain, port.rate, base_rtt);
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
+        let unused = Unused::new(self.params.refill, base_rtt * 2);
         let queues = MultiQueue::new(&self.params.port, port);
-        RoutedPort::new(BaraatRouter::new(capacity, classifier), queues)
+        RoutedPort::new(BaraatRouter::new(capacity, unused, classifier, base_rtt), queues)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         Some(Box::new(Ordered { order: self.params.order, heavy: self.params.heavy }))

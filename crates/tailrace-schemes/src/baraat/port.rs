@@ -1,25 +1,32 @@
 //! Baraat's switch: counts what flows hold by task, and tells each what its class leaves it.
 
-use tailrace_core::{Bytes, FlowId, Packet, Time};
+use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, Time};
 use tailrace_queues::{DrainedLink, Router};
 use tailrace_transport::Message;
 
 use super::classifier::{Classifier, Held};
 use super::feedback::Feedback;
 use super::header::{BaraatHeader, HOPS, Hop, Receipt};
-use super::scale::{Grains, Scale, grains_in};
+use super::law::OVERHEAD;
+use super::scale::{Grains, Scale, bps_of, grains_in};
+use super::unused::Unused;
+
+const REQUEST_BITS: f64 = (HEADER_BYTES + BaraatHeader::WIRE_BYTES) as f64 * 8.0;
 
 /// The router of one port.
 #[derive(Clone, Debug)]
 pub struct BaraatRouter {
     capacity: DrainedLink,
     classifier: Classifier,
+    /// Unloaded.
+    rtt: Time,
+    unused: Unused,
 }
 
 impl BaraatRouter {
     /// A router whose classifier has counted nothing.
-    pub fn new(capacity: DrainedLink, classifier: Classifier) -> Self {
-        BaraatRouter { capacity, classifier }
+    pub fn new(capacity: DrainedLink, unused: Unused, classifier: Classifier, rtt: Time) -> Self {
+        BaraatRouter { capacity, classifier, rtt, unused }
     }
 
     /// The counters.
@@ -29,7 +36,9 @@ impl BaraatRouter {
 
     /// Algorithm 1.
     fn request(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader, backlog: Bytes) {
-        let capacity = grains_in(self.capacity.at(backlog));
+        let link = grains_in(self.capacity.at(backlog));
+        self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
+        let capacity = link + self.unused.rate();
         let Some(held) = header.held() else {
             // No room in the header: the flow is not counted here, but gets no more than is left.
             let left = capacity.saturating_sub(self.classifier.total(now).allocated);
@@ -43,13 +52,25 @@ impl BaraatRouter {
         let found = self.classifier.standing(place, capacity);
         let told = Feedback::of(header.scale.grains(header.wish.most), capacity, &found);
         hop.nominal = byte_of_share(header.scale, told.nominal);
+        if told.actual == 0 {
+            self.unused.waits();
+        }
         hop.actual = match told.nominal {
-            0 => Hop::waiting(found.ahead),
+            0 => Hop::waiting(self.rounds_to_wait(now, found.ahead, capacity)),
             _ => header.scale.at_most(told.actual),
         };
         hop.receipt = Receipt { most, ..hop.receipt };
         hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
         header.index += 1;
+    }
+
+    /// When a flow is to ask again that has to wait for others which demand `ahead`. They take that part of the link for a
+    /// round trip at least, and there is nothing to be had in the first half of that time; nor need anybody ask
+    /// more often than all can whom the port knows, when an eighth of the link is for requests.
+    fn rounds_to_wait(&mut self, now: Time, ahead: Grains, capacity: Grains) -> f64 {
+        let turn = ahead as f64 / capacity.max(1) as f64 / 2.0;
+        let requests = f64::from(self.classifier.total(now).flows) * REQUEST_BITS * OVERHEAD as f64;
+        turn.min(requests / (bps_of(capacity.max(1)) as f64 * self.rtt.as_secs_f64()))
     }
 
     fn end(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader) {

@@ -19,7 +19,9 @@ pub(super) const VIEW: FlowView = FlowView { sent: Bytes::ZERO, acked: Bytes::ZE
 
 pub(super) fn router(order: Order, heavy: u64) -> BaraatRouter {
     let capacity = DrainedLink::new(0.1, Rate::from_bps(LINK), RTT);
-    BaraatRouter::new(capacity, Classifier::new(order, Bytes::new(heavy), REFRESH))
+    // No data pass, so all would seem to be unused.
+    let unused = Unused::new(0.0, RTT);
+    BaraatRouter::new(capacity, unused, Classifier::new(order, Bytes::new(heavy), REFRESH), RTT)
 }
 
 pub(super) fn pass(router: &mut BaraatRouter, now: Time, flow: u32, header: BaraatHeader) -> BaraatHeader {
@@ -263,27 +265,27 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
 
 /// 66 bytes of a request take 528 ns.
 #[test]
-fn who_waits_asks_less_often_the_more_wait() {
-    let pause = |flows: u32| {
+fn who_waits_asks_less_often_the_more_wait_and_most_often_when_it_is_next() {
+    let pause = |ahead: u32, behind: u32| {
         let mut router = router(Order::Fifo, 0);
-        pass(&mut router, Time::ZERO, 999, of_task(1).next_request(128 * UNIT, 128 * UNIT));
-        let mut law = law(1 << 30, 2);
-        for flow in 1..=flows {
-            pass(&mut router, Time::ZERO, flow, of_task(2).next_request(128 * UNIT, 128 * UNIT));
+        for task in (1..=ahead).chain(ahead + 2..ahead + 2 + behind) {
+            pass(&mut router, Time::ZERO, task, of_task(task).next_request(128 * UNIT, 128 * UNIT));
         }
+        let mut law = law(1 << 30, ahead + 1);
         let answer = pass(&mut router, Time::ZERO, 0, law.probe(Time::ZERO, &VIEW)).returned();
         assert_eq!((answer.nominal(), answer.actual()), (0, 0));
         law.on_feedback(RTT, RTT, &answer, &VIEW);
         assert_eq!(law.allowance().window, Bytes::ZERO);
-        law.probe_at().saturating_sub(RTT)
+        law.probe_at().as_secs_f64() / RTT.as_secs_f64() - 1.0
     };
-    // Once a round trip they take less than an eighth of the link; then each 528 ns · 8 · 501 flows, in fours, and a thousand
-    // at most.
-    assert_eq!(pause(100), Time::ZERO);
-    for (flows, told) in [(500, 504), (5000, 1020)] {
-        let expected = Time::from_ns(528 * 8 * told) - RTT;
-        assert!(pause(flows).as_ps().abs_diff(expected.as_ps()) < 10_000, "{}", pause(flows));
+    // Once a round trip they take less than an eighth of the link; then each asks after 528 ns · 8 · flows.
+    assert_eq!(pause(100, 0), 0.0);
+    for (flows, rounds) in [(500, 1.11), (5000, 20.12)] {
+        let found = pause(flows, 0);
+        assert!((0.0..=0.125).contains(&(rounds - found)), "{found}");
     }
+    // Those before it take two, five and ten round trips at least.
+    assert_eq!([1, 2, 5, 10].map(|ahead| pause(ahead, 4000)), [0.0, 0.0, 1.5, 4.0]);
 }
 
 /// 1 MB at 1 Gbit/s: 8.2 round trips.
