@@ -149,7 +149,7 @@ pub struct Classifier {
 
 impl Classifier {
     /// So many tasks without flows are remembered, those that left last.
-    pub const MEMORY: usize = 1024;
+    pub const MEMORY: usize = 256;
 
     /// Has counted nothing; `span` is the epoch of its soft state.
     pub fn new(order: Order, threshold: Bytes, span: Time) -> Self {
@@ -194,6 +194,7 @@ impl Classifier {
         if self.order != Order::FifoLm || reserved == 0.0 {
             return;
         }
+        self.absent.reserve_exact(Self::MEMORY - self.absent.len());
         if self.absent.len() == Self::MEMORY {
             let oldest = (0..Self::MEMORY).min_by_key(|&at| self.absent[at].since).unwrap_or_default();
             self.absent.remove(oldest);

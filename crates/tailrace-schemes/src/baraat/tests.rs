@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Time};
-use tailrace_queues::{DrainedLink, Router};
+use tailrace_queues::{DrainedLink, Epoch, Router};
 use tailrace_transport::Message;
 
 use super::scale::{Grains, bps_of, grains_in};
@@ -261,6 +261,38 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
         let share = law.allowance().pacing.map_or(0, Rate::as_bps) as f64 / (LINK as f64 / 400.0);
         assert!((0.96..=1.0).contains(&share), "{share}");
     }
+}
+
+/// A collective is at a port for one step, then for the next one: what counts is all that it has had.
+#[test]
+fn a_task_is_as_heavy_when_it_comes_back_as_when_it_left() {
+    let mut classifier = Classifier::new(Order::FifoLm, Bytes::new(1_000_000), REFRESH);
+    let mut now = Time::ZERO;
+    // 125 KB each time, and other tasks meanwhile.
+    let mut step = |classifier: &mut Classifier, task: u32| {
+        let held = Held::flow(grains_in(LINK), grains_in(LINK));
+        let place = classifier.release(now, (task, task), Epoch::NEVER, Held::default());
+        let counted = classifier.count(place, held);
+        now += RTT;
+        classifier.end(now, (task, task), counted, held);
+        now += RTT;
+        let place = classifier.release(now, (task, task), Epoch::NEVER, Held::default());
+        let heavy = classifier.tasks(now).any(|(key, _, heavy)| key == task && heavy);
+        classifier.count(place, Held::flow(0, 0));
+        classifier.end(now, (task, task), Epoch::NEVER, Held::default());
+        now += REFRESH * 3;
+        heavy
+    };
+    let heavy: Vec<bool> = (0..10)
+        .map(|n| {
+            step(&mut classifier, 100 + n);
+            step(&mut classifier, 7)
+        })
+        .collect();
+    assert_eq!(heavy, [false, false, false, false, false, false, false, false, true, true]);
+    // The oldest of too many is forgotten.
+    (1_000..1_000 + Classifier::MEMORY as u32).for_each(|task| _ = step(&mut classifier, task));
+    assert!(!step(&mut classifier, 7));
 }
 
 /// 66 bytes of a request take 528 ns.
