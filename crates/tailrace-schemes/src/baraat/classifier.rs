@@ -258,44 +258,60 @@ impl Classifier {
     /// class, so a chain of heavy tasks is as well, with the first one that is not (§4.3.1).
     ///
     /// A next one that has been granted all that it asks for is as good as done, and the one after it takes part as
-    /// well, as long as such tasks have no more than half of the link in all. In the paper it waits: of tasks of a packet,
+    /// well, as long as such tasks have no more than one's share in all. In the paper it waits: of tasks of a packet,
     /// each is served some round trips after the one before, although the link has room for hundreds in a round trip.
     ///
     /// Only classes that the `capacity` reaches are looked at: what higher ones demand may be told too low once
     /// it exceeds that.
     pub fn standing(&self, Place(place): Place, capacity: Grains) -> Standing {
         let allocated = self.all.total().allocated;
-        let (mut above, mut class, mut is_open) = (0, Held::default(), false);
-        // What light tasks of a class demand, and may demand for more of them to take part.
-        let (mut light, mut limit) = (0, None);
-        let mut between = 0;
+        let (mut above, mut between, mut class) = (0, 0, Class::default());
         for (at, task) in self.tasks.iter().enumerate() {
-            if !is_open {
+            if !class.is_open {
                 if at > place {
                     break;
                 }
-                above += class.demand;
-                (class, light, limit) = (Held::default(), 0, None);
+                above += class.held.demand;
+                class = Class::default();
                 if above >= capacity {
                     between = self.tasks[at..place].iter().map(|task| task.held.total().demand).sum();
                     break;
                 }
             }
-            let held = task.held.total();
-            class.add(held);
-            if self.order != Order::FifoLm {
-                continue;
-            }
-            if !task.heavy {
-                light += held.demand;
-                let share =
-                    || (capacity - above) / Grains::from(class.flows.max(1)) * Grains::from(held.flows);
-                limit.get_or_insert_with(share);
-            }
-            // What the flow that asks will be granted is not known yet.
-            let is_granted = at != place && held.content == held.flows && Some(light) <= limit;
-            is_open = task.heavy || is_open && is_granted;
+            class.join(task, at == place, capacity - above);
+            class.is_open &= self.order == Order::FifoLm;
         }
-        Standing { above, ahead: above + between, class, allocated }
+        Standing { above, ahead: above + between, class: class.held, allocated }
+    }
+}
+
+/// Tasks that share what higher classes leave, without the flow that asks.
+#[derive(Default)]
+struct Class {
+    held: Held,
+    /// Whether the flow that asks is of one of these tasks.
+    asks: bool,
+    /// What tasks demand that are not heavy, and what one of them has of equal shares.
+    light: Grains,
+    share: Option<Grains>,
+    /// Whether the next task takes part.
+    is_open: bool,
+}
+
+impl Class {
+    fn join(&mut self, task: &Task, asks: bool, available: Grains) {
+        let held = task.held.total();
+        self.held.add(held);
+        if task.heavy {
+            self.is_open = true;
+        } else {
+            let flows = self.held.flows + u32::from(self.asks);
+            let equal = available / Grains::from(flows.max(1)) * Grains::from(held.flows);
+            self.light += held.demand;
+            let is_within = self.light <= *self.share.get_or_insert(equal);
+            // What the flow that asks will be granted is not known yet.
+            self.is_open &= !asks && held.content == held.flows && is_within;
+        }
+        self.asks |= asks;
     }
 }

@@ -263,6 +263,40 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
     }
 }
 
+/// Of ports that leave a flow nothing, the last one of its way counts what it could use. Whoever shares only the
+/// other with it has the rest of that.
+#[test]
+fn one_port_counts_who_waits() {
+    let mut ports = [router(Order::Fifo, 0), router(Order::Fifo, 0)];
+    let all = 128 * UNIT;
+    // A task before it has all of both.
+    let mut first = of_task(1);
+    let mut waits = of_task(2);
+    for round in 0..3 {
+        for header in [&mut first, &mut waits] {
+            let demand =
+                if header.task == 1 { all } else { header.nominal().max(u64::from(round == 0) * all) };
+            let asked = header.next_request(demand, all);
+            let flow = header.task;
+            *header = ports.iter_mut().fold(asked, |h, port| pass(port, RTT * round, flow, h)).returned();
+        }
+    }
+    assert_eq!((waits.nominal(), waits.actual()), (0, 0));
+    let demand = ports.map(|mut port| port.classifier().total(RTT * 3).demand);
+    assert_eq!(demand, [all, 2 * all]);
+    assert!(!waits.next_request(0, all).is_held_back_here());
+    assert!(BaraatHeader { index: 1, ..waits.next_request(0, all) }.is_held_back_here());
+}
+
+/// Tasks of an eighth of the link each that are granted it take part in a heavy task's class, up to the share of one.
+#[test]
+fn light_tasks_beside_a_heavy_one_share_the_place_of_one() {
+    let mut flows =
+        Flows::new(Order::FifoLm, 100_000, &[(1, 128), (2, 16), (3, 16), (4, 16), (5, 16), (6, 16), (7, 16)]);
+    // Of two flows a half is 64 units: four have them, and the fifth is next.
+    assert_eq!(flows.rounds(5), [48.0, 16.0, 16.0, 16.0, 16.0, 16.0, 0.0]);
+}
+
 /// A collective is at a port for one step, then for the next one: what counts is all that it has had.
 #[test]
 fn a_task_is_as_heavy_when_it_comes_back_as_when_it_left() {
