@@ -38,7 +38,7 @@ impl BaraatRouter {
     fn request(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader, backlog: Bytes) {
         let link = grains_in(self.capacity.at(backlog));
         self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
-        let capacity = link + self.unused.rate();
+        let capacity = link + self.refill(link, backlog);
         let Some(held) = header.held() else {
             // No room in the header: the flow is not counted here, but gets no more than is left.
             let left = capacity.saturating_sub(self.classifier.total(now).allocated);
@@ -62,6 +62,13 @@ impl BaraatRouter {
         hop.receipt = Receipt { most, ..hop.receipt };
         hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
         header.index += 1;
+    }
+
+    /// What may be granted beyond what the link carries: less, the more waits already, and nothing from half of what the
+    /// link carries in a round trip on.
+    fn refill(&self, link: Grains, backlog: Bytes) -> Grains {
+        let half = bps_of(link.max(1)) as f64 / 16.0 * self.rtt.as_secs_f64();
+        (self.unused.rate() as f64 * (1.0 - backlog.as_f64() / half).max(0.0)) as Grains
     }
 
     /// When a flow is to ask again that has to wait for others which demand `ahead`. They take that part of the link for a
