@@ -2,7 +2,6 @@
 
 import datetime
 import os
-import subprocess
 from pathlib import Path
 
 import tailrace
@@ -11,19 +10,9 @@ from report import UsageError
 ROOT = Path(__file__).parent.parent.parent
 
 
-def _commit() -> str:
-    """The version of the sources, if git knows it."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return f" ({done.stdout.strip()})" if done.returncode == 0 else ""
-
-
 def heading(seed: int) -> str:
     """What was run, and when."""
-    return f"Tailrace {tailrace.__version__}{_commit()}, {datetime.date.today()}, seed {seed}"
+    return f"Tailrace {tailrace.__version__}, {datetime.date.today()}, seed {seed}"
 
 
 def replaced(text: str, name: str, content: str) -> str:

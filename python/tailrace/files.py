@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -38,9 +40,17 @@ def _unfinished(folder: Path, what: str) -> str:
     return f"{folder} holds no finished {what} as tailrace run leaves it"
 
 
+def content(file: Path) -> bytes:
+    """The content of a regular file. A pipe or a device may have no end."""
+    kind = file.stat().st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, but must be a regular file", str(file))
+    return file.read_bytes()
+
+
 def text(file: Path) -> str:
     """The text of a file."""
-    return file.read_text("utf-8")
+    return content(file).decode("utf-8")
 
 
 def table(file: Path) -> dict[str, Any]:
@@ -50,7 +60,7 @@ def table(file: Path) -> dict[str, Any]:
 
 def frame(file: Path) -> pl.DataFrame:
     """The table in a Parquet file. Polars would take no path that is not UTF-8, and some as patterns."""
-    return pl.read_parquet(file.read_bytes())
+    return pl.read_parquet(content(file))
 
 
 def reason(error: Exception) -> str:

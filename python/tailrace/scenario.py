@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
-from tailrace.files import reason
+from tailrace.files import reason, text
 from tailrace.result import Result
 from tailrace.table import Table
 
@@ -52,7 +52,7 @@ class Scenario:
         scenario._file = Path(path)
         scenario._folder = scenario._file.parent
         try:
-            scenario._text = scenario._file.read_text("utf-8")
+            scenario._text = text(scenario._file)
         except UnicodeDecodeError as error:
             line = 1 + error.object.count(b"\n", 0, error.start)
             raise ScenarioError("must be text in UTF-8", file=scenario._file, line=line) from error

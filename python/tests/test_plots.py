@@ -183,13 +183,14 @@ def test_a_distribution_of_nothing_is_a_failure(
     assert drawn.failures[0].startswith("plot.a.class: ")
 
 
+@pytest.mark.parametrize("error", [ValueError, pl.exceptions.ComputeError, RuntimeError])
 def test_numbers_that_cannot_be_drawn_are_a_failure(
-    folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: type[Exception], folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder.path, tmp_path / "out", ignore=shutil.ignore_patterns("plots"))
 
     def refuse(*_: object) -> str:
-        raise ValueError("data cannot be log-scaled")
+        raise error("data cannot be log-scaled")
 
     monkeypatch.setattr("tailrace.plots.flows.Cdf.draw", refuse)
     drawn = plots.draw(tmp_path / "out")

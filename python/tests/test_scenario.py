@@ -1,3 +1,4 @@
+import os
 import pickle
 import threading
 import time
@@ -7,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import tailrace
 from tailrace import Progress, Scenario, ScenarioError
 
 
@@ -188,3 +190,26 @@ def test_a_parquet_flow_list_may_be_compressed_as_polars_does(
             replayed.run()
     else:
         assert len(replayed.run().flows.to_polars()) == 2
+
+
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    """They may have no end."""
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    for file in (pipe, "/dev/zero"):
+        with pytest.raises(ScenarioError, match="cannot be read: it is a pipe or a device"):
+            Scenario.from_file(file)
+        with pytest.raises(ScenarioError, match="cannot be read: it is a pipe or a device"):
+            tailrace.fluid(file)
+
+
+def test_what_is_wrong_is_said_in_few_characters(scenario: Scenario, tmp_path: Path) -> None:
+    """Whatever the length of what is repeated, and without obeying it."""
+    with pytest.raises(ScenarioError) as caught:
+        scenario.with_(**{"scheme.name": "\x1b[31m" + "x" * 1_000_000}).run()
+    assert len(str(caught.value)) < 3_000
+    assert "\x1b" not in str(caught.value)
+    file = tmp_path / "long.toml"
+    file.write_text(f"title = '{'x' * 301}'")
+    with pytest.raises(ScenarioError, match="title: has 301 characters, but may have 300 at most"):
+        tailrace.plan(file)

@@ -117,7 +117,7 @@ pub struct Check {
     /// Runs at a time; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Keep the results in this folder
+    /// Keep the results below this folder, in NAME/first and NAME/second; by default they are removed
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

@@ -38,7 +38,9 @@ pub fn table(axes: &[String], results: &Results) -> String {
     }
     header.extend(columns.iter().map(|&name| name.to_owned()));
     table.set_header(header);
-    for (run, class) in rows(results) {
+    let rows = rows(results);
+    let more = rows.len().saturating_sub(MOST_ROWS);
+    for (run, class) in rows.into_iter().take(MOST_ROWS) {
         let mut cells: Vec<String> = run.point.axes().map(|(_, value)| axis_text(value)).collect();
         cells.extend([class.class.clone(), run.scheme.clone(), flows(class)]);
         let times = [class.fct_mean_us, class.fct_p50_us, class.fct_p95_us, class.fct_p99_us];
@@ -54,8 +56,13 @@ pub fn table(axes: &[String], results: &Results) -> String {
         table.add_row(cells);
     }
     align_numbers(&mut table, axes.len() + 2);
-    table.to_string()
+    let more =
+        if more > 0 { format!("\n… and {more} more rows: summary.csv has all") } else { String::new() };
+    format!("{table}{more}")
 }
+
+/// A terminal shows no more.
+const MOST_ROWS: usize = 1_000;
 
 /// Columns from `first` on hold numbers.
 fn align_numbers(table: &mut Table, first: usize) {

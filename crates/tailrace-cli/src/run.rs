@@ -28,7 +28,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
         let (made, all) = (results.runs.len(), experiment.runs.len());
         let dir = dir.display();
         say!(
-            "part {part}: {made} of {all} runs are in {dir}; tailrace gather {dir} puts together what is there"
+            "part {part}: its runs, {made} of {all}, are in {dir}; tailrace gather {dir} puts together what is there"
         );
         return Ok(0);
     }

@@ -84,8 +84,9 @@ impl fmt::Display for ScenarioError {
 }
 
 /// Characters of a field and of a message that are shown at most. Both may repeat what a file says, of any length.
-const LONGEST_FIELD: usize = 200;
-const LONGEST_MESSAGE: usize = 2_000;
+pub const LONGEST_FIELD: usize = 200;
+/// See [`LONGEST_FIELD`].
+pub const LONGEST_MESSAGE: usize = 2_000;
 
 /// A text from a file as it can be shown to people: its middle is left out if it has more than so many characters, and
 /// what would move the cursor, hide text or change its direction is written as its code, as JSON does, so that a document

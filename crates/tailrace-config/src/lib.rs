@@ -10,7 +10,7 @@ mod reader;
 pub mod suggest;
 pub mod table;
 
-pub use error::{ScenarioError, shown};
+pub use error::{LONGEST_FIELD, LONGEST_MESSAGE, ScenarioError, shown};
 pub use fingerprint::fingerprint;
 pub use input::{open_file, read_file, read_text};
 pub use locate::line_of;

@@ -184,7 +184,11 @@ impl Own {
                 own.insert(key.into(), value.clone());
             }
         }
-        table::read(own)
+        let own: Own = table::read(own)?;
+        for (field, text) in [("title", &own.title), ("source", &own.source)] {
+            name::check_title(text).map_err(|message| ScenarioError::new(field, message))?;
+        }
+        Ok(own)
     }
 }
 

@@ -26,6 +26,17 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     ))
 }
 
+/// The longest title, in characters: it is a line on a terminal, and above a picture.
+const LONGEST_TITLE: usize = 300;
+
+/// Checks that a text can be shown as a title.
+pub(crate) fn check_title(title: &str) -> Result<(), String> {
+    match title.chars().count() {
+        0..=LONGEST_TITLE => Ok(()),
+        length => Err(format!("has {length} characters, but may have {LONGEST_TITLE} at most")),
+    }
+}
+
 /// What the results of a file are called: its name without its ending, and never `.` or `..`.
 pub(crate) fn of_file(file: &Path, otherwise: &str) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::sweep::{Point, Sweep};
-use crate::{flow_list, path};
+use crate::{flow_list, name, path};
 
 /// Tables and fields that belong to the experiment; all others belong to the scenario.
 const OWN_FIELDS: [&str; 9] =
@@ -123,6 +123,9 @@ pub(crate) fn plan(table: &Table, base: &Path, choice: &Choice) -> Result<Vec<Pl
 
 /// Schemes at a point differ in their labels.
 fn check_labels(runs: &[Planned]) -> Result<(), ScenarioError> {
+    for run in runs {
+        name::check_title(&run.scheme).map_err(|message| ScenarioError::new("scheme.label", message))?;
+    }
     let mut labels = BTreeSet::new();
     match runs.iter().find(|run| !labels.insert(run.scheme.as_str())) {
         Some(run) => {

@@ -44,7 +44,10 @@ pub fn run(
     capture: Option<&Capture>,
 ) -> Result<RunResult, Error> {
     // Files may have changed since the run was planned, and its key names what they contained then.
-    scenario.workload.clone().read_files(&scenario.base).map_err(|error| error.within("workload"))?;
+    scenario.workload.clone().read_files(&scenario.base).map_err(|error| Error::Storage {
+        path: scenario.base.clone(),
+        message: error.within("workload").to_string(),
+    })?;
     let feed = flow_list::flows(scenario)?;
     let Some(capture) = capture else {
         let (outcome, ending) = tailrace_run::run(scenario, feed, control, None)?;
@@ -92,6 +95,6 @@ mod tests {
         assert_eq!(flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap(), 1);
         write(2000);
         let error = flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap_err().to_string();
-        assert!(error.starts_with("workload.flow_list: ") && error.contains("is not the file"), "{error}");
+        assert!(error.contains("workload.flow_list: ") && error.contains("has changed since"), "{error}");
     }
 }

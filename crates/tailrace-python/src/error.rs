@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
+use tailrace_config::{LONGEST_FIELD, LONGEST_MESSAGE, shown};
 use tailrace_experiment::Error;
 
 mod python {
@@ -23,7 +24,9 @@ pub(crate) fn to_python(error: Error, text: &str, file: Option<&Path>) -> PyErr 
                 None if error.file.is_none() => error.line = None,
                 None => {}
             }
-            python::ScenarioError::new_err((error.message, error.field, error.file, error.line))
+            let (message, field) =
+                (shown(&error.message, LONGEST_MESSAGE), shown(&error.field, LONGEST_FIELD));
+            python::ScenarioError::new_err((message, field, error.file, error.line))
         }
         error => python::RunError::new_err(error.to_string()),
     }

@@ -36,7 +36,7 @@ impl InputFile {
         };
         let digest = fingerprint(&content);
         if self.digest.as_ref().is_some_and(|known| *known != digest) {
-            return wrong(format!("{} is not the file that this scenario was resolved with", path.display()));
+            return wrong(format!("{} has changed since this scenario was resolved", path.display()));
         }
         self.digest = Some(digest);
         Ok(())

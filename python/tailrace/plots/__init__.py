@@ -49,7 +49,7 @@ def draw(directory: str | Path) -> Drawn:
                     drawn.files.extend(save(figure, directory / "plots" / name))
         except TailraceError as error:
             drawn.failures.append(str(error))
-        except ValueError as error:  # Of numbers that the drawing library cannot draw.
+        except Exception as error:
             drawn.failures.append(f"plot.{name}: cannot be drawn: {error}")
     return drawn
 

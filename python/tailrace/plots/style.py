@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,7 +111,9 @@ class Chart(Figure):
 @contextmanager
 def styled() -> Iterator[None]:
     """Within this, charts are made and saved in our style, whatever the user's own settings are."""
-    with matplotlib.style.context(["default", _STYLE]):
+    with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
+        # Of logarithmic axes without positive numbers, and of glyphs that no font has: pictures show it.
+        warnings.simplefilter("ignore", UserWarning)
         yield
 
 

@@ -58,6 +58,9 @@ fn read(table: &Table) -> Result<Plot, ScenarioError> {
     if matches!(kind, Kind::Cdf | Kind::Workloads) {
         plot.log.get_or_insert_with(|| vec![Side::X]);
     }
+    for (field, text) in [("title", &plot.title), ("x_label", &plot.x_label), ("y_label", &plot.y_label)] {
+        name::check_title(text).map_err(|message| ScenarioError::new(field, message))?;
+    }
     check_fields(&plot)?;
     Ok(plot)
 }
@@ -96,6 +99,9 @@ fn check_fields(plot: &Plot) -> Result<(), ScenarioError> {
         Kind::Cdf => known("column of tasks", one("column of tasks")?, &TASK_COLUMNS)?,
         Kind::Series => one("metric of a series").map(drop)?,
         Kind::Workloads => return check_names(&plot.names),
+    }
+    if let Some(at) = (1..plot.y.len()).find(|&at| plot.y[..at].contains(&plot.y[at])) {
+        return Err(ScenarioError::new("y", format!("names \"{}\" twice", plot.y[at])));
     }
     class_exists(&plot.class)?;
     let of_tasks = |y: &String| TASK_METRICS.contains(&y.as_str());

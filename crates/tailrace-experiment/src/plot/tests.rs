@@ -67,6 +67,7 @@ fn mistakes_name_line_field_and_what_would_be_right() {
             "names: unknown workload \"web-serch\"; did you mean",
         ),
         ("x = \"seed\"\ny = 3", "y: must be text or a list of text"),
+        ("x = \"seed\"\ny = [\"timeouts\", \"timeouts\"]", "y: names \"timeouts\" twice"),
         ("x = \"seed\"\ny = []", "y: must name at least one column"),
         ("x = [\"seed\"]\ny = \"timeouts\"", "x: is a list, but must be text in quotes"),
         (
