@@ -43,7 +43,8 @@ pub struct Params {
     pub heavy: Bytes,
     /// Share of its queue, 0 to 1, that a port takes off what it grants in a round trip.
     pub drain: f64,
-    /// Share, 0 to 1, of what its link was left unused while flows waited for it that a port grants beyond what the link carries.
+    /// Share, 0 to 1, of what a port has granted nobody in the last six round trips while flows waited for it, that it grants
+    /// beyond what its link carries, if little waits there.
     pub refill: f64,
     /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.
