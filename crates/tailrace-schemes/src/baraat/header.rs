@@ -44,6 +44,12 @@ impl Hop {
         if self.nominal == 0 { f64::from(self.actual) / Self::PARTS } else { 0.0 }
     }
 
+    /// How much the port holds a flow back: by a small share, by none, or by a long time to wait.
+    fn restraint(&self) -> u16 {
+        let share = u16::from(u8::MAX - self.nominal);
+        if self.nominal == 0 { share + u16::from(self.actual) } else { share }
+    }
+
     /// AR.
     pub(super) fn allocated(&self) -> u8 {
         if self.nominal == 0 { 0 } else { self.actual }
@@ -125,14 +131,19 @@ impl BaraatHeader {
         Some(Held::at(self.scale_before, self.wish_before, hop))
     }
 
-    /// Whether the next port is the one that holds the flow back: it left it no more than the flow now demands, and no
-    /// port after it did so too. If several counted what waits, each but one would keep it from others for nothing.
+    /// Whether the next port is the one that holds the flow back: it left it no more than the flow now demands, and of such
+    /// ports the flow has to wait longest for this one. If several counted what waits, each but one would keep it from
+    /// others for nothing.
     #[inline]
     pub fn is_held_back_here(&self) -> bool {
         let demand = self.scale.grains(self.wish.demand);
-        let narrow = |hop: &Hop| self.scale_before.grains(hop.nominal) <= demand;
-        let mut rest = self.hops[usize::from(self.index)..].iter();
-        rest.next().is_some_and(narrow) && !rest.any(|hop| hop.receipt.epoch != Epoch::NEVER && narrow(hop))
+        let narrow = |hop: &&Hop| self.scale_before.grains(hop.nominal) <= demand;
+        let (before, rest) = self.hops.split_at(usize::from(self.index).min(HOPS));
+        let mut rest = rest.iter();
+        let Some(here) = rest.next().filter(narrow) else { return false };
+        // Ports that were passed have decided on this request, those to come are known by their last answer.
+        let is_longest = |hop: &Hop| hop.receipt.epoch == Epoch::NEVER || hop.restraint() < here.restraint();
+        !before.iter().any(|hop| hop.receipt.most) && rest.filter(narrow).all(is_longest)
     }
 
     fn passed(&self) -> &[Hop] {

@@ -44,7 +44,7 @@ pub struct Params {
     /// Share of its queue, 0 to 1, that a port takes off what it grants in a round trip.
     pub drain: f64,
     /// Share, 0 to 1, of what a port has granted nobody in the last six round trips while flows waited for it, that it grants
-    /// beyond what its link carries, if little waits there.
+    /// beyond what its link carries to flows that end within a round trip, if little waits there.
     pub refill: f64,
     /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.

@@ -38,7 +38,7 @@ impl BaraatRouter {
     fn request(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader, backlog: Bytes) {
         let link = grains_in(self.capacity.at(backlog));
         self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
-        let capacity = link + self.refill(link, backlog);
+        let capacity = link + self.refill(link, header.scale.grains(header.wish.most), backlog);
         let Some(held) = header.held() else {
             // No room in the header: the flow is not counted here, but gets no more than is left.
             let left = capacity.saturating_sub(self.classifier.total(now).allocated);
@@ -64,9 +64,12 @@ impl BaraatRouter {
         header.index += 1;
     }
 
-    /// What may be granted beyond what the link carries: less, the more waits already, and nothing from half of what the
-    /// link carries in a round trip on.
-    fn refill(&self, link: Grains, backlog: Bytes) -> Grains {
+    /// What may be granted beyond what the link carries to a flow that ends within a round trip: less, the more waits
+    /// already, and nothing from half of what the link carries in a round trip on.
+    fn refill(&self, link: Grains, most: Grains, backlog: Bytes) -> Grains {
+        if most >= link {
+            return 0;
+        }
         let half = bps_of(link.max(1)) as f64 / 16.0 * self.rtt.as_secs_f64();
         (self.unused.rate() as f64 * (1.0 - backlog.as_f64() / half).max(0.0)) as Grains
     }

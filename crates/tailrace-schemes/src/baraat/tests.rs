@@ -263,7 +263,7 @@ fn hundreds_of_flows_have_their_shares_though_a_unit_of_the_whole_is_more() {
     }
 }
 
-/// Of ports that leave a flow nothing, the last one of its way counts what it could use. Whoever shares only the
+/// Of ports that leave a flow nothing, the one for which it has to wait longest counts what it could use, here the last. Whoever shares only the
 /// other with it has the rest of that.
 #[test]
 fn one_port_counts_who_waits() {
