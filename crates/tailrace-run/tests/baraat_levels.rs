@@ -57,8 +57,8 @@ impl Mix {
     /// The 95th percentile of how long light tasks take, in µs.
     fn p95(self, level: &str) -> f64 {
         let scenario = self.scenario(level);
-        let flows = feed(&scenario).unwrap();
-        let (outcome, ending) = run(&scenario, flows, &Unattended, None).unwrap();
+        let run = feed(&scenario).and_then(|flows| run(&scenario, flows, &Unattended, None));
+        let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(ending, Ending::Finished, "{self:?}");
         let light = outcome.tasks.iter().filter(|task| task.class == 1);
         let mut times: Vec<f64> =
