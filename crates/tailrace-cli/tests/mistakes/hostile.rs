@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::place::{FABRIC, Place, accepted, refused, rule, said_of, scheme, stderr};
+use crate::place::{FABRIC, Place, refused, rule, said_of, scheme, stderr};
 
 fn experiment(title: &str, name: &str) -> String {
     format!("title = \"{title}\"\n{FABRIC}{}{}", rule(""), scheme(name, ""))
