@@ -316,7 +316,7 @@ fn files_are_read_relative_to_the_scenario() {
     write("f.csv", "src,dst,size_bytes,start_ns\n0,1,11,5\n");
     assert_ne!(Scenario::read(&path).unwrap().key(), key);
     write("b.toml", &scenario.resolved());
-    assert!(Scenario::read(&folder.join("b.toml")).unwrap_err().to_string().contains("is not the file"));
+    assert!(Scenario::read(&folder.join("b.toml")).unwrap_err().to_string().contains("has changed since"));
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(
         Scenario::read(Path::new("nowhere.toml"))
