@@ -117,7 +117,7 @@ impl Scheme for Baraat {
         let base_rtt = self.facts.base_rtt;
         let capacity = DrainedLink::new(self.params.drain, port.rate, base_rtt);
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
-        let unused = Unused::new(self.params.refill, base_rtt * 6);
+        let unused = Unused::new(self.params.refill, base_rtt * Unused::ROUNDS);
         let queues = MultiQueue::new(&self.params.port, port);
         RoutedPort::new(BaraatRouter::new(capacity, unused, classifier, base_rtt), queues)
     }

@@ -25,6 +25,9 @@ pub struct Unused {
 }
 
 impl Unused {
+    /// Round trips in a span: with fewer, what a long flow takes a moment to fill seems unused.
+    pub const ROUNDS: u64 = 6;
+
     /// That of a link of which nothing is known.
     pub fn new(share: f64, span: Time) -> Self {
         Unused { share, span, until: span, seen: Time::ZERO, waits: [false; 2], free: 0.0, last: 0 }
