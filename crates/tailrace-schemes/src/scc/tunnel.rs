@@ -28,6 +28,8 @@ impl TunnelParams {
 /// Packets that a flow's limiter lets through a round trip at least: one in so many. What has next to no weight
 /// must hear of better times before it has sent its next packet at the worst rate.
 const PATIENCE: f64 = 64.0;
+/// W_T at least, in packets: limiters can keep to less than one a round trip.
+const LEAST_WINDOW: f64 = 0.125;
 /// Bit/s that a limiter lets through at least, whatever the round trip: a packet of any size a minute.
 const LEAST_RATE: u64 = 10_000;
 
@@ -50,7 +52,7 @@ pub struct Tunnel {
     credit: Bytes,
     /// A round trip is over when something sent since its start is acknowledged.
     round_start: Time,
-    /// When the window was last cut. What was sent before then tells nothing of it: no second cut and no growth.
+    /// When the window was last cut at once. What was sent before then tells nothing of it: no second cut, no growth.
     cut_at: Time,
     /// Whether something sent since then was acknowledged.
     heard: bool,
@@ -177,13 +179,13 @@ impl Tunnel {
         if sent >= self.round_start {
             self.end_round(ack.now);
         }
-        if news && ack.marked > Bytes::ZERO {
+        if self.slow_start && ack.marked > Bytes::ZERO {
             self.cut(ack.now, 1.0 - self.alpha / 2.0);
         }
     }
 
-    /// A loss of one of its flows: half of the window, as TCP does, and like marks once a round trip. Timeouts too:
-    /// the flow's guest starts anew from one segment, the other flows have their acknowledgements.
+    /// A loss of one of its flows: half of the window, as TCP does, once a round trip. Timeouts too: the flow's guest
+    /// starts anew from one segment, the other flows have their acknowledgements.
     pub fn on_loss(&mut self, now: Time) {
         if self.heard {
             self.cut(now, 0.5);
@@ -191,27 +193,38 @@ impl Tunnel {
     }
 
     fn cut(&mut self, now: Time, share: f64) {
-        self.window = (self.window * share).max(1.0);
+        self.window = (self.window * share).max(LEAST_WINDOW);
         self.slow_start = false;
         self.credit = Bytes::ZERO;
         (self.cut_at, self.heard) = (now, false);
         self.set_rate();
     }
 
-    /// Once a round trip: α ← (1 − g)·α + g·F; growth by w_T, or twofold in slow start, as far as the window was
-    /// used; and the shares of flows that have nothing left to send go to the others.
+    /// Once a round trip: α ← (1 − g)·α + g·F; W_T ← W_T·(1 − α/2) + w_T, or twofold in slow start, growing as far as
+    /// the window was used; and the shares of flows that have nothing left to send go to the others.
+    ///
+    /// The cut is made in rounds without a mark too. A window of two packets has one mark in many rounds where one of
+    /// twenty has some in each, so that windows would go with the root of the weight.
     fn end_round(&mut self, now: Time) {
         if self.acked > Bytes::ZERO {
             self.alpha += self.gain * (self.marked.as_f64() / self.acked.as_f64() - self.alpha);
         }
         // More than twice the window is of an older and larger one.
         let used = (self.credit.as_f64() / self.mss).min(2.0 * self.window);
-        let gain = if self.slow_start { used } else { self.weight * used / self.window };
-        self.window = (self.window + gain).min(self.most);
+        let change = match self.slow_start {
+            true => used,
+            false => self.weight * used / self.window - self.window * self.marked_part() / 2.0,
+        };
+        self.window = (self.window + change).clamp(LEAST_WINDOW, self.most);
         (self.acked, self.marked, self.credit) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
         self.round_start = now;
         self.shared = self.busy;
         self.set_rate();
+    }
+
+    /// α, but nothing as long as the last cut has not been heard of.
+    fn marked_part(&self) -> f64 {
+        if self.heard { self.alpha } else { 0.0 }
     }
 
     /// What a flow's limiter lets through: R_T·w_f/Σw_f. There is none before a round trip is known: what leaves by
