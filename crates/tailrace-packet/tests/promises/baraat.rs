@@ -230,6 +230,8 @@ fn other_schemes_lack_properties_of_table_2() {
             (is_strict, is_fair, is_strict),
             "{choice:?}"
         );
+        // What its rates tend to is max-min fair: all of what a flow leaves that is limited elsewhere.
+        assert!(choice.0 != "rcp" || conserving.iter().all(|share| *share > 0.9), "{conserving:?}");
         let is_limited = heavy[1] > 0.4 && heavy[2] < 0.05;
         assert!(!is_limited, "{choice:?}: {heavy:?}");
     }

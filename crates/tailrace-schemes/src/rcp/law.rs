@@ -46,7 +46,9 @@ impl RcpLaw {
         if self.requests.ask(now) == Ask::Again {
             self.answer = RcpHeader::NONE;
         }
-        RcpHeader { counts: true, counted: self.answer.counted, ..self.header() }
+        let RcpHeader { rate, rate_of, counted, held, .. } = self.answer;
+        let limit = if self.answer.counts { rate } else { WireRate::MAX };
+        RcpHeader { counts: true, limit, limit_of: rate_of, counted, held, ..self.header() }
     }
 }
 
@@ -85,6 +87,7 @@ impl CongestionLaw<RcpHeader> for RcpLaw {
     /// What a request under way has moved, its flow's end must not take again: it is forgotten in time.
     fn farewell(&mut self, _: Time) -> Option<RcpHeader> {
         let known = if self.requests.is_waiting() { RcpHeader::NONE } else { self.answer };
-        Some(RcpHeader { message: Message::End, counts: true, counted: known.counted, ..RcpHeader::NONE })
+        let RcpHeader { counted, held, .. } = known;
+        Some(RcpHeader { message: Message::End, counts: true, counted, held, ..RcpHeader::NONE })
     }
 }

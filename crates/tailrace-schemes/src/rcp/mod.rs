@@ -29,7 +29,8 @@ pub enum RouterKind {
     /// From the use of its link and its queue, as published.
     #[default]
     Estimated,
-    /// It counts the flows and divides: what RCP tends to (Baraat, footnote 6).
+    /// It counts the flows and divides what those leave that are limited elsewhere: what RCP tends to (Baraat,
+    /// footnote 6).
     Exact,
 }
 

@@ -149,6 +149,32 @@ fn lossy(seed: u64, loss: f64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The rates that no flow can exceed without taking from one that has less or as much: the tightest link shares
+/// what it has left among those that are not settled, until all are.
+fn max_min(links: &[f64], ways: &[Vec<usize>]) -> Vec<f64> {
+    let mut rates = vec![None; ways.len()];
+    while rates.contains(&None) {
+        let share = |link: usize| {
+            let over = |flow: &usize| ways[*flow].contains(&link);
+            let (settled, open): (Vec<usize>, Vec<usize>) =
+                (0..ways.len()).filter(over).partition(|flow| rates[*flow].is_some());
+            let left = links[link] - settled.iter().filter_map(|flow| rates[*flow]).sum::<f64>();
+            (left / open.len() as f64, link, open)
+        };
+        let open = (0..links.len()).map(share).filter(|(_, _, open)| !open.is_empty());
+        let (rate, _, flows) = open.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        flows.into_iter().for_each(|flow| rates[flow] = Some(rate));
+    }
+    rates.into_iter().flatten().collect()
+}
+
+fn any_network() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<usize>>)> {
+    (1usize..5).prop_flat_map(|links| {
+        let way = prop::collection::btree_set(0..links, 1..=links).prop_map(Vec::from_iter);
+        (prop::collection::vec(1u64..=10, links), prop::collection::vec(way, 1..12))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -157,10 +183,34 @@ proptest! {
         lossy(seed, loss)?;
     }
 
+    /// `C/N` of all flows leaves idle what those cannot use that get less elsewhere.
+    #[test]
+    fn exact_rates_over_any_links_become_max_min_fair((gbps, ways) in any_network()) {
+        let router = |gbps: &u64| {
+            let link = Rate::from_gbps(*gbps);
+            RcpRouter::Exact(Exact::new(DrainedLink::new(0.4, link, RTT), link, REFRESH))
+        };
+        let mut routers: Vec<RcpRouter> = gbps.iter().map(router).collect();
+        let mut flows = vec![law(); ways.len()];
+        for round in 0..100 {
+            for (flow, way) in flows.iter_mut().zip(&ways) {
+                let now = RTT * 2 * round;
+                let request = flow.probe(now, &VIEW);
+                let answer = way.iter().fold(request, |header, link| pass(&mut routers[*link], now, header));
+                flow.on_feedback(now + RTT, RTT, &answer.returned(), &VIEW);
+            }
+        }
+        let links: Vec<f64> = gbps.iter().map(|gbps| *gbps as f64 * 1e9).collect();
+        for (flow, expected) in flows.iter().zip(max_min(&links, &ways)) {
+            let rate = flow.allowance().pacing.unwrap().as_bps() as f64;
+            prop_assert!((rate / expected - 1.0).abs() < 0.02, "{rate} not {expected}");
+        }
+    }
+
     #[test]
     fn what_is_encoded_is_decoded(
         message in prop::sample::select(vec![Message::Request, Message::End, Message::Answer]),
-        raw: [u8; 14],
+        raw in prop::collection::vec(any::<u8>(), usize::from(RcpHeader::WIRE_BYTES)),
         counts: bool,
         hop in 0u8..=6,
     ) {
@@ -168,10 +218,10 @@ proptest! {
         (raw[0], raw[1]) = (message as u8 | if counts { 0x80 } else { 0 }, hop);
         let header = RcpHeader::decode(&raw).unwrap();
         prop_assert_eq!((header.message, header.counts), (message, counts));
-        let mut again = raw;
+        let mut again = raw.clone();
         again[..usize::from(header.wire_bytes())].fill(0xAA);
         header.encode(&mut again);
-        prop_assert_eq!(again, raw);
+        prop_assert_eq!(&again, &raw);
         prop_assert_eq!(RcpHeader::decode(&raw[..usize::from(header.wire_bytes()) - 1]), None);
     }
 }
