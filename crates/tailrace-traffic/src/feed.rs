@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{TaskRecord, Time};
-use tailrace_workload::task::read_trace;
+use tailrace_workload::task::{TaskCounters, read_trace};
 use tailrace_workload::{FlowSpec, InputFile, Setting, Workload, flow_list};
 
 use crate::source::FlowSource;
@@ -100,7 +100,7 @@ impl Iterator for Feed {
 
 impl From<FlowSource> for Feed {
     fn from(flows: FlowSource) -> Self {
-        Feed { flows: flows.peekable(), tasks: TaskFeed::new(&[], None, 1, 0) }
+        Feed { flows: flows.peekable(), tasks: TaskFeed::new(&[], None, TaskCounters::default(), 0) }
     }
 }
 

@@ -9,7 +9,7 @@ use super::pairs::Pairs;
 use super::pattern::{PairFilter, Pattern};
 use super::rule::{Arrivals, Rule};
 use super::shapes::mixture;
-use super::task::PlannedTasks;
+use super::task::{PlannedTasks, TaskCounters};
 use super::{Setting, Workload};
 
 /// A rule with everything worked out.
@@ -37,7 +37,7 @@ pub struct Plan {
     /// The tables of tasks.
     pub tasks: Vec<PlannedTasks>,
     /// Counters that number tasks.
-    pub counters: u16,
+    pub counters: TaskCounters,
     /// Number of flows of the rules at most.
     pub flows: u64,
     /// Where it runs.

@@ -11,7 +11,7 @@ use tailrace_core::Time;
 use super::input_file::InputFile;
 use super::pattern::Pattern;
 use super::rule::Rule;
-use super::task::TaskRule;
+use super::task::{TaskCounters, TaskRule};
 use super::{Plan, Setting};
 
 /// Which flows start when, complete and checked.
@@ -27,8 +27,8 @@ pub struct Workload {
     pub rules: Vec<Rule>,
     /// Tasks, beside the rules.
     pub tasks: Vec<TaskRule>,
-    /// Counters that number tasks.
-    pub task_counters: u16,
+    /// What numbers tasks.
+    pub task_counters: TaskCounters,
     /// A list of flows, in place of rules.
     pub flow_list: Option<InputFile>,
     /// Columns of the list that mean nothing to a run.

@@ -14,7 +14,7 @@ pub(crate) use trace::TraceSource;
 
 use tailrace_core::{TaskRecord, Time};
 use tailrace_workload::FlowSpec;
-use tailrace_workload::task::PlannedTasks;
+use tailrace_workload::task::{PlannedTasks, TaskCounters};
 
 use self::ids::Counters;
 use self::live::{Task, Tasks};
@@ -54,7 +54,12 @@ impl Source {
 }
 
 impl TaskFeed {
-    pub(crate) fn new(plans: &[PlannedTasks], trace: Option<TraceSource>, counters: u16, seed: u64) -> Self {
+    pub(crate) fn new(
+        plans: &[PlannedTasks],
+        trace: Option<TraceSource>,
+        counters: TaskCounters,
+        seed: u64,
+    ) -> Self {
         let tables = plans.iter().map(|plan| Source::Table(Box::new(TaskSource::new(plan, seed))));
         let sources = tables.chain(trace.map(Source::Trace)).collect();
         TaskFeed { sources, counters: Counters::new(counters), tasks: Tasks::default() }

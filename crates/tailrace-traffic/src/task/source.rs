@@ -4,9 +4,11 @@
 //! the task arrives, and the load only stretches time: what tasks are like depends neither on the load nor on how
 //! schemes serve them (common random numbers).
 
-use tailrace_core::Time;
+use std::sync::Arc;
+
 use tailrace_core::random::Stream;
-use tailrace_workload::task::{Compute, PlannedTasks, TaskSizes, uneven};
+use tailrace_core::{Bytes, Time};
+use tailrace_workload::task::{Compute, PlannedTasks, Shape, TaskSizes, uneven};
 
 use super::ids::Counters;
 use super::live::Task;
@@ -60,19 +62,34 @@ impl TaskSource {
                 shape.sizes(0, std::iter::repeat_with(&mut draw))
             }
         };
+        let (shape, sizes) = match rule.split {
+            Some(most) => split(shape, &sizes, most),
+            None => (Arc::clone(shape), sizes),
+        };
         let delays = rule.compute.map_or_else(Vec::new, |compute| {
             shape.flows.iter().map(|_| computing(compute, &mut self.compute)).collect()
         });
         Some(Task {
-            id: counters.next(entry, rule.background),
+            id: counters.next(start, entry, rule.background),
             start,
             class: rule.class.unwrap_or_default(),
             slice: rule.slice,
-            shape: shape.clone(),
+            shape,
             hosts,
             sizes,
             delays,
         })
+    }
+}
+
+/// A task whose larger flows are several.
+fn split(shape: &Arc<Shape>, sizes: &[u64], most: Bytes) -> (Arc<Shape>, Vec<u64>) {
+    match sizes.iter().any(|&size| size > most.get()) {
+        true => {
+            let (shape, sizes) = shape.split(sizes, most.get());
+            (Arc::new(shape), sizes)
+        }
+        false => (Arc::clone(shape), sizes.to_vec()),
     }
 }
 

@@ -32,7 +32,7 @@ impl TraceSource {
         let coflow = self.coflows.next()?;
         let (shape, sizes) = coflow.shape();
         Some(Task {
-            id: counters.next(coflow.mappers[0].into(), false),
+            id: counters.next(coflow.arrival, coflow.mappers[0].into(), false),
             start: coflow.arrival,
             class: self.class,
             slice: 0,

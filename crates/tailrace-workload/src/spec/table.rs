@@ -14,7 +14,7 @@ use crate::deadlines;
 use crate::input_file::InputFile;
 use crate::rule::Rule;
 use crate::shares::take_shared_load;
-use crate::task::TaskRule;
+use crate::task::{TaskCounters, TaskRule};
 
 /// The fields of `[workload]` that are not those of a rule, as they are written.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -30,6 +30,9 @@ struct Whole {
     /// 1 + n, 1 + 2n, …, the second 2, 2 + n, and so on. 1 if left out, which numbers tasks as they arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     task_counters: Option<u16>,
+    /// How often counters are brought into step: each goes on from the one that has counted furthest. Never if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_counters_sync: Option<Time>,
     /// A CSV file that lists the flows, in place of rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow_list: Option<PathBuf>,
@@ -47,16 +50,20 @@ struct Whole {
     coflow_trace_digest: Option<String>,
 }
 
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     "flows",
     "duration",
     "task_counters",
+    "task_counters_sync",
     "flow_list",
     "flow_list_digest",
     "flow_list_extra",
     "coflow_trace",
     "coflow_trace_digest",
 ];
+
+/// Counters are not brought into step more often.
+const LEAST_SYNC: Time = Time::from_us(1);
 
 impl Workload {
     /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
@@ -65,7 +72,7 @@ impl Workload {
         let mut defaults = own.clone();
         let whole = WHOLE.iter().filter_map(|&field| defaults.remove_entry(field)).collect();
         let whole: Whole = table::read(whole)?;
-        let Whole { flows, duration, task_counters, .. } = whole;
+        let Whole { flows, duration, task_counters, task_counters_sync, .. } = whole;
         let flow_list = InputFile::new("flow_list", whole.flow_list, whole.flow_list_digest)?;
         if flow_list.is_none() && !whole.flow_list_extra.is_empty() {
             return Err(ScenarioError::new("flow_list_extra", "needs flow_list, whose columns it names"));
@@ -103,7 +110,8 @@ impl Workload {
         if !only_others || written.is_some() || !defaults.is_empty() {
             workload.read_rules(defaults, written, has_tasks, setting)?;
         }
-        workload.read_tasks(&tasks.unwrap_or_default(), task_counters, &setting)?;
+        workload.read_tasks(&tasks.unwrap_or_default(), &setting)?;
+        workload.read_counters(task_counters, task_counters_sync)?;
         if workload.flows.is_some() && workload.rules.is_empty() && workload.has_tasks() {
             let message =
                 "counts flows that are of no task, and there are none: tasks have a count of their own";
@@ -134,12 +142,7 @@ impl Workload {
         self.check_controlled(named)
     }
 
-    fn read_tasks(
-        &mut self,
-        written: &[Table],
-        counters: Option<u16>,
-        setting: &Setting,
-    ) -> Result<(), ScenarioError> {
+    fn read_tasks(&mut self, written: &[Table], setting: &Setting) -> Result<(), ScenarioError> {
         let first_class = self.rules.iter().map(Rule::classes_end).max().unwrap_or(0);
         for (number, fields) in written.iter().enumerate() {
             let class = u8::try_from(usize::from(first_class) + number).ok();
@@ -147,15 +150,22 @@ impl Workload {
             let rule = TaskRule::read(fields.clone(), class, self.duration, setting).map_err(within)?;
             self.tasks.push(rule);
         }
-        match counters {
-            Some(0) => Err(ScenarioError::new("task_counters", "is 0, but must be at least 1")),
-            Some(_) if !self.has_tasks() => {
-                Err(ScenarioError::new("task_counters", "needs [[workload.task]] or a coflow_trace"))
+        Ok(())
+    }
+
+    fn read_counters(&mut self, count: Option<u16>, sync: Option<Time>) -> Result<(), ScenarioError> {
+        let wrong = |field: &str, message: &str| Err(ScenarioError::new(field, message));
+        self.task_counters = TaskCounters { count: count.unwrap_or(1), sync };
+        match (count, sync) {
+            (Some(0), _) => wrong("task_counters", "is 0, but must be at least 1"),
+            (Some(_), _) if !self.has_tasks() => {
+                wrong("task_counters", "needs [[workload.task]] or a coflow_trace")
             }
-            counters => {
-                self.task_counters = counters.unwrap_or(1);
-                Ok(())
+            (None, Some(_)) => wrong("task_counters_sync", "needs task_counters"),
+            (_, Some(sync)) if sync < LEAST_SYNC => {
+                wrong("task_counters_sync", &format!("is {sync}, but must be at least {LEAST_SYNC}"))
             }
+            _ => Ok(()),
         }
     }
 
@@ -166,7 +176,8 @@ impl Workload {
         let whole = Whole {
             flows: self.flows,
             duration: self.duration,
-            task_counters: self.has_tasks().then_some(self.task_counters),
+            task_counters: self.has_tasks().then_some(self.task_counters.count),
+            task_counters_sync: self.task_counters.sync,
             flow_list: path(&self.flow_list),
             flow_list_digest: digest(&self.flow_list),
             flow_list_extra: self.flow_list_extra.clone(),

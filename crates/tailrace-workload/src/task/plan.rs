@@ -72,9 +72,9 @@ impl PlannedTasks {
             mean: Vec::new(),
         };
         tasks.check_largest(setting.mss)?;
-        tasks.check_number()?;
         let count = rule.count.filter(|&count| count <= LOOKED_AT);
         tasks.mean = tasks.flows_of(tasks.sizes.mean(count, tasks.stream("task sizes", seed)));
+        tasks.check_number()?;
         if let Some(every) = rule.every {
             tasks.tasks_per_sec = 1.0 / every.as_secs_f64();
         } else if let Some(load) = rule.load {
@@ -116,7 +116,7 @@ impl PlannedTasks {
             Arrivals::Once => (MOST_AT_ONCE, " that begins with all of them"),
             _ => (u64::from(u32::MAX), ""),
         };
-        let (count, flows) = (self.rule.count.unwrap_or(0), self.shape.flows.len() as u64);
+        let (count, flows) = (self.rule.count.unwrap_or(0), self.flows_of_a_task());
         if u64::from(count) * flows <= most {
             return Ok(());
         }
@@ -125,6 +125,16 @@ impl PlannedTasks {
             most / flows.max(1)
         );
         Err(ScenarioError::new("count", message))
+    }
+
+    /// How many flows a task has on average.
+    fn flows_of_a_task(&self) -> u64 {
+        match self.rule.split {
+            Some(most) => {
+                self.mean.iter().fold(0, |sum: u64, size| sum.saturating_add(size.div_ceil(most.get())))
+            }
+            None => self.shape.flows.len() as u64,
+        }
     }
 
     /// Bytes of each flow where those of a task, or of each first flow, are the given ones.

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, table};
-use tailrace_core::Time;
+use tailrace_core::{Bytes, Time};
 use toml::Table;
 
 use super::workflow::Workflow;
@@ -26,6 +26,10 @@ pub struct TaskRule {
     /// Bytes of each of its first flows, in place of `sizes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_sizes: Option<Sizes>,
+    /// Flows of more bytes than this become several flows in equal parts, so that a larger task has more flows and not
+    /// larger ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Bytes>,
     /// How long a flow's sender computes before it sends, once it has its inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Compute>,
@@ -57,6 +61,22 @@ pub struct TaskRule {
     /// number serve them last.
     #[serde(default)]
     pub background: bool,
+}
+
+/// What numbers tasks, at their entry points (Baraat §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskCounters {
+    /// How many counters there are.
+    pub count: u16,
+    /// How often each goes on from the one that has counted furthest; never if `None`.
+    pub sync: Option<Time>,
+}
+
+/// One for all.
+impl Default for TaskCounters {
+    fn default() -> Self {
+        TaskCounters { count: 1, sync: None }
+    }
 }
 
 /// How long a flow's sender computes before it sends.
@@ -118,6 +138,9 @@ impl TaskRule {
             _ => {}
         }
         self.check_arrivals()?;
+        if self.split == Some(Bytes::ZERO) {
+            return wrong("split", "is 0, but flows must have bytes; leave it out if none is split".into());
+        }
         if let Some(Compute::Fixed(Time::ZERO) | Compute::Exp(Time::ZERO)) = self.compute {
             return wrong(
                 "compute",

@@ -111,6 +111,24 @@ impl Shape {
         sizes
     }
 
+    /// The shape of a task with these sizes whose flows of more than `most` bytes are several in equal parts, and their
+    /// sizes.
+    pub fn split(&self, sizes: &[u64], most: u64) -> (Shape, Vec<u64>) {
+        let mut split = Shape { stages: self.stages.clone(), ..Shape::default() };
+        let mut parts = Vec::with_capacity(sizes.len());
+        for (stage, new) in self.stages.iter().zip(&mut split.stages) {
+            let first = split.flows.len() as u32;
+            for flow in places(&stage.flows) {
+                let n = sizes[flow].div_ceil(most).max(1) as u32;
+                split.flows.extend(std::iter::repeat_n(self.flows[flow], n as usize));
+                parts.extend((0..n).map(|k| Part { k, n }.of(sizes[flow])));
+            }
+            // Sizes are settled: nothing is drawn from sources any more.
+            (new.flows, new.sources) = (first..split.flows.len() as u32, 0..0);
+        }
+        (split, parts)
+    }
+
     /// Adds a stage that waits for those of `after`; returns its number.
     pub fn stage(&mut self, after: &[u32], flows: impl IntoIterator<Item = (Role, Role, Origin)>) -> u32 {
         let number = self.stages.len() as u32;
@@ -204,6 +222,30 @@ mod tests {
             prop_assert_eq!((shares.len(), total(shares.iter().copied())), (parts, bytes));
             let most = bytes as f64 * largest_share(parts) + 1.0;
             prop_assert!(shares.iter().all(|&share| share > 0 && share as f64 <= most));
+        }
+
+        #[test]
+        fn split_flows_have_the_same_bytes_between_the_same_roles_in_the_same_stages(
+            sizes in prop::collection::vec(1u64..10_000, 1..20),
+            most in 1u64..3_000,
+        ) {
+            let mut shape = Shape::default();
+            let hop = |n: usize| (n as u16, 100, Origin::Share);
+            let half = sizes.len() / 2;
+            let first = shape.stage(&[], (0..half).map(hop));
+            shape.stage(&[first], (half..sizes.len()).map(hop));
+            let (split, parts) = shape.split(&sizes, most);
+            prop_assert_eq!((split.flows.len(), split.stages.len()), (parts.len(), 2));
+            prop_assert!(parts.iter().all(|&part| part > 0 && part <= most));
+            for (number, stage) in split.stages.iter().enumerate() {
+                let of = |role: usize| {
+                    let own = places(&stage.flows).filter(|&flow| split.flows[flow].src == role as u16);
+                    total(own.map(|flow| parts[flow]))
+                };
+                for (role, &size) in sizes.iter().enumerate() {
+                    prop_assert_eq!(of(role), if (role >= half) == (number == 1) { size } else { 0 });
+                }
+            }
         }
 
         /// What every host sends on is `selectivity` times what it has received.
