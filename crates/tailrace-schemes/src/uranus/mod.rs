@@ -89,11 +89,33 @@ pub struct ShareParams {
     pub deadline_memory: bool,
     /// So do flows of other slices (Algorithm 2 read to the letter: all or nothing within a few slots).
     pub completion_memory: bool,
+    /// Between what a slice's weight is shared out.
+    pub ends: Ends,
+    /// A flow that cannot meet its deadline any more, with all of a host's link, has the least urgency; else the largest
+    /// once the deadline has passed.
+    pub give_up: bool,
+}
+
+/// The ends of a slice's communications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ends {
+    /// Racks (Eq. 2). Flows within one keep the weight 1.
+    #[default]
+    Racks,
+    /// Hosts, as PS-N has it between virtual machines (Eq. 1).
+    Hosts,
 }
 
 impl Default for ShareParams {
     fn default() -> Self {
-        ShareParams { norm: Norm::Rackflow, deadline_memory: true, completion_memory: false }
+        ShareParams {
+            norm: Norm::Rackflow,
+            deadline_memory: true,
+            completion_memory: false,
+            ends: Ends::Racks,
+            give_up: false,
+        }
     }
 }
 

@@ -326,3 +326,35 @@ fn a_flow_that_fell_behind_for_long_is_not_forgotten() {
     assert_eq!(updates.len(), 1);
     assert_eq!((updates[0].flow, updates[0].weight.get()), (0, 1.0));
 }
+
+/// Two flows of one rack-flow. The first can be in time; the second is past its deadline, or has 2 ms left for what takes
+/// more with all of the link.
+#[test]
+fn who_cannot_be_in_time_any_more_gives_way_if_told_to() {
+    let size = Bytes::new(125_000_000 / 8); // 125 ms of 1 Gbps
+    let weights = |give_up, due_ms| {
+        let share = ShareParams { give_up, deadline_memory: false, ..ShareParams::default() };
+        let mut controller = controller(ControlParams::default(), share, &[1.0]);
+        let flow = |id, due_ms| FlowInfo {
+            id,
+            src: 0,
+            dst: 1,
+            size: Some(size),
+            start: Time::ZERO,
+            deadline: Some(Time::from_ms(due_ms)),
+            slice: 1,
+            task: 0,
+        };
+        controller.on_flow_start(Time::ZERO, &flow(0, 1_000));
+        controller.on_flow_start(Time::ZERO, &flow(1, due_ms));
+        // Neither has got anything.
+        controller.on_wake(Time::from_ms(10), &|_| Bytes::ZERO, &mut Vec::new());
+        controller.slices()[0].given().map(|(.., weight)| weight).collect::<Vec<f64>>()
+    };
+    for due_ms in [5, 12] {
+        let [first, late] = weights(true, due_ms)[..] else { panic!("two flows") };
+        assert!(late * 10.0 < first, "{first} {late}");
+        let [first, late] = weights(false, due_ms)[..] else { panic!("two flows") };
+        assert!(late >= first, "{first} {late}");
+    }
+}

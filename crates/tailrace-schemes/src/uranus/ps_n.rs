@@ -1,30 +1,35 @@
-//! Uranus' sharing: by racks (PS-N), for the shims of WVCC.
+//! Uranus' sharing: PS-N between racks or hosts, for the shims of WVCC.
 
 use tailrace_core::{Facts, FlowInfo, HostId, Objective};
 
-use super::ShareParams;
 use super::allocate::{Allocator, share};
 use super::sharing::{Aggregate, Demand, Given, Sharing};
+use super::{Ends, ShareParams};
 
-/// Slices share the links between racks.
+/// Slices share the links between racks, or those of hosts.
 pub struct PsN {
     params: ShareParams,
-    racks: Vec<u16>,
+    /// Of each host.
+    ends: Vec<u16>,
     allocator: Allocator,
 }
 
 impl PsN {
-    /// Among the racks that `facts` tell of.
+    /// Among the racks, or the hosts, that `facts` tell of.
     pub fn new(params: ShareParams, facts: &Facts) -> Self {
-        PsN { params, racks: facts.racks.clone(), allocator: Allocator::default() }
+        let ends = match params.ends {
+            Ends::Racks => facts.racks.clone(),
+            Ends::Hosts => (0..facts.racks.len() as u16).collect(),
+        };
+        PsN { params, ends, allocator: Allocator::default() }
     }
 }
 
 impl Sharing for PsN {
-    /// Flows within a rack are not its concern.
+    /// Flows within an end are not its concern.
     fn aggregate(&self, flow: &FlowInfo) -> Option<Aggregate> {
-        let rack = |host: HostId| self.racks.get(usize::from(host)).copied().unwrap_or_default();
-        let (from, to) = (rack(flow.src), rack(flow.dst));
+        let end = |host: HostId| self.ends.get(usize::from(host)).copied().unwrap_or_default();
+        let (from, to) = (end(flow.src), end(flow.dst));
         (from != to).then(|| Aggregate::new(from, to))
     }
 
@@ -33,6 +38,10 @@ impl Sharing for PsN {
             Objective::Deadline => self.params.deadline_memory,
             Objective::Completion => self.params.completion_memory,
         }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.params.give_up
     }
 
     fn divide(&mut self, weight: f64, flows: &[Demand], parts: &mut Vec<f64>) {

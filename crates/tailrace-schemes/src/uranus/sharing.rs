@@ -69,6 +69,10 @@ pub trait Sharing {
     fn aggregate(&self, flow: &FlowInfo) -> Option<Aggregate>;
     /// Whether flows of such slices keep their old weight as a factor ([`Demand::memory`]).
     fn remembers(&self, objective: Objective) -> bool;
+    /// Whether a flow that cannot meet its deadline any more, with all of a host's link, has the least urgency.
+    fn gives_up(&self) -> bool {
+        false
+    }
     /// First tier: fills `parts` with what each of the [`aggregates`] of `flows` has of their slice's `weight`.
     fn divide(&mut self, weight: f64, flows: &[Demand], parts: &mut Vec<f64>);
     /// Second tier: fills `weights` with what each of `flows`, which are an aggregate, has of its `part`.

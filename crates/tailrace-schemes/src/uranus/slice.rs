@@ -78,6 +78,9 @@ impl<S: Sharing> Decision<S> {
             return 1.0;
         }
         let time = flow.deadline.saturating_sub(now).as_secs_f64();
+        if self.sharing.gives_up() && left > self.host_rate * time {
+            return least;
+        }
         if time > 0.0 { (left / flow.rate.max(self.least_rate) / time).clamp(least, most) } else { most }
     }
 

@@ -158,6 +158,30 @@ fn all_weights_have_one_scale_which_between_slots_only_grows() {
     assert_eq!(told.hear(), [(2, 1.0), (3, 1.0), (4, 1.0), (5, 1.0)]);
 }
 
+/// Eq. 1 beside Eq. 2: hosts 0 and 1 are a rack, 2 and 3 another.
+#[test]
+fn ends_are_racks_or_hosts() {
+    let facts = Facts { racks: vec![0, 0, 1, 1], ..properties::facts(vec![]) };
+    let flow = |src, dst| FlowInfo {
+        id: 0,
+        src,
+        dst,
+        size: None,
+        start: Time::ZERO,
+        deadline: None,
+        slice: 1,
+        task: 0,
+    };
+    let of = |ends, src, dst| {
+        PsN::new(ShareParams { ends, ..ShareParams::default() }, &facts).aggregate(&flow(src, dst))
+    };
+    assert_eq!(of(Ends::Racks, 0, 1), None);
+    assert_eq!(of(Ends::Racks, 0, 2), of(Ends::Racks, 1, 3));
+    assert!(of(Ends::Hosts, 0, 1).is_some());
+    assert_ne!(of(Ends::Hosts, 0, 2), of(Ends::Hosts, 1, 3));
+    assert_eq!(of(Ends::Hosts, 0, 2).map(|aggregate| aggregate.pair()), Some([0, 2]));
+}
+
 #[test]
 fn flows_sink_by_thresholds_inside_slices() {
     let (hundred_kb, queues) = (Bytes::new(100_000), PortParams { queues: 2, ..PortParams::one_queue() });
