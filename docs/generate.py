@@ -15,6 +15,9 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 SCHEMES = DOCS / "reference" / "schemes.md"
+CLAIMS = DOCS / "results" / "claims.md"
+PAPERS = {"karuna": "Karuna", "awafs": "AWAFS", "uranus": "Uranus", "baraat": "Baraat"}
+STANDINGS = {"holds": "holds", "in-shape": "in shape", "deviates": "deviates", None: "not measured"}
 BLOCK = re.compile(r"(<!-- generated: [^\n]* -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -22,6 +25,15 @@ def schemes() -> list[dict[str, Any]]:
     """All schemes as ``tailrace schemes --json`` tells of them."""
     command = [sys.executable, "-m", "tailrace", "schemes", "--json"]
     listed: list[dict[str, Any]] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return listed
+
+
+def claims(paper: str) -> list[dict[str, Any]]:
+    """All claims of a paper as ``tailrace claims --json`` tells of them."""
+    files = sorted(str(file.relative_to(DOCS.parent)) for file in (DOCS.parent / "experiments" / paper).glob("*.toml"))
+    command = [sys.executable, "-m", "tailrace", "claims", *files, "--json"]
+    ran = subprocess.run(command, check=True, capture_output=True, cwd=DOCS.parent)
+    listed: list[dict[str, Any]] = json.loads(ran.stdout)
     return listed
 
 
@@ -48,6 +60,62 @@ def scheme_block(listed: list[dict[str, Any]]) -> str:
         else:
             lines.append("No parameters.")
     return "\n".join(lines) + "\n"
+
+
+def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
+    """How many claims stand how, and a table of each file's."""
+    lines = ["| paper | claims | hold | in shape | deviate |", "|---|---|---|---|---|"]
+    everything = [entry for entries in papers.values() for entry in entries]
+    for paper, entries in [*papers.items(), ("all", everything)]:
+        found = [standing(entry) for entry in entries]
+        counts = [str(found.count(name)) for name in ("holds", "in-shape", "deviates")]
+        lines.append(f"| {PAPERS.get(paper, paper)} | {len(found)} | {' | '.join(counts)} |")
+    for paper, entries in papers.items():
+        lines += ["", f"## {PAPERS[paper]}"]
+        file = None
+        for entry in entries:
+            if entry["file"] != file:
+                file = entry["file"]
+                lines += ["", f"[{file}](../../{file})", ""]
+                lines += ["| claim | source | paper | here | scale | |", "|---|---|---|---|---|---|"]
+            lines.append(claim_row(entry))
+    return "\n".join(lines) + "\n"
+
+
+def standing(entry: dict[str, Any]) -> str | None:
+    """How a claim stands by what was measured."""
+    verdict = entry["verdict"]
+    return verdict["standing"] if verdict else None
+
+
+def claim_row(entry: dict[str, Any]) -> str:
+    """A claim in a line: what the paper says, what was measured here, and how that stands."""
+    claim, record = entry["claim"], entry["claim"]["measured"]
+    change = claim["number"]["against"] is not None
+    paper = claim["paper"]
+    if isinstance(paper, list):
+        paper = " to ".join(figure(end, change) for end in paper)
+    elif not isinstance(paper, str):
+        paper = figure(paper, change)
+    stands = STANDINGS[standing(entry)]
+    if claim["deviation"]:
+        stands += f": {cell(claim['deviation']['reason'])}"
+    here = figure(record["value"], change) + margin(record["spread"], change) if record else "–"
+    scale = f"{record['scale']:g}" if record else "–"
+    cells = [claim["id"], cell(claim["source"]), paper + margin(claim["tolerance"], change), here, scale, stands]
+    return "| " + " | ".join(cells) + " |"
+
+
+def margin(width: float | None, change: bool) -> str:
+    """How far to both sides, if at all."""
+    return f" ± {figure(width, change).lstrip('+')}" if width else ""
+
+
+def figure(value: float, change: bool) -> str:
+    """A number as a reader of tables wants it: changes in per cent."""
+    if change:
+        return f"{100 * value:+.3g} %".replace("-", "−") if value else "0 %"
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
 def parameters(root: dict[str, Any], schema: dict[str, Any], defaults: Any, within: str = "") -> list[str]:
@@ -78,7 +146,10 @@ def cell(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Each generated page as it should be."""
-    return {SCHEMES: with_block(SCHEMES.read_text("utf-8"), scheme_block(schemes()))}
+    return {
+        SCHEMES: with_block(SCHEMES.read_text("utf-8"), scheme_block(schemes())),
+        CLAIMS: with_block(CLAIMS.read_text("utf-8"), claim_block({paper: claims(paper) for paper in PAPERS})),
+    }
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ pub enum Command {
     Gather(Gather),
     /// Run experiments twice; compare digests, expectations and the paper's claims
     Check(Check),
+    /// List the claims of experiments, and how they stand by what was measured last
+    Claims(Claims),
     /// List the schemes, or show one with its parameters
     Schemes(Catalogue),
     /// List the published flow-size distributions, or show one
@@ -120,6 +122,19 @@ pub struct Check {
     /// Keep the results below this folder, in NAME/first and NAME/second; by default they are removed
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace claims experiments/karuna/*.toml
+What was measured is in the files, under `measured`; `tailrace check` measures anew.")]
+pub struct Claims {
+    /// Experiment files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print them as one JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// One of several parts of an experiment's runs: every `of`-th, from the `number`-th on, counted from 1.

@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod catalogue;
 mod check;
+mod claims;
 mod duration;
 mod flows;
 mod fluid;
@@ -69,6 +70,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Run(options) => run::run(options, host),
         Command::Gather(options) => gather::gather(options, host),
         Command::Check(options) => check::check(options, host),
+        Command::Claims(options) => claims::claims(options),
         Command::Schemes(options) => catalogue::schemes(options),
         Command::Workloads(options) => catalogue::workloads(options),
         Command::Fabrics(options) => catalogue::fabrics(options),

@@ -251,3 +251,60 @@ fn runs_that_measure_nothing_are_warned_of() {
     };
     assert_eq!((warned("100s"), warned("0s")), (true, false));
 }
+
+/// One claim that holds, one that is declared, one that nobody has measured; then the first is made to judge nothing.
+#[test]
+fn claims_are_listed_and_checked_by_what_they_say_of_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let claims = |wrong: &str| {
+        format!(
+            r#"{SWEEP}
+[[claim]]
+id = "all end"
+source = "figure 1"
+paper = 0
+tolerance = 0
+wrong = "{wrong}"
+number = {{ metric = "unfinished", of = "awafs" }}
+measured = {{ value = 0, wrong = 7, scale = 1 }}
+[[claim]]
+id = "shorter"
+source = "figure 2"
+paper = "lower"
+number = {{ metric = "fct_p99_us", of = "dctcp", against = "dctcp" }}
+measured = {{ value = 0, scale = 1 }}
+deviation = {{ within = [-0.01, 0.01], reason = "it is the same" }}
+[[claim]]
+id = "far off"
+source = "figure 3"
+paper = 1e9
+tolerance = 1
+number = {{ metric = "fct_p99_us", of = "dctcp" }}
+"#
+        )
+    };
+    fs::write(dir.path().join("x.toml"), claims("dctcp")).unwrap();
+    let text = stdout(&tailrace(dir.path(), &["claims", "x.toml"]));
+    for said in [
+        "all end: paper 0, here 0 at scale 1: holds, as in the paper",
+        "shorter: paper lower, here 0 at scale 1: deviates, no change here",
+        "far off: paper 1000000000, not measured",
+        "1 hold, 0 in shape, 1 deviate, 1 not measured",
+    ] {
+        assert!(text.contains(said), "{said:?} is not in:\n{text}");
+    }
+    let document = stdout(&tailrace(dir.path(), &["claims", "x.toml", "--json"]));
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document[1]["verdict"]["standing"], "deviates");
+    let checked = tailrace(dir.path(), &["check", "x.toml"]);
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert_eq!(checked.status.code(), Some(1), "{text}");
+    for said in [
+        "✗ claim all end: paper 0, here 0: as in the paper; judges nothing, since dctcp passes too",
+        "≠ claim shorter: paper lower, here 0: no change here; DEVIATION: it is the same",
+        "does not hold, and no deviation is declared",
+        "shortfalls: 2",
+    ] {
+        assert!(text.contains(said), "{said:?} is not in:\n{text}");
+    }
+}

@@ -29,6 +29,7 @@ name = "dctcp"
 [[claim]]
 id = "1"
 paper = 1.0
+tolerance = 0
 number = { metric = "slowdown_min", of = "dctcp" }
 "#;
 

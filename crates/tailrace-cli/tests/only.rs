@@ -25,10 +25,12 @@ name = "fifo"
 [[claim]]
 id = "alone"
 paper = 1.0
+tolerance = 0
 number = { metric = "slowdown_min", of = "DCTCP" }
 [[claim]]
 id = "compared"
 paper = -0.2
+tolerance = 0
 number = { metric = "fct_mean_us", of = "DCTCP", against = "fifo" }
 "#;
 

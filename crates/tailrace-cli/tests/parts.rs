@@ -25,6 +25,7 @@ seed = [1, 2]
 [[claim]]
 id = "1"
 paper = 1.0
+tolerance = 0
 number = { metric = "slowdown_min", of = "dctcp" }
 "#;
 

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use tailrace_core::Progress;
 
+use crate::claim::{Claim, Deviation, Standing, Verdict};
 use crate::error::Error;
 use crate::file::Experiment;
-use crate::judge::{Claim, Direction, Figure, Verdict};
+
+use crate::numbers::rounded;
 use crate::results::Results;
 use crate::runner::{Observer, Options, run_all};
 use crate::store;
@@ -69,7 +71,7 @@ pub fn check(
     let mut lines = compare(&first, &second);
     for expectation in &experiment.expectations {
         let (value, holds) = expectation.judge(&first)?;
-        let value = value.map_or("nothing".into(), show);
+        let value = value.map_or("nothing".into(), rounded);
         let bounds = expectation.bounds();
         let (outcome, word) = if holds { (Outcome::Holds, "holds") } else { (Outcome::Fails, "FAILS") };
         let text = format!("{word}: {} ({value}; expected {bounds})", expectation.text);
@@ -82,35 +84,36 @@ pub fn check(
 }
 
 fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
-    let paper = match claim.paper {
-        Figure::One(number) => show(number),
-        Figure::Range([low, high]) => format!("{} to {}", show(low), show(high)),
-        Figure::Word(Direction::Lower) => "lower".to_owned(),
-        Figure::Word(Direction::Higher) => "higher".to_owned(),
-    };
-    let measured = verdict.measured.map_or("–".into(), show);
-    let head = format!("claim {}: paper {paper}, here {measured}: {}", claim.id, verdict.words);
-    let (outcome, text) = match (&claim.deviation, verdict.holds) {
-        (None, true) => (Outcome::Holds, format!("{head}; holds")),
-        (Some(reason), true) => {
-            (Outcome::Holds, format!("{head}; holds here, though declared a deviation: {reason}"))
+    let Verdict { measured, standing, holds_for_wrong, words } = verdict;
+    let number = measured.value.map_or("–".into(), rounded);
+    let spread = measured.spread.map_or(String::new(), |spread| format!(" ± {}", rounded(spread)));
+    let head = format!("claim {}: paper {}, here {number}{spread}: {words}", claim.id, claim.paper);
+    // A claim is about the scale at which it was measured, or the paper's: smaller runs inform.
+    let judged_from = claim.measured.map_or(1.0, |record| record.scale);
+    let fails = scale >= judged_from;
+    let (outcome, tail) = match (standing, &claim.deviation) {
+        (Some(_), _) if fails && *holds_for_wrong == Some(true) => {
+            let wrong = claim.wrong.as_deref().unwrap_or("a change of nothing");
+            (Outcome::Fails, format!("judges nothing, since {wrong} passes too"))
         }
-        (Some(reason), false) => (Outcome::Differs, format!("{head}; DEVIATION: {reason}")),
-        // A claim is about the paper's scale: reduced runs inform, they do not judge.
-        (None, false) if scale < 1.0 => (Outcome::Differs, format!("{head}; does not hold at scale {scale}")),
-        (None, false) => (Outcome::Fails, format!("{head}; does not hold, and no deviation is declared")),
+        (Some(Standing::Holds), None) => (Outcome::Holds, "holds".into()),
+        (Some(Standing::Holds), Some(_)) => {
+            (Outcome::Differs, "holds, so that its deviation need not be declared".into())
+        }
+        (_, Some(deviation)) if measured.value.is_some_and(|value| claim.is_declared(value)) => {
+            (Outcome::Differs, format!("DEVIATION: {}", deviation.reason))
+        }
+        (_, Some(Deviation { within: [low, high], .. })) if fails => (
+            Outcome::Fails,
+            format!("outside its declared deviation, {} to {}", rounded(*low), rounded(*high)),
+        ),
+        (_, None) if fails => (Outcome::Fails, "does not hold, and no deviation is declared".into()),
+        _ if claim.is_contradicted_by(measured) => {
+            (Outcome::Fails, format!("speaks against it, even at scale {scale}"))
+        }
+        _ => (Outcome::Differs, format!("does not hold, but is not judged below scale {judged_from}")),
     };
-    Line { outcome, text }
-}
-
-/// Four significant digits, no idle zeros.
-fn show(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9);
-    let text = format!("{value:.*}", digits as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    Line { outcome, text: format!("{head}; {tail}") }
 }
 
 /// Two results of the same experiment must agree to the last event, and to the last byte.
@@ -219,10 +222,11 @@ mod tests {
     fn a_claim_over_a_damaged_series_is_an_error_and_no_verdict() {
         let dir = tempfile::tempdir().unwrap();
         store::write_run(dir.path(), &made_up(1.0)).unwrap();
-        let claim = "id = \"1\"\npaper = 1\nnumber = { metric = \"series:port_bytes\", of = \"a\" }";
+        let claim =
+            "id = \"1\"\npaper = 1\ntolerance = 0\nnumber = { metric = \"series:port_bytes\", of = \"a\" }";
         let claim: Claim = toml::from_str(claim).unwrap();
         let results = of_folder(dir.path());
-        assert_eq!(claim.judge(&results).unwrap().measured, None, "these columns are no series'");
+        assert_eq!(claim.judge(&results).unwrap().measured.value, None, "these columns are no series'");
         std::fs::write(dir.path().join("series.parquet"), "").unwrap();
         assert!(claim.judge(&results).unwrap_err().to_string().contains("series.parquet: is damaged"));
     }

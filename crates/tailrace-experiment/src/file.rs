@@ -8,7 +8,8 @@ use tailrace_config::{ScenarioError, read_text, table};
 use tailrace_scenario::Scenario;
 use toml::{Table, Value};
 
-use crate::judge::{Claim, Expectation};
+use crate::claim::Claim;
+use crate::expectation::Expectation;
 use crate::plan::{Choice, Planned, plan};
 use crate::plot::{Ground, Plot};
 use crate::scale::{self, GaveWay};

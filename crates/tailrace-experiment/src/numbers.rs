@@ -39,7 +39,17 @@ pub(crate) fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// Names that [`SeriesQuery::stat`] and [`crate::judge::Quantity::points`] may have.
+/// Four significant digits, no idle zeros.
+pub fn rounded(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9);
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Names that [`SeriesQuery::stat`] and [`crate::quantity::Quantity::points`] may have.
 pub const STATISTICS: [&str; 6] = ["mean", "median", "min", "max", "std", "last"];
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use serde_json::json;
 use toml::Value;
 
+use crate::claim::Claim;
 use crate::error::Error;
-use crate::judge::Claim;
 use crate::results::{Finished, Results};
 use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
@@ -21,8 +21,11 @@ pub fn write(store: &Store, axes: &[String], claims: &[Claim], results: &Results
     let claims = claims.iter().map(|claim| {
         let verdict = claim.judge(results)?;
         Ok(json!({
-            "id": claim.id, "text": claim.text, "paper": claim.paper, "measured": verdict.measured,
-            "holds": verdict.holds, "verdict": verdict.words, "deviation": claim.deviation,
+            "id": claim.id, "source": claim.source, "text": claim.text, "paper": claim.paper,
+            "tolerance": claim.tolerance, "measured": verdict.measured.value, "spread": verdict.measured.spread,
+            "standing": verdict.standing, "verdict": verdict.words, "wrong": claim.wrong,
+            "measured_wrong": verdict.measured.wrong, "holds_for_wrong": verdict.holds_for_wrong,
+            "deviation": claim.deviation,
         }))
     });
     let claims = claims.collect::<Result<Vec<_>, Error>>()?;

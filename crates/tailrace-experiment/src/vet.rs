@@ -4,10 +4,12 @@ use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::Time;
 use toml::Table;
 
+use crate::claim::{Claim, Figure};
+use crate::expectation::Expectation;
 use crate::groups::{Group, SIZE_CLASSES};
-use crate::judge::{Claim, Expectation, Figure, Quantity};
 use crate::numbers::STATISTICS;
 use crate::plan::Planned;
+use crate::quantity::Quantity;
 use crate::run_summary::RUN_METRICS;
 use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
@@ -23,11 +25,12 @@ pub(crate) fn vet(
 ) -> Result<(), ScenarioError> {
     let vetter = Vetter { runs, left_out, whole: scale >= 1.0 };
     for (index, claim) in claims.iter().enumerate() {
-        if matches!(claim.paper, Figure::Word(_)) && (claim.number.against.is_none() || claim.bound) {
-            let message = "is a direction, which needs a number with against, and no bound";
-            return Err(ScenarioError::new(format!("claim[{index}].paper"), message));
+        let here = format!("claim[{index}]");
+        judgeable(claim).map_err(|e| e.within(&here))?;
+        vetter.quantity(&claim.number).map_err(|e| e.within(&format!("{here}.number")))?;
+        if let Some(wrong) = &claim.wrong {
+            vetter.scheme("wrong", wrong, "number.at", &claim.number.at).map_err(|e| e.within(&here))?;
         }
-        vetter.quantity(&claim.number).map_err(|e| e.within(&format!("claim[{index}].number")))?;
     }
     for (index, expectation) in expectations.iter().enumerate() {
         let here = format!("expect[{index}]");
@@ -37,6 +40,34 @@ pub(crate) fn vet(
         vetter.quantity(&expectation.number).map_err(|e| e.within(&format!("{here}.number")))?;
     }
     Ok(())
+}
+
+/// Checks that a claim says how near to the paper is near enough, and that its numbers are numbers.
+fn judgeable(claim: &Claim) -> Result<(), ScenarioError> {
+    let fails = |field: &str, message: &str| Err(ScenarioError::new(field, message));
+    match (&claim.paper, claim.tolerance) {
+        (Figure::Word(_), _) if claim.number.against.is_none() => {
+            return fails("paper", "is a direction, which needs a number with against");
+        }
+        (Figure::Word(_), Some(_)) => {
+            return fails("tolerance", "means nothing for a direction: leave it out");
+        }
+        (Figure::One(_), None) => {
+            let message = "is missing: how far from paper the number may be, in its unit (of changes 0.05 is five \
+                           points of percentage)";
+            return fails("tolerance", message);
+        }
+        (_, Some(tolerance)) if !(tolerance >= 0.0 && tolerance.is_finite()) => {
+            return fails("tolerance", &format!("must be at least 0, not {tolerance}"));
+        }
+        _ => {}
+    }
+    match claim.measured {
+        Some(record) if !(record.scale > 0.0 && record.scale <= 1.0) => {
+            fails("measured.scale", &format!("must be above 0 and at most 1, not {}", record.scale))
+        }
+        _ => Ok(()),
+    }
 }
 
 struct Vetter<'a> {

@@ -107,22 +107,41 @@ fn claims_and_expectations_ask_for_what_is_there() {
     ] {
         let place = Place::new();
         let number = number.replacen(from, to, 1);
-        let claim = format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = 1\nnumber = {number}\n");
+        let claim = format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = 1\ntolerance = 0\nnumber = {number}\n");
         place.write("x.toml", &claim);
         let message = place.mistake(&["check", "x.toml"]);
         assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
     }
     let place = Place::new();
-    place.write("x.toml", &format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = \"lower\"\nnumber = {number}\n"));
-    let message = place.mistake(&["check", "x.toml"]);
-    assert!(
-        message.contains("claim[0].paper: is a direction, which needs a number with against"),
-        "{message}"
-    );
-    let place = Place::new();
     place.write("x.toml", &format!("{GOOD}\n[[expect]]\ntext = \"t\"\nnumber = {number}\n"));
     let message = place.mistake(&["check", "x.toml"]);
     assert!(message.contains("expect[0]") && message.contains("neither min nor max"), "{message}");
+}
+
+#[test]
+fn claims_say_how_near_is_near_enough() {
+    let number = "number = { metric = \"fct_mean_us\", of = \"mlfq\" }";
+    let change = "number = { metric = \"fct_mean_us\", of = \"mlfq\", against = \"mlfq\" }";
+    for (fields, said) in [
+        (format!("paper = \"lower\"\n{number}"), "paper: is a direction, which needs a number with against"),
+        (format!("paper = \"lower\"\ntolerance = 0.1\n{change}"), "tolerance: means nothing for a direction"),
+        (format!("paper = 1\n{number}"), "tolerance: is missing: how far from paper the number may be"),
+        (format!("paper = 1\ntolerance = -1\n{number}"), "tolerance: must be at least 0, not -1"),
+        (
+            format!("paper = 1\ntolerance = 0\nwrong = \"mlqf\"\n{number}"),
+            "wrong: unknown scheme \"mlqf\"; did you mean",
+        ),
+        (
+            format!("paper = 1\ntolerance = 0\nmeasured = {{ value = 1, scale = 0 }}\n{number}"),
+            "measured.scale: must be above 0 and at most 1, not 0",
+        ),
+        (format!("paper = [1, 2]\ndeviation = \"none\"\n{number}"), "deviation"),
+    ] {
+        let place = Place::new();
+        place.write("x.toml", &format!("{GOOD}\n[[claim]]\nid = \"1\"\n{fields}\n"));
+        let message = place.mistake(&["check", "x.toml"]);
+        assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
+    }
 }
 
 #[test]
