@@ -1,6 +1,6 @@
 //! MCP's numbers, tags, thresholds and ageing, without a network.
 
-use super::mcp::{Hopeless, LawForm};
+use super::mcp::{Hopeless, LawForm, RoundTrip};
 use super::*;
 use tailrace_core::{
     AckSample, Bytes, CongestionLaw, Directive, FlowView, HostPolicy, Loss, Reveals, SeriesRow,
@@ -45,6 +45,11 @@ fn unguarded() -> McpParams {
 /// Tells a law that a window of `n` segments has come back at `now`, all or none of them marked. The next one
 /// has gone out meanwhile, so the law takes the last of these acknowledgements for the end of its window.
 fn window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: bool) {
+    slow_window(law, now, acked_before, n, marked, RTT);
+}
+
+/// As `window`, with a round trip that queues have made longer.
+fn slow_window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: bool, srtt: Time) {
     for i in 1..=n {
         let acked = Bytes::new(MSS);
         let ack = AckSample {
@@ -52,8 +57,8 @@ fn window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: boo
             acked,
             marked: if marked { acked } else { Bytes::ZERO },
             in_flight: Bytes::ZERO,
-            rtt: RTT,
-            srtt: RTT,
+            rtt: srtt,
+            srtt,
             app_limited: false,
         };
         let acked = Bytes::new((acked_before + i) * MSS);
@@ -90,6 +95,19 @@ fn windows_follow_expected_rate_and_marks() {
     assert_eq!(reported(marked, "mcp_target_segments"), 4.0, "6.85 - 7/2, rounded up");
     window(&mut law, Time::from_us(200), 7, 7, false);
     assert_eq!(reported(law, "mcp_target_segments"), 7.0);
+}
+
+/// Queues that treble the round trip treble the windows that are reckoned with it, and leave the others alone.
+#[test]
+fn only_the_smoothed_round_trip_grows_windows() {
+    let after_a_slow_window = |round_trip| {
+        let params = McpParams { round_trip, residual_gain: 0.0, ..unguarded() };
+        let mut law = due(params, 1_000_000, Time::from_ms(10));
+        slow_window(&mut law, Time::from_us(300), 0, 7, false, Time::from_us(300));
+        reported(law, "mcp_target_segments")
+    };
+    assert_eq!(after_a_slow_window(RoundTrip::Base), 8.0, "990 KB in 9.65 ms are 7.03 segments in 100 us");
+    assert_eq!(after_a_slow_window(RoundTrip::Smoothed), 22.0, "and 21.1 in 300 us");
 }
 
 #[test]
