@@ -1,6 +1,7 @@
 //! MCP's numbers, tags, thresholds and ageing, without a network.
 
 use super::mcp::{Hopeless, LawForm, RoundTrip};
+use super::thresholds::Objective;
 use super::*;
 use tailrace_core::{
     AckSample, Bytes, CongestionLaw, Directive, FlowView, HostPolicy, Loss, Reveals, SeriesRow,
@@ -271,7 +272,11 @@ fn mistakes_are_named() {
         with(queues(4))
     );
     assert!(refusal(Params::default()).contains("needs a workload"));
-    let fitted = |fitted: &str, load| Thresholds::Fitted { fitted: fitted.to_owned(), load };
+    let fitted = |fitted: &str, load| Thresholds::Fitted {
+        fitted: fitted.to_owned(),
+        load,
+        objective: Objective::Joint,
+    };
     let thresholds = |thresholds| refusal(Params { thresholds, ..Params::default() });
     assert!(thresholds(fitted("nothing", 0.5)).contains("there is no workload \"nothing\""));
     let gain = McpParams { residual_gain: -1.0, ..McpParams::default() };
@@ -293,6 +298,28 @@ fn thresholds_are_fitted_to_the_planned_classes() {
         model::Model::new(&model::Mix { deadline: 0.2, known: kind, unknown: kind }).unwrap().optimal(3);
     let (splitting, sieving) = Thresholds::default().resolve(4, &facts).unwrap();
     assert_eq!((splitting, sieving), (plan.splitting, plan.sieving));
+}
+
+/// With the objective "each", sieving is what PIAS does with these flows alone, and known sizes alone do better than
+/// with the joint thresholds, in which they give way to the others.
+#[test]
+fn each_type_may_have_the_thresholds_that_suit_it() {
+    let sizes = SizeDistribution::new(vec![(1e3, 0.0), (1e5, 0.9), (1e7, 1.0)]).unwrap();
+    let class = |reveals| TrafficClass { reveals, sizes: sizes.clone(), load: 0.4 };
+    let classes = [Reveals::Size, Reveals::Nothing].map(class).to_vec();
+    let traffic = Traffic { sizes: sizes.clone(), workload: None, load: 0.8, classes };
+    let facts = Facts { traffic: Some(traffic), ..facts() };
+    let resolve = |objective| Thresholds::Own { objective }.resolve(4, &facts).unwrap();
+    let (joint, each) = (resolve(Objective::Joint), resolve(Objective::Each));
+    assert_eq!(joint, Thresholds::default().resolve(4, &facts).unwrap());
+    assert_eq!(each.1, crate::pias::model::optimal(&sizes, 0.4, 3).thresholds);
+    let alone = Some(model::Kind { sizes: &sizes, load: 0.4 });
+    let known = model::Model::new(&model::Mix { deadline: 0.0, known: alone, unknown: None }).unwrap();
+    let mean = |splitting: &[Bytes]| {
+        let splitting: Vec<f64> = splitting.iter().map(|beta| beta.as_f64()).collect();
+        known.mean(&splitting, &splitting)
+    };
+    assert!(mean(&each.0) < 0.95 * mean(&joint.0), "{} against {}", mean(&each.0), mean(&joint.0));
 }
 
 #[test]
