@@ -1,6 +1,6 @@
 """Flows without deadline that start while a long flow with one is under way at a host of theirs (figure 13).
 
-    python experiments/karuna/blocked.py out/gamma
+    python experiments/karuna/blocked.py out/gamma-hosts
 
 Under pFabric (EDF) such a flow waits until the long one is done, however late that would have to be.
 """
@@ -29,7 +29,7 @@ def main() -> None:
     """Prints the table."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, help="result folder of gamma.toml")
+    parser.add_argument("folder", type=Path, help="result folder of gamma-hosts.toml")
     parser.add_argument("--gamma", type=float, nargs="+", default=[0.1, 0.5, 0.9])
     args = parser.parse_args()
 

@@ -1,6 +1,6 @@
 """What deadlines leave of a link, and how long flows without one take then (figure 13).
 
-    python experiments/karuna/left_over.py out/gamma --gamma 0.9 --against D2TCP
+    python experiments/karuna/left_over.py out/gamma-hosts --gamma 0.9 --against D2TCP
 
 compares the medium flows without deadline of two schemes, flow by flow, by the share of the busier of their
 two host links that flows with deadlines were expected to take while they lasted (under the other scheme).
@@ -53,7 +53,7 @@ def main() -> None:
     """Prints the table."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, help="result folder of gamma.toml")
+    parser.add_argument("folder", type=Path, help="result folder of gamma-hosts.toml")
     parser.add_argument("--gamma", type=float, default=0.9)
     parser.add_argument("--against", default="D2TCP", help="scheme to compare Karuna with")
     args = parser.parse_args()

@@ -231,14 +231,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.digest.value()
     }
 
-    /// Bytes of a priority in the longest of its queues at the switches between two hosts, where a flow's way
-    /// is fixed; otherwise at the last switch only.
-    pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> u64 {
+    /// Bytes of a priority in the longest of its queues at the switches between two hosts, and of all priorities in
+    /// the longest of the ports, where a flow's way is fixed; otherwise at the last switch only.
+    pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> (u64, u64) {
         let packet = Packet::<H> { flow, dst, ..Packet::EMPTY };
-        let (mut port, mut longest) = (PortId::from(src), 0);
+        let longer = |(queue, whole): (u64, u64), (port, _, queues): (u64, usize, [u64; MAX_PRIORITIES])| {
+            (queue.max(queues[usize::from(priority)]), whole.max(port))
+        };
+        let (mut port, mut longest) = (PortId::from(src), (0, 0));
         if !self.switching.is_fixed() {
             port = self.switching.port_to(dst);
-            longest = self.sample(port).2[usize::from(priority)];
+            longest = longer(longest, self.sample(port));
         }
         loop {
             let to = self.target(port);
@@ -246,7 +249,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 return longest;
             }
             port = self.switching.route(self.now, (to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
-            longest = longest.max(self.sample(port).2[usize::from(priority)]);
+            longest = longer(longest, self.sample(port));
         }
     }
 

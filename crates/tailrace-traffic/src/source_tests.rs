@@ -133,21 +133,60 @@ fn shares_of_flows_share_the_load() {
     assert!((measured_loads(&flows)[0].receives - 0.9).abs() < 0.01);
 }
 
+/// Flows under Γ control, 16 hosts.
+fn under_gamma(load: f64, flows: u64, gamma: &str) -> Plan {
+    let flows = format!("sizes = \"web-search\"\nload = {load}\nflows = {flows}");
+    plan(&format!("{flows}\ndeadline = {{ gamma = {{ {gamma} }} }}"))
+}
+
 #[test]
 fn gamma_gives_as_many_bytes_deadlines_as_planned() {
     for (load, share) in [(0.8, 0.1), (0.8, 0.5), (0.8, 0.9), (0.4, 0.9)] {
-        let plan = plan(&format!(
-            "sizes = \"web-search\"\nload = {load}\nflows = 200_000\n\
-             deadline = {{ gamma = {{ share = {share} }} }}"
-        ));
-        let planned = plan.classes(load)[0].load / load;
-        let (mut due, mut all) = (0.0, 0.0);
-        for flow in FlowSource::of_rules(&plan) {
-            all += flow.size.as_f64();
-            due += if flow.deadline.is_some() { flow.size.as_f64() } else { 0.0 };
+        for deadlines in ["scope = \"host\", flow_share = 0.25", "factor = 2.0", "factor = 10.0"] {
+            let plan = under_gamma(load, 200_000, &format!("share = {share}, {deadlines}"));
+            let planned = plan.classes(load)[0].load / load;
+            let (mut due, mut all) = (0.0, 0.0);
+            for flow in FlowSource::of_rules(&plan) {
+                all += flow.size.as_f64();
+                due += if flow.deadline.is_some() { flow.size.as_f64() } else { 0.0 };
+            }
+            let of = format!("load {load}, Γ {share}, {deadlines}");
+            assert!((due / all / planned - 1.0).abs() < 0.03, "{of}: {}, not {planned}", due / all);
         }
-        let achieved = due / all;
-        assert!((achieved / planned - 1.0).abs() < 0.03, "load {load}, Γ {share}: {achieved}, not {planned}");
+    }
+}
+
+/// Every decision, counted anew over all flows before: a flow gets a deadline exactly if the expected rates of those
+/// that have one and are not due yet, of all of them or of those at its hosts, stay below Γ.
+#[test]
+fn gamma_counts_what_brute_force_counts() {
+    let (link, share) = (1.25e9, 0.3);
+    for (scope, links) in [("network", 16.0), ("host", 1.0)] {
+        let plan = under_gamma(0.8, 3_000, &format!("share = {share}, scope = \"{scope}\", factor = 3.0"));
+        let flows: Vec<FlowSpec> = FlowSource::of_rules(&plan).collect();
+        let expected = |flow: &FlowSpec| flow.size.as_f64() / (3.0 * (200e-6 + flow.size.as_f64() / link));
+        let (mut given, mut most) = (0, 0.0_f64);
+        for (number, flow) in flows.iter().enumerate() {
+            let active = |other: &&FlowSpec| other.deadline.is_some_and(|deadline| deadline > flow.start);
+            let sum = |counts: &dyn Fn(&FlowSpec) -> bool| -> f64 {
+                flows[..number].iter().filter(active).filter(|&other| counts(other)).map(expected).sum()
+            };
+            let used = match scope {
+                "network" => sum(&|_| true),
+                _ => sum(&|other| other.src == flow.src).max(sum(&|other| other.dst == flow.dst)),
+            };
+            assert_eq!(flow.deadline.is_some(), used < share * links * link, "{scope}, flow {number}");
+            if let Some(deadline) = flow.deadline {
+                // Rounded up to milliseconds.
+                let time = (flow.size.as_f64() / expected(flow) * 1e3).ceil() / 1e3;
+                assert!(((deadline - flow.start).as_secs_f64() - time).abs() < 1e-9);
+                given += 1;
+                most = most.max(used + expected(flow));
+            }
+        }
+        // Γ is used up, and exceeded by less than a flow's rate; both happened.
+        assert!((300..2_900).contains(&given), "{scope}: {given}");
+        assert!(most > share * links * link && most < share * links * link + link / 3.0, "{scope}: {most}");
     }
 }
 

@@ -23,9 +23,9 @@ pub enum Deadlines {
     Exp(Time),
     /// A multiple of the time that the flow takes alone (Karuna's prototype).
     Ideal(Multiple),
-    /// Flows get deadlines while the expected rate of those from the same host, and of those to the same host,
-    /// that have one stays below this share of its link (Karuna §8.2.1); the others reveal their size or nothing, each half of them.
-    /// Classes are counted on from the rule's: deadline, size, nothing.
+    /// Flows get deadlines while the expected rates of those that have one stay below a share of the links (Karuna
+    /// §8.2.1); the others reveal their size or nothing, each half of them. Classes are counted on from the rule's:
+    /// deadline, size, nothing.
     Gamma(Gamma),
 }
 
@@ -47,7 +47,7 @@ pub struct Multiple {
 fn two() -> f64 {
     2.0
 }
-fn prototype_base() -> Time {
+pub(super) fn prototype_base() -> Time {
     Time::from_us(200)
 }
 pub(super) fn prototype_round() -> Time {
@@ -80,23 +80,30 @@ impl Deadlines {
             Deadlines::Exp(Time::ZERO) => {
                 wrong("deadline.exp", "is 0, but must be a positive time, such as \"20ms\"".to_owned())
             }
-            Deadlines::Ideal(Multiple { factor, .. }) if !(1.0..=1e6).contains(&factor) => wrong(
-                "deadline.ideal.factor",
-                format!("is {factor}, but no flow is faster than alone: it must be 1 or more"),
-            ),
-            Deadlines::Ideal(Multiple { round, .. }) if round == Time::ZERO => {
-                wrong("deadline.ideal.round", "is 0, but must be a positive time, such as \"1ms\"".to_owned())
+            Deadlines::Ideal(Multiple { factor, round, .. }) => {
+                check_factor(factor).and_then(|()| check_round(round)).map_err(|e| e.within("deadline.ideal"))
             }
-            Deadlines::Gamma(Gamma { share, .. }) if !(share > 0.0 && share < 1.0) => wrong(
-                "deadline.gamma.share",
-                format!("is {share}, but a link carries a share between 0 and 1, both excluded"),
-            ),
-            Deadlines::Gamma(Gamma { round, .. }) if round == Time::ZERO => {
-                wrong("deadline.gamma.round", "is 0, but must be a positive time, such as \"1ms\"".to_owned())
-            }
+            Deadlines::Gamma(gamma) => gamma.check().map_err(|e| e.within("deadline.gamma")),
             _ => Ok(()),
         }
     }
+}
+
+/// Checks how many times what a flow takes alone a deadline is.
+pub(super) fn check_factor(factor: f64) -> Result<(), ScenarioError> {
+    if (1.0..=1e6).contains(&factor) {
+        return Ok(());
+    }
+    let message = format!("is {factor}, but no flow is faster than alone: it must be 1 or more");
+    Err(ScenarioError::new("factor", message))
+}
+
+/// Checks what deadlines are multiples of.
+pub(super) fn check_round(round: Time) -> Result<(), ScenarioError> {
+    if round > Time::ZERO {
+        return Ok(());
+    }
+    Err(ScenarioError::new("round", "is 0, but must be a positive time, such as \"1ms\""))
 }
 
 /// The forms of a deadline.

@@ -25,7 +25,7 @@ pub mod task;
 
 pub use deadlines::{Deadlines, least, rounded_up};
 pub use flow::FlowSpec;
-pub use gamma::Gamma;
+pub use gamma::{Gamma, Scope};
 pub use hosts::Hosts;
 pub use input_file::InputFile;
 pub use pairs::Pairs;

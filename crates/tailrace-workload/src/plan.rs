@@ -223,7 +223,7 @@ impl PlannedRule {
         let Some(Deadlines::Gamma(gamma)) = self.rule.deadline else {
             return if self.rule.revealed() == reveals { 1.0 } else { 0.0 };
         };
-        let due = gamma.byte_share(payload, self.sampler.mean() / setting.host_rate.bytes_per_sec());
+        let due = gamma.byte_share(payload, &self.sampler.distribution, setting);
         if reveals == Reveals::Deadline { due } else { (1.0 - due) / 2.0 }
     }
 

@@ -54,6 +54,14 @@ fn gamma_is_a_share_of_a_link() {
         ),
         ("{ share = 0.5, observd = true }", ["gamma.observd: unknown field", "did you mean \"observed\"?"]),
         ("{ share = 0.5, round = \"0s\" }", ["workload.deadline.gamma.round: is 0", "\"1ms\""]),
+        ("{ share = 0.5, scope = \"rack\" }", ["workload.deadline.gamma.scope: unknown", "network"]),
+        ("{ share = 0.5, factor = 0.9 }", ["workload.deadline.gamma.factor: is 0.9", "1 or more"]),
+        ("{ share = 0.5, flow_share = 0 }", ["workload.deadline.gamma.flow_share: is 0", "at most 1"]),
+        ("{ share = 0.5, flow_share = 1.1 }", ["workload.deadline.gamma.flow_share: is 1.1", "at most 1"]),
+        (
+            "{ share = 0.5, factor = 2, flow_share = 0.2 }",
+            ["workload.deadline.gamma.flow_share: give factor or flow_share", "not both"],
+        ),
     ] {
         refused(&gamma(fields, "dctcp"), &words);
     }

@@ -26,7 +26,7 @@ fn parameters_of_schemes_say_what_they_take() {
         ("karuna", "mcp = { hopeless = \"quit\" }", ["mcp.hopeless", "known are terminate, demote, keep"]),
         ("karuna", "port = { queues = 1 }", ["x.toml:15: scheme[0].params.port.queues: 1 queue", "2 to 8"]),
         ("karuna", "port = { queues = 9 }", ["params.port.queues: 9 queues", "1 to 8"]),
-        ("karuna", "thresholds = \"best\"", ["params.thresholds", "expected \"optimal\", { fitted ="]),
+        ("karuna", "thresholds = \"best\"", ["params.thresholds", "expected \"optimal\", { objective ="]),
         (
             "karuna",
             "thresholds = { splitting = [\"1MB\"], sieving = [\"1MB\"] }",
@@ -55,7 +55,7 @@ fn parameters_of_schemes_say_what_they_take() {
         (
             "karuna",
             "thresholds = { fitted = \"web-search\", load = 0.5, splitting = [] }",
-            ["params.thresholds", "expected \"optimal\", { fitted ="],
+            ["params.thresholds", "expected \"optimal\", { objective ="],
         ),
         ("karuna", "ageing_timeouts = -1", ["params.ageing_timeouts: is integer `-1`", "whole number"]),
         ("pfabric", "rank = \"size\"", ["params.rank", "known are remaining, sent, edf"]),

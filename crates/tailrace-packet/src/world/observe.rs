@@ -36,14 +36,19 @@ impl<S: Scheme> World<S> {
             let FlowRecord { src, dst, .. } = *self.flows.record(flow);
             let sender = &self.senders[slot];
             let priority = sender.directive().tags.priority(sender.view().acked.get());
-            let queue = self.network.longest_queue(src, dst, flow, priority) as f64;
+            let (queue, port) = self.network.longest_queue(src, dst, flow, priority);
             let estimate = self.series.rows[reported..].iter().find(|(_, row)| row.metric == QUEUE_ESTIMATE);
-            let error = estimate.map(|(_, row)| (row.value, (row.value - queue).abs() / queue));
+            let estimate = estimate.map(|(_, row)| row.value).filter(|estimate| *estimate > 0.0);
             let mut sink = self.series.at(Place::Flow(flow), true);
             let mut push = |metric, value| sink.push(SeriesRow { at, metric, index: 0, value });
-            push("longest_queue_bytes", queue);
-            if let Some((_, error)) = error.filter(|(estimate, _)| *estimate > 0.0 && queue > 0.0) {
-                push("queue_estimate_error", error);
+            for (length, longest, error) in [
+                (queue as f64, "longest_queue_bytes", "queue_estimate_error"),
+                (port as f64, "longest_port_bytes", "port_estimate_error"),
+            ] {
+                push(longest, length);
+                if let Some(estimate) = estimate.filter(|_| length > 0.0) {
+                    push(error, (estimate - length).abs() / length);
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Karuna on a network: deadlines are met and hardly early, and the rest of the link is for the others.
 
-use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, Reveals, Time};
+use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, Place, Reveals, Time};
 use tailrace_fabric::Fabric;
+use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{MSS, Run, Setup, fabric, flow};
@@ -124,4 +125,28 @@ fn what_cannot_be_met_is_treated_as_asked() {
         let (stopped, finished) = run(treatment);
         assert_eq!((stopped, finished), (0, 7), "{treatment}");
     }
+}
+
+/// With marking by port, a flow with deadline takes the backlog of two long flows for its queue: close to what samples
+/// of the port say it is, and far from the packet or two of its own priority.
+#[test]
+fn the_estimate_is_of_the_port_where_the_port_is_marked_by() {
+    let end = Time::from_ms(100);
+    let long = [1, 2].map(|src| flow(src, 7, 1 << 40, Time::ZERO));
+    let flows = [due(0, 7, 12_500_000, Time::ZERO, end)].into_iter().chain(long).collect();
+    let mut setup = Setup { horizon: Some(end), ..Setup::new(star(), flows) };
+    let port = setup.fabric.port_to[7];
+    let every = Some(Time::from_us(50));
+    setup.watch = Watch { ports: vec![port], every, every_flow: Some(1), ..Watch::default() };
+    let series = setup.run("karuna", &format!("{PARAMS}\nport = {{ marking = \"port\" }}")).series;
+    let mean = |place, metric: &str| {
+        let of = series.iter().filter(|(at, row)| *at == place && row.metric == metric);
+        let values: Vec<f64> = of.map(|(_, row)| row.value).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    let traced = |metric| mean(Place::Flow(0), metric);
+    let sampled = mean(Place::Port(port), "port_bytes");
+    assert!((traced("longest_port_bytes") / sampled - 1.0).abs() < 0.1, "{sampled} were sampled");
+    assert!(traced("longest_queue_bytes") < sampled / 10.0, "{}", traced("longest_queue_bytes"));
+    assert!(traced("port_estimate_error") < 0.3, "{}", traced("port_estimate_error"));
 }

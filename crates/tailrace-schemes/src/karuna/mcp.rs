@@ -25,6 +25,18 @@ pub enum LawForm {
     Literal,
 }
 
+/// What a window's round trip is taken to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RoundTrip {
+    /// That of the unloaded path: a longer one is the work of queues, and windows that grow with them make them
+    /// longer still.
+    #[default]
+    Base,
+    /// The smoothed one, as measured.
+    Smoothed,
+}
+
 /// What to do with a flow that can no longer meet its deadline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -44,6 +56,8 @@ pub enum Hopeless {
 pub struct McpParams {
     /// Which form of Eq. 11: "normal", "prototype" or "literal".
     pub form: LawForm,
+    /// The round trip that turns rates into windows: "base" or "smoothed".
+    pub round_trip: RoundTrip,
     /// Weight κ of the residual rate; 0.25 damps it critically, 1 oscillates without end.
     pub residual_gain: f64,
     /// The residual rate raises the expected one by at most this share of it: γ knows what was not reached, for
@@ -58,7 +72,7 @@ pub struct McpParams {
     pub initial_window: f64,
     /// Least window, in segments.
     pub min_window: f64,
-    /// Largest window, in multiples of what fills the unloaded path; more would only fill queues.
+    /// Largest window, in multiples of what fills the path in a round trip; more would only fill queues.
     pub max_bdps: f64,
     /// Below the least window, space segments in time.
     pub pacing: bool,
@@ -70,6 +84,7 @@ impl Default for McpParams {
     fn default() -> Self {
         McpParams {
             form: LawForm::Normal,
+            round_trip: RoundTrip::Base,
             residual_gain: 0.25,
             residual_bound: 0.25,
             queue_gain: 1.0,
@@ -238,7 +253,7 @@ impl Mcp {
     pub fn allowance(&self) -> Allowance {
         let McpParams { min_window, pacing, .. } = self.params;
         if pacing && self.window < min_window {
-            let rate = self.window.max(SLOWEST) * self.path.mss / self.path.rtt;
+            let rate = self.window.max(SLOWEST) * self.path.mss / self.round_trip();
             let wire = rate * (self.path.mss + f64::from(HEADER_BYTES)) / self.path.mss;
             let window = Bytes::new((min_window * self.path.mss) as u64);
             return Allowance { window, pacing: Some(Rate::from_bps((wire * 8.0) as u64 + 1)) };
@@ -294,20 +309,26 @@ impl Mcp {
         }
     }
 
-    /// Expected and weighted residual rate, in segments an unloaded round trip: a longer one is the work of
-    /// queues, and windows that grow with them make them longer still.
+    /// Expected and weighted residual rate, in segments a round trip.
     fn source(&self) -> f64 {
         let residual = match self.params.form {
             LawForm::Literal => self.residual,
             _ => self.params.residual_gain * self.residual,
         };
-        (self.expected + residual) * self.path.rtt / self.path.mss
+        (self.expected + residual) * self.round_trip() / self.path.mss
+    }
+
+    fn round_trip(&self) -> f64 {
+        match self.params.round_trip {
+            RoundTrip::Base => self.path.rtt,
+            RoundTrip::Smoothed => self.srtt,
+        }
     }
 
     /// The rate γ that sends `left` bytes, in whole segments, until the aim, or in one window if that is near.
     fn expect(&self, now: f64, left: f64) -> f64 {
         let left = (left / self.path.mss).ceil() * self.path.mss;
-        if self.is_urgent(now) { left / self.path.rtt } else { left / self.time_to_send(now) }
+        if self.is_urgent(now) { left / self.round_trip() } else { left / self.time_to_send(now) }
     }
 
     /// Until the aim, less the time in which the last byte crosses the path.
@@ -322,7 +343,7 @@ impl Mcp {
 
     /// The largest window.
     fn cap(&self) -> f64 {
-        self.params.max_bdps * self.path.bdp()
+        self.params.max_bdps * self.path.link * self.round_trip() / self.path.mss
     }
 
     /// Hopeless is what is late, or what even the whole link could not save. What is on its way is not held

@@ -11,7 +11,7 @@ mod thresholds;
 
 pub use host::KarunaHost;
 pub use law::KarunaLaw;
-pub use thresholds::Thresholds;
+pub use thresholds::{Objective, Thresholds};
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! MCP's numbers, tags, thresholds and ageing, without a network.
 
-use super::mcp::{Hopeless, LawForm};
+use super::mcp::{Hopeless, LawForm, RoundTrip};
+use super::thresholds::Objective;
 use super::*;
 use tailrace_core::{
     AckSample, Bytes, CongestionLaw, Directive, FlowView, HostPolicy, Loss, Reveals, SeriesRow,
@@ -45,6 +46,11 @@ fn unguarded() -> McpParams {
 /// Tells a law that a window of `n` segments has come back at `now`, all or none of them marked. The next one
 /// has gone out meanwhile, so the law takes the last of these acknowledgements for the end of its window.
 fn window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: bool) {
+    slow_window(law, now, acked_before, n, marked, RTT);
+}
+
+/// As `window`, with a round trip that queues have made longer.
+fn slow_window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: bool, srtt: Time) {
     for i in 1..=n {
         let acked = Bytes::new(MSS);
         let ack = AckSample {
@@ -52,8 +58,8 @@ fn window(law: &mut KarunaLaw, now: Time, acked_before: u64, n: u64, marked: boo
             acked,
             marked: if marked { acked } else { Bytes::ZERO },
             in_flight: Bytes::ZERO,
-            rtt: RTT,
-            srtt: RTT,
+            rtt: srtt,
+            srtt,
             app_limited: false,
         };
         let acked = Bytes::new((acked_before + i) * MSS);
@@ -90,6 +96,19 @@ fn windows_follow_expected_rate_and_marks() {
     assert_eq!(reported(marked, "mcp_target_segments"), 4.0, "6.85 - 7/2, rounded up");
     window(&mut law, Time::from_us(200), 7, 7, false);
     assert_eq!(reported(law, "mcp_target_segments"), 7.0);
+}
+
+/// Queues that treble the round trip treble the windows that are reckoned with it, and leave the others alone.
+#[test]
+fn only_the_smoothed_round_trip_grows_windows() {
+    let after_a_slow_window = |round_trip| {
+        let params = McpParams { round_trip, residual_gain: 0.0, ..unguarded() };
+        let mut law = due(params, 1_000_000, Time::from_ms(10));
+        slow_window(&mut law, Time::from_us(300), 0, 7, false, Time::from_us(300));
+        reported(law, "mcp_target_segments")
+    };
+    assert_eq!(after_a_slow_window(RoundTrip::Base), 8.0, "990 KB in 9.65 ms are 7.03 segments in 100 us");
+    assert_eq!(after_a_slow_window(RoundTrip::Smoothed), 22.0, "and 21.1 in 300 us");
 }
 
 #[test]
@@ -253,7 +272,11 @@ fn mistakes_are_named() {
         with(queues(4))
     );
     assert!(refusal(Params::default()).contains("needs a workload"));
-    let fitted = |fitted: &str, load| Thresholds::Fitted { fitted: fitted.to_owned(), load };
+    let fitted = |fitted: &str, load| Thresholds::Fitted {
+        fitted: fitted.to_owned(),
+        load,
+        objective: Objective::Joint,
+    };
     let thresholds = |thresholds| refusal(Params { thresholds, ..Params::default() });
     assert!(thresholds(fitted("nothing", 0.5)).contains("there is no workload \"nothing\""));
     let gain = McpParams { residual_gain: -1.0, ..McpParams::default() };
@@ -275,6 +298,28 @@ fn thresholds_are_fitted_to_the_planned_classes() {
         model::Model::new(&model::Mix { deadline: 0.2, known: kind, unknown: kind }).unwrap().optimal(3);
     let (splitting, sieving) = Thresholds::default().resolve(4, &facts).unwrap();
     assert_eq!((splitting, sieving), (plan.splitting, plan.sieving));
+}
+
+/// With the objective "each", sieving is what PIAS does with these flows alone, and known sizes alone do better than
+/// with the joint thresholds, in which they give way to the others.
+#[test]
+fn each_type_may_have_the_thresholds_that_suit_it() {
+    let sizes = SizeDistribution::new(vec![(1e3, 0.0), (1e5, 0.9), (1e7, 1.0)]).unwrap();
+    let class = |reveals| TrafficClass { reveals, sizes: sizes.clone(), load: 0.4 };
+    let classes = [Reveals::Size, Reveals::Nothing].map(class).to_vec();
+    let traffic = Traffic { sizes: sizes.clone(), workload: None, load: 0.8, classes };
+    let facts = Facts { traffic: Some(traffic), ..facts() };
+    let resolve = |objective| Thresholds::Own { objective }.resolve(4, &facts).unwrap();
+    let (joint, each) = (resolve(Objective::Joint), resolve(Objective::Each));
+    assert_eq!(joint, Thresholds::default().resolve(4, &facts).unwrap());
+    assert_eq!(each.1, crate::pias::model::optimal(&sizes, 0.4, 3).thresholds);
+    let alone = Some(model::Kind { sizes: &sizes, load: 0.4 });
+    let known = model::Model::new(&model::Mix { deadline: 0.0, known: alone, unknown: None }).unwrap();
+    let mean = |splitting: &[Bytes]| {
+        let splitting: Vec<f64> = splitting.iter().map(|beta| beta.as_f64()).collect();
+        known.mean(&splitting, &splitting)
+    };
+    assert!(mean(&each.0) < 0.99 * mean(&joint.0), "{} against {}", mean(&each.0), mean(&joint.0));
 }
 
 #[test]
