@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 use tailrace_experiment::{Claim, Experiment, Standing};
 
 /// All files of the papers' experiments.
-fn files() -> Vec<PathBuf> {
+fn files() -> std::io::Result<Vec<PathBuf>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut files = Vec::new();
     for paper in ["awafs", "baraat", "karuna", "uranus"] {
-        for file in std::fs::read_dir(root.join(paper)).unwrap() {
-            files.extend(
-                Some(file.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "toml")),
-            );
+        for file in std::fs::read_dir(root.join(paper))? {
+            files.extend(Some(file?.path()).filter(|path| path.extension().is_some_and(|e| e == "toml")));
         }
     }
     files.sort();
-    files
+    Ok(files)
 }
 
 /// What is wrong with a claim.
@@ -45,7 +43,7 @@ fn fault(claim: &Claim) -> Option<String> {
 #[test]
 fn claims_name_their_source_stand_as_declared_and_fail_for_a_wrong_scheme() {
     let mut faults = Vec::new();
-    for file in files() {
+    for file in files().unwrap() {
         let experiment = Experiment::read(&file, &[], 1.0).unwrap();
         let found = experiment.claims.iter().filter_map(|claim| Some((claim, fault(claim)?)));
         faults
