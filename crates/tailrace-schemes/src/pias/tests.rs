@@ -2,7 +2,7 @@
 
 use super::model::{Model, optimal};
 use super::*;
-use tailrace_core::{HostPolicy, Rate, SizeDistribution, Time, Traffic};
+use tailrace_core::{Directive, FlowView, HostPolicy, Rate, SizeDistribution, Time, Traffic};
 
 const MSS: f64 = 1460.0;
 
@@ -127,4 +127,70 @@ fn what_is_missing_is_said() {
         error(published("cache", Some(0.5))),
         "thresholds.published: no table for \"cache\"; there are web-search, data-mining"
     );
+}
+
+fn fitted(fitted: &str, load: f64) -> Thresholds {
+    Thresholds::Fitted { fitted: fitted.into(), load }
+}
+
+#[test]
+fn thresholds_may_be_fitted_to_other_traffic_than_the_scenario_plans() {
+    let traffic = Traffic { sizes: data_mining(), workload: None, load: 0.5, classes: vec![] };
+    let facts = Facts {
+        traffic: Some(traffic),
+        published_sizes: |name| (name == "web-search").then(web_search),
+        ..Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4)
+    };
+    let resolve = |thresholds: Thresholds| thresholds.resolve("thresholds", 2, &facts);
+    assert_eq!(resolve(fitted("web-search", 0.9)), Ok(vec![Bytes::new(3333 * 1460)]));
+    let error = |thresholds| resolve(thresholds).unwrap_err().to_string();
+    assert_eq!(
+        error(fitted("mining", 0.9)),
+        "thresholds.fitted: there is no workload \"mining\"; tailrace workloads lists them"
+    );
+    assert_eq!(
+        error(fitted("web-search", 0.0)),
+        "thresholds.load: 0 must lie between 0 and 1, both excluded"
+    );
+}
+
+#[test]
+fn ageing_starts_again_after_three_timeouts() {
+    let params = Params {
+        thresholds: Thresholds::Given(vec![Bytes::new(1_000), Bytes::new(2_000)]),
+        ageing_timeouts: 3,
+        liars: vec![9],
+        port: PortParams { queues: 3, ..PortParams::default() },
+        ..Params::default()
+    };
+    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
+    let host = Pias::new(params.clone(), &facts).unwrap().host();
+    let flow = |src| FlowInfo {
+        id: 0,
+        src,
+        dst: 1,
+        size: None,
+        start: Time::ZERO,
+        deadline: None,
+        slice: 0,
+        task: 0,
+    };
+    let acked =
+        |bytes| FlowView { sent: Bytes::new(bytes), acked: Bytes::new(bytes), delivered: Bytes::new(bytes) };
+    let priorities =
+        |directive: &Directive| [0, 8_000, 9_000, 9_001, 10_001].map(|b| directive.tags.priority(b));
+    let before = host.directive(&flow(0));
+    assert_eq!(priorities(&before), [0, 2, 2, 2, 2]);
+    assert_eq!(host.on_timeout(&flow(0), &acked(8_000), 2, &before), None);
+    let aged = host.on_timeout(&flow(0), &acked(8_000), 3, &before).unwrap();
+    assert_eq!(priorities(&aged), [0, 0, 0, 1, 2]);
+    // What it has sent since counts; until then there is nothing to gain.
+    assert_eq!(host.on_timeout(&flow(0), &acked(8_500), 6, &aged), None);
+    let twice = host.on_timeout(&flow(0), &acked(9_500), 6, &aged).unwrap();
+    assert_eq!(twice.tags.priority(10_500), 0);
+    let never = Pias::new(Params { ageing_timeouts: 0, ..params }, &facts).unwrap().host();
+    assert_eq!(never.on_timeout(&flow(0), &acked(8_000), 3, &before), None);
+    // A host that lies is in the first queue for good.
+    assert_eq!(priorities(&host.directive(&flow(9))), [0; 5]);
+    assert_eq!(host.on_timeout(&flow(9), &acked(8_000), 3, &host.directive(&flow(9))), None);
 }
