@@ -194,3 +194,38 @@ fn ageing_starts_again_after_three_timeouts() {
     assert_eq!(priorities(&host.directive(&flow(9))), [0; 5]);
     assert_eq!(host.on_timeout(&flow(9), &acked(8_000), 3, &host.directive(&flow(9))), None);
 }
+
+/// What experiments/awafs/shifting.toml shows, by theory: thresholds for a mixture of web search, data mining and a
+/// burst of mostly equal flows, against the optimum of each part, at a load of 0.8.
+#[test]
+fn eight_queues_serve_all_parts_of_a_mixture_and_three_do_not() {
+    let burst = sizes(&[(14.0, 0.0), (14.0, 0.9), (1000.0, 0.9), (3000.0, 1.0)]);
+    let parts = [(web_search(), 2.75), (data_mining(), 1.5), (burst, 0.75)];
+    // Each lasts so many seconds at the same load: flows by the inverse of their mean size.
+    let flows = |(sizes, seconds): &(SizeDistribution, f64)| seconds / sizes.mean();
+    let all: f64 = parts.iter().map(flows).sum();
+    const ATOMS: usize = 400;
+    let mut atoms: Vec<(f64, f64)> = Vec::new();
+    for part in &parts {
+        let share = flows(part) / all / ATOMS as f64;
+        atoms.extend((0..ATOMS).map(|i| (part.0.quantile((i as f64 + 0.5) / ATOMS as f64), share)));
+    }
+    atoms.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut points, mut below) = (Vec::new(), 0.0);
+    for (size, share) in atoms {
+        points.push((size, below));
+        below = f64::min(below + share, 1.0);
+        points.push((size, below));
+    }
+    let mixture = SizeDistribution::new(points).unwrap();
+    let cost = |queues| -> Vec<f64> {
+        let thresholds: Vec<f64> =
+            optimal(&mixture, 0.8, queues).thresholds.iter().map(|threshold| threshold.as_f64()).collect();
+        let over = |sizes| Model::new(sizes, 0.8).mean(&thresholds) / optimal(sizes, 0.8, queues).mean - 1.0;
+        parts.iter().map(|(sizes, _)| over(sizes)).collect()
+    };
+    let eight = cost(8);
+    assert!(eight.iter().all(|cost| (-0.01..0.1).contains(cost)), "{eight:?}");
+    let three = cost(3);
+    assert!(three[0] > 0.2 && three[2] > 2.0, "{three:?}");
+}
