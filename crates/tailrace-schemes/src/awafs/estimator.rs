@@ -1,37 +1,35 @@
-//! Sensor and actuator: completed sizes in a sliding window, and the percentiles that become thresholds
+//! Sensor and actuator: what is remembered of completed flows, and the thresholds that follow from it
 //! (Algorithm 1).
-
-use std::collections::VecDeque;
 
 use tailrace_core::{Bytes, SeriesRow, SeriesSink, TagTable, Time};
 
-/// The list of completed flows and the thresholds that follow from it.
+use super::memory::Memory;
+use super::{Params, Percentiles};
+
+/// What is remembered of completed flows and the thresholds that follow from it.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     period: Time,
-    window: Time,
-    percentiles: Vec<f64>,
-    /// (when, size) of completed flows, in order of time: O(1) to add and to prune (§5.2).
-    completed: VecDeque<(Time, Bytes)>,
+    percentiles: Percentiles,
+    memory: Memory,
+    /// Payload that the link can carry.
+    bytes_per_sec: f64,
     thresholds: Vec<Bytes>,
     table: TagTable,
     next_adjustment: Time,
-    /// Kept between adjustments for its memory.
-    sorted: Vec<Bytes>,
 }
 
 impl Estimator {
-    /// An empty list and the initial thresholds, one a percentile.
-    pub fn new(period: Time, window: Time, percentiles: Vec<f64>, initial: Vec<Bytes>) -> Self {
+    /// Nothing is remembered, and the initial thresholds hold. The link carries so much payload a second.
+    pub fn new(params: &Params, initial: &[Bytes], bytes_per_sec: f64) -> Self {
         Estimator {
-            period,
-            window,
-            percentiles,
-            completed: VecDeque::new(),
-            table: TagTable::with_limits(&initial),
-            thresholds: initial,
-            next_adjustment: period,
-            sorted: Vec::new(),
+            period: params.period,
+            percentiles: params.percentiles.clone(),
+            memory: Memory::new(params.memory, params.period, params.window),
+            bytes_per_sec,
+            thresholds: initial.to_vec(),
+            table: TagTable::with_limits(initial),
+            next_adjustment: params.period,
         }
     }
 
@@ -48,8 +46,9 @@ impl Estimator {
     }
 
     /// A flow has completed (lines 16 to 22).
+    #[inline]
     pub fn record(&mut self, now: Time, size: Bytes) {
-        self.completed.push_back((now, size));
+        self.memory.record(now, size);
     }
 
     /// When the next adjustment is due.
@@ -57,45 +56,62 @@ impl Estimator {
         self.next_adjustment
     }
 
-    /// Prunes the list and moves every threshold to its percentile (lines 26 to 35). With an empty list the
-    /// thresholds stand.
+    /// Forgets what is too old and moves every threshold (lines 26 to 35). If nothing is remembered the thresholds
+    /// stand.
     pub fn adjust(&mut self, now: Time, series: &mut dyn SeriesSink) {
         self.next_adjustment = now + self.period;
-        let oldest = now.saturating_sub(self.window);
-        while self.completed.front().is_some_and(|(at, _)| *at < oldest) {
-            self.completed.pop_front();
-        }
-        if !self.completed.is_empty() {
-            self.sorted.clear();
-            self.sorted.extend(self.completed.iter().map(|(_, size)| *size));
-            self.sorted.sort_unstable();
-            for (threshold, percentile) in self.thresholds.iter_mut().zip(&self.percentiles) {
-                *threshold = nearest_rank(&self.sorted, *percentile);
-            }
-            self.table = TagTable::with_limits(&self.thresholds);
+        self.memory.prune(now);
+        if let Some(thresholds) = self.target(now) {
+            self.table = TagTable::with_limits(&thresholds);
+            self.thresholds = thresholds;
         }
         let mut row = |metric, index, value| series.push(SeriesRow { at: now, metric, index, value });
-        row("list_length", 0, self.completed.len() as f64);
+        row("list_length", 0, self.memory.entries() as f64);
         for (index, threshold) in self.thresholds.iter().enumerate() {
             row("threshold_bytes", index as u16, threshold.as_f64());
         }
     }
+
+    /// The thresholds for what is remembered, if anything is.
+    fn target(&self, now: Time) -> Option<Vec<Bytes>> {
+        match &self.percentiles {
+            Percentiles::Named(_) => {
+                self.memory.best_thresholds(now, self.thresholds.len() + 1, self.bytes_per_sec)
+            }
+            Percentiles::Given(percentiles) => {
+                let sizes = self.memory.sizes();
+                percentiles.iter().map(|p| nearest_rank(&sizes, *p)).collect()
+            }
+        }
+    }
 }
 
-/// The smallest element that at least a share `p` of the sorted list does not exceed.
-fn nearest_rank(sorted: &[Bytes], p: f64) -> Bytes {
+/// The smallest of some ascending sizes, each with a number of flows, that at least a share `p` of the flows does
+/// not exceed. `None` without flows.
+fn nearest_rank(sizes: &[(Bytes, f64)], p: f64) -> Option<Bytes> {
+    let flows: f64 = sizes.iter().map(|(_, flows)| flows).sum();
+    let mut rest = p * flows;
     // Rounding errors of p·n (0.1·30 > 3) must not move the rank up.
-    let rank = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
-    sorted[rank.min(sorted.len()) - 1]
+    let reaches = |(_, flows): &&(Bytes, f64)| {
+        rest -= flows;
+        rest <= 1e-9
+    };
+    sizes.iter().find(reaches).map(|(size, _)| *size)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::awafs::Forgetting;
+
+    fn estimator(percentile: f64, memory: Forgetting) -> Estimator {
+        let percentiles = Percentiles::Given(vec![percentile]);
+        let params = Params { percentiles, memory, ..Params::default() };
+        Estimator::new(&params, &[Bytes::new(7)], 1e9)
+    }
 
     fn after(sizes: &[(u64, u64)], percentile: f64) -> Bytes {
-        let mut estimator =
-            Estimator::new(Time::from_ms(200), Time::from_ms(250), vec![percentile], vec![Bytes::new(7)]);
+        let mut estimator = estimator(percentile, Forgetting::Window);
         for &(ms, size) in sizes {
             estimator.record(Time::from_ms(ms), Bytes::new(size));
         }
@@ -125,15 +141,36 @@ mod tests {
 
     #[test]
     fn rank_is_exact_where_floats_are_not() {
-        let sorted: Vec<Bytes> = (1..=30).map(Bytes::new).collect();
-        assert_eq!(nearest_rank(&sorted, 0.1), Bytes::new(3));
-        assert_eq!(nearest_rank(&sorted, 0.7), Bytes::new(21));
-        assert_eq!(nearest_rank(&sorted, 0.001), Bytes::new(1));
+        let sorted: Vec<(Bytes, f64)> = (1..=30).map(|size| (Bytes::new(size), 1.0)).collect();
+        let rank = |p| nearest_rank(&sorted, p).map(Bytes::get);
+        assert_eq!([0.1, 0.7, 0.001, 0.999].map(rank), [3, 21, 1, 30].map(Some));
+        assert_eq!(nearest_rank(&[], 0.5), None);
+    }
+
+    #[test]
+    fn what_decays_outlives_the_window_and_weighs_ever_less() {
+        // A hundred flows of 1000 bytes before the first adjustment, then nine of 5000 before each.
+        let mut estimator = estimator(0.5, Forgetting::Decay);
+        (0..100).for_each(|_| estimator.record(Time::ZERO, Bytes::new(1000)));
+        let mut thresholds = Vec::new();
+        for adjustment in 1..8 {
+            estimator.adjust(Time::from_ms(200 * adjustment), &mut Vec::new());
+            thresholds.push(estimator.thresholds()[0].get());
+            (0..9).for_each(|_| estimator.record(Time::ZERO, Bytes::new(5000)));
+        }
+        // exp(-0.8) is left of each after an adjustment: 100·0.449^n against 9·(1 + 0.449 + …), more than half from
+        // n = 3 on. The thresholds are where the bins end.
+        assert_eq!(thresholds, [1024, 1024, 1024, 5120, 5120, 5120, 5120]);
     }
 
     #[test]
     fn adjustments_are_traced() {
-        let mut estimator = Estimator::new(Time::from_ms(1), Time::from_ms(1), vec![0.5], vec![Bytes::ZERO]);
+        let params = Params {
+            period: Time::from_ms(1),
+            percentiles: Percentiles::Given(vec![0.5]),
+            ..Params::default()
+        };
+        let mut estimator = Estimator::new(&params, &[Bytes::ZERO], 1e9);
         estimator.record(Time::ZERO, Bytes::new(9));
         let mut rows = Vec::new();
         estimator.adjust(Time::from_ms(1), &mut rows);

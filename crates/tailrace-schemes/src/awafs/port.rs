@@ -3,6 +3,7 @@
 use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, SeriesSink, Time};
 use tailrace_queues::Router;
 
+use super::counter::Counter;
 use super::{Estimator, Shim};
 
 /// Completed flows remembered so that a last packet sent twice counts once.
@@ -11,6 +12,8 @@ const REMEMBERED: usize = 16;
 /// A port's own thresholds.
 pub struct AwafsRouter {
     estimator: Option<Estimator>,
+    /// Where what packets say does not count.
+    counter: Option<Counter>,
     deduplicate: bool,
     /// The flows that completed last, as a ring.
     recent: [FlowId; REMEMBERED],
@@ -18,22 +21,23 @@ pub struct AwafsRouter {
 }
 
 impl AwafsRouter {
-    pub(super) fn new(estimator: Option<Estimator>, deduplicate: bool) -> Self {
-        AwafsRouter { estimator, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
+    pub(super) fn new(estimator: Option<Estimator>, counter: Option<Counter>, deduplicate: bool) -> Self {
+        AwafsRouter { estimator, counter, deduplicate, recent: [FlowId::MAX; REMEMBERED], oldest: 0 }
     }
 
-    /// Reads the packet's shim and sets its priority here. The notice counts on arrival, even if the
-    /// packet is then dropped; ports behind a drop never hear of it (§4.2.2.2).
+    /// Sets the packet's priority here, whatever it was: by its shim, or by what was counted. The notice of a flow's
+    /// end counts on arrival, even if the packet is then dropped; ports behind a drop never hear of it
+    /// (§4.2.2.2).
     #[inline]
     fn classify(&mut self, now: Time, packet: &mut Packet<Shim>) {
-        if packet.is_ack() {
-            return;
-        }
-        if let Some(estimator) = &self.estimator {
-            packet.priority = estimator.table().priority(packet.header.before);
-            if packet.header.last {
-                self.complete(now, packet);
-            }
+        let Some(estimator) = self.estimator.as_ref().filter(|_| !packet.is_ack()) else { return };
+        let before = match &mut self.counter {
+            Some(counter) => counter.count(now, packet.flow, payload(packet)),
+            None => packet.header.before,
+        };
+        packet.priority = estimator.table().priority(before);
+        if packet.header.last && self.counter.is_none() {
+            self.complete(now, packet);
         }
     }
 
@@ -43,12 +47,14 @@ impl AwafsRouter {
         }
         self.recent[self.oldest] = packet.flow;
         self.oldest = (self.oldest + 1) % REMEMBERED;
-        let overhead = HEADER_BYTES + packet.header.wire_bytes();
-        let payload = u64::from(packet.bytes.saturating_sub(overhead));
         if let Some(estimator) = &mut self.estimator {
-            estimator.record(now, Bytes::new(packet.header.before + payload));
+            estimator.record(now, Bytes::new(packet.header.before + payload(packet)));
         }
     }
+}
+
+fn payload(packet: &Packet<Shim>) -> u64 {
+    u64::from(packet.bytes.saturating_sub(HEADER_BYTES + packet.header.wire_bytes()))
 }
 
 impl Router<Shim> for AwafsRouter {
@@ -61,6 +67,9 @@ impl Router<Shim> for AwafsRouter {
     }
     fn on_wake(&mut self, now: Time, series: &mut dyn SeriesSink) {
         if let Some(estimator) = &mut self.estimator {
+            if let Some(counter) = &mut self.counter {
+                counter.sweep(now, |size| estimator.record(now, size));
+            }
             estimator.adjust(now, series);
         }
     }

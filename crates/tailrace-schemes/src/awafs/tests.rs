@@ -1,27 +1,34 @@
 //! Ports and hosts that follow completed flows, without a network. Sizes are in packets of 1460 bytes.
 
 use super::*;
+use crate::pias::Thresholds;
+use crate::pias::tests::web_search;
 use tailrace_core::{
-    FlowId, HostPolicy, Packet, PacketKind, PortPlace, PortPolicy, Rate, Reason, Refresh, SeriesRow,
+    FlowId, Header, HostPolicy, Packet, PacketKind, PortPlace, PortPolicy, Rate, Reason, Refresh, SeriesRow,
 };
+use tailrace_queues::PortParams;
 
 const MSS: u64 = 1460;
 const ROOM: Bytes = Bytes::new(1 << 40);
 
 fn scheme(params: Params) -> Result<Awafs, ParamError> {
-    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
+    let published_sizes = |name: &str| (name == "web-search").then(web_search);
+    let facts = Facts { published_sizes, ..Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4) };
     Awafs::new(params, &facts)
 }
 
 /// Two queues: the threshold starts at `packets` and follows the median.
 fn two_queues(packets: u64) -> Params {
     Params {
-        percentiles: vec![0.5],
-        initial_thresholds: vec![Bytes::new(packets * MSS)],
+        percentiles: Percentiles::Given(vec![0.5]),
+        initial_thresholds: Thresholds::Given(vec![Bytes::new(packets * MSS)]),
         port: PortParams { queues: 2, ..PortParams::default() },
         ..Params::default()
     }
 }
+
+const FLOW: FlowInfo =
+    FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
 
 type AwafsPort = RoutedPort<AwafsRouter, Shim>;
 
@@ -72,7 +79,7 @@ fn a_flow_as_large_as_the_threshold_never_sinks() {
 
 #[test]
 fn without_initial_thresholds_everything_starts_at_the_bottom() {
-    let mut port = port(Params { initial_thresholds: vec![], ..two_queues(0) });
+    let mut port = port(Params { initial_thresholds: Thresholds::Given(vec![]), ..two_queues(0) });
     assert_eq!(send(&mut port, Time::ZERO, 0, 3), [0, 3]);
 }
 
@@ -140,19 +147,7 @@ fn acknowledgements_are_left_alone() {
 fn placed_in_hosts_it_tags_and_ports_only_schedule() {
     let scheme = scheme(Params { placement: Placement::Host, ..two_queues(10) }).unwrap();
     let mut host = scheme.host();
-    let priority = |host: &AwafsHost, packets: u64| {
-        let flow = FlowInfo {
-            id: 0,
-            src: 0,
-            dst: 1,
-            size: None,
-            start: Time::ZERO,
-            deadline: None,
-            slice: 0,
-            task: 0,
-        };
-        host.directive(&flow).tags.priority(packets * MSS)
-    };
+    let priority = |host: &AwafsHost, packets: u64| host.directive(&FLOW).tags.priority(packets * MSS);
     assert_eq!((priority(&host, 9), priority(&host, 10)), (0, 1));
     host.on_flow_end(Time::ZERO, Bytes::new(30 * MSS));
     assert_eq!(host.next_wake(), Some(Time::from_ms(200)));
@@ -187,8 +182,11 @@ fn what_is_wrong_is_named() {
         error(|p| p.port.queues = 4),
         "percentiles: 7 percentiles for 4 queues: one fewer than queues is needed"
     );
-    assert_eq!(error(|p| p.percentiles[6] = 1.0), "percentiles: each must lie strictly between 0 and 1");
-    assert_eq!(error(|p| p.percentiles[6] = 0.1), "percentiles: they must ascend");
+    fn given(p: &mut Params, last: f64) {
+        p.percentiles = Percentiles::Given(vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6, last]);
+    }
+    assert_eq!(error(|p| given(p, 1.0)), "percentiles: each must lie strictly between 0 and 1");
+    assert_eq!(error(|p| given(p, 0.1)), "percentiles: they must ascend");
     assert_eq!(
         error(|p| p.period = Time::ZERO),
         "period: 0ps is too short: it must be at least 1us; the thesis uses 200ms"
@@ -197,5 +195,94 @@ fn what_is_wrong_is_named() {
         error(|p| p.window = Time::from_ms(199)),
         "window: 199ms is shorter than the period 200ms (AWAFS §4.2.2.1)"
     );
-    assert!(error(|p| p.initial_thresholds = vec![Bytes::ZERO]).starts_with("initial_thresholds: 1 thr"));
+    fn initial(p: &mut Params, fitted: &str, load: f64) {
+        p.initial_thresholds = Thresholds::Fitted { fitted: fitted.into(), load };
+    }
+    assert_eq!(
+        error(|p| p.initial_thresholds = Thresholds::Given(vec![Bytes::ZERO])),
+        "initial_thresholds: 1 thresholds for 8 queues: one fewer than queues is needed"
+    );
+    assert_eq!(
+        error(|p| initial(p, "nothing", 0.5)),
+        "initial_thresholds.fitted: there is no workload \"nothing\"; tailrace workloads lists them"
+    );
+    assert_eq!(
+        error(|p| initial(p, "web-search", 1.0)),
+        "initial_thresholds.load: 1 must lie between 0 and 1, both excluded"
+    );
+    assert_eq!(
+        error(|p| p.silence = Some(Time::ZERO)),
+        "silence: 0ps is no time: packets of a flow are some apart, give 10ms"
+    );
+    assert_eq!(
+        error(|p| (p.silence, p.placement) = (Some(Time::from_ms(1)), Placement::Host)),
+        "silence: is for placement = \"switch\": hosts know when their flows end"
+    );
+}
+
+#[test]
+fn it_can_start_from_a_named_workload() {
+    let initial_thresholds = Thresholds::Fitted { fitted: "web-search".into(), load: 0.8 };
+    let params = Params { initial_thresholds, ..two_queues(0) };
+    // By the model two queues part web search at 1333 packets.
+    assert_eq!(send(&mut port(params), Time::ZERO, 0, 1400), [1333, 67]);
+}
+
+#[test]
+fn chosen_thresholds_part_what_percentiles_do_not() {
+    // Nine flows of ten have 10 packets, the others 500: by the median as well as by the model the threshold is at
+    // the first, within the eighth that bins are wide.
+    let threshold = |percentiles, per_second: u64| {
+        let mut port = port(Params { percentiles, ..two_queues(1) });
+        for flow in 0..per_second as u32 / 5 {
+            send(&mut port, Time::from_ms(100), flow, if flow % 10 == 9 { 500 } else { 10 });
+        }
+        adjust(&mut port, 200)
+    };
+    assert_eq!(threshold(Percentiles::Named(Chosen::Chosen), 1000), (10, 200));
+    assert_eq!(threshold(Percentiles::Given(vec![0.5]), 1000), (10, 200));
+    // Nine tenths of a percent lie above both; only the model sees that they are most of the load.
+    assert_eq!(threshold(Percentiles::Given(vec![0.95]), 1000), (500, 200));
+}
+
+#[test]
+fn a_port_that_counts_needs_no_header_and_believes_none() {
+    let silence = Some(Time::from_ms(10));
+    let mut counting = port(Params { silence, ..two_queues(10) });
+    let mut queues = [0; 2];
+    for number in 0..12 {
+        let mut packet = packet(3, number, 12);
+        packet.header = Shim::NONE;
+        counting.enqueue(Time::ZERO, packet, ROOM, &mut |_, _| panic!("there is room"));
+        queues[usize::from(counting.dequeue(Time::ZERO).unwrap().priority)] += 1;
+    }
+    assert_eq!(queues, [10, 2]);
+    assert_eq!(adjust(&mut counting, 9), (10, 0));
+    assert_eq!(adjust(&mut counting, 209), (12, 1));
+    // The end that a packet tells of counts no more.
+    send(&mut counting, Time::from_ms(209), 4, 30);
+    assert_eq!(adjust(&mut counting, 210), (12, 1));
+}
+
+#[test]
+fn a_liar_gains_the_first_queue_and_is_taken_for_small() {
+    let params = |placement| Params { placement, liars: vec![0], ..two_queues(10) };
+    let in_hosts = scheme(params(Placement::Host)).unwrap().host();
+    let honest = FlowInfo { src: 1, ..FLOW };
+    assert_eq!([FLOW, honest].map(|flow| in_hosts.directive(&flow).tags.priority(11 * MSS)), [0, 1]);
+    let in_switches = scheme(params(Placement::Switch)).unwrap();
+    let stamp = |flow: &FlowInfo| {
+        let segment = Segment { before: Bytes::new(11 * MSS), len: 1460, last: true };
+        let view = FlowView { sent: Bytes::ZERO, acked: Bytes::ZERO, delivered: Bytes::ZERO };
+        in_switches.law(flow).stamp(Time::ZERO, &segment, &view).before
+    };
+    assert_eq!([FLOW, honest].map(|flow| stamp(&flow)), [0, 11 * MSS]);
+}
+
+#[test]
+fn tags_gain_nothing_at_a_port_with_thresholds() {
+    let mut port = port(two_queues(10));
+    let tagged = Packet { priority: 0, ..packet(0, 11, 20) };
+    port.enqueue(Time::ZERO, tagged, ROOM, &mut |_, _| panic!("there is room"));
+    assert_eq!(port.dequeue(Time::ZERO).map(|packet| packet.priority), Some(1));
 }

@@ -1,30 +1,32 @@
 //! PIAS: flows start in the highest priority and sink as they send, at thresholds derived from the
 //! distribution of flow sizes.
 
+mod host;
 pub mod model;
 mod published;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use host::PiasHost;
 pub use published::published;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme, SwitchPlan,
-    TagTable,
+    Bytes, Facts, FlowInfo, HostId, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme,
+    SwitchPlan, TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
-use crate::mlfq::{Tagged, check_thresholds, sunk};
+use crate::mlfq::{check_thresholds, sunk};
 
 /// Where PIAS' thresholds come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected \"optimal\", { published = \"web-search\" } or a list like [\"10KB\", \"100KB\"]"
+    expecting = "expected \"optimal\", { published = \"web-search\" }, { fitted = \"web-search\", load = 0.8 } or a list like [\"10KB\", \"100KB\"]"
 )]
 pub enum Thresholds {
     /// `"optimal"`: the minimum of the mean completion time under the multi-level model, for the scenario's
@@ -36,6 +38,14 @@ pub enum Thresholds {
         published: String,
         /// The load they were derived for; the scenario's own if missing.
         load: Option<f64>,
+    },
+    /// `{ fitted = "web-search", load = 0.8 }`: the minimum for a published workload at a load, whatever the
+    /// scenario's are.
+    Fitted {
+        /// The workload.
+        fitted: String,
+        /// The load, between 0 and 1.
+        load: f64,
     },
     /// `["10KB", "100KB"]`: the thresholds themselves, ascending, one fewer than queues.
     Given(Vec<Bytes>),
@@ -55,6 +65,10 @@ pub enum Optimal {
 pub struct Params {
     /// Where the thresholds come from.
     pub thresholds: Thresholds,
+    /// Timeouts of a flow in a row after which it starts again in the first queue (ageing); 0 for never.
+    pub ageing_timeouts: u32,
+    /// Hosts that tag all that they send with the highest priority (AWAFS §3.3).
+    pub liars: Vec<HostId>,
     /// The congestion law.
     pub law: LawParams,
     /// How ports queue and mark.
@@ -65,6 +79,8 @@ impl Default for Params {
     fn default() -> Self {
         Params {
             thresholds: Thresholds::Named(Optimal::Optimal),
+            ageing_timeouts: 0,
+            liars: Vec::new(),
             law: LawParams::ns2(),
             port: PortParams::default(),
         }
@@ -74,42 +90,54 @@ impl Default for Params {
 /// The scheme.
 pub struct Pias {
     transport: TransportParams,
-    tags: TagTable,
+    host: PiasHost,
     law: LawParams,
     port: PortParams,
 }
 
 impl Thresholds {
-    fn resolve(&self, queues: u8, facts: &Facts) -> Result<Vec<Bytes>, ParamError> {
-        let missing = |what| {
-            ParamError::new(
-                "thresholds",
-                format!("{what} needs a workload with sizes and a load; give a list"),
-            )
-        };
-        match self {
-            Thresholds::Given(list) => Ok(list.clone()),
+    /// The thresholds for so many queues, of a parameter `field`.
+    pub fn resolve(&self, field: &str, queues: u8, facts: &Facts) -> Result<Vec<Bytes>, ParamError> {
+        let fail = |part: &str, message: String| Err(ParamError::new(format!("{field}{part}"), message));
+        let thresholds = match self {
+            Thresholds::Given(list) => list.clone(),
             Thresholds::Named(Optimal::Optimal) => {
-                let traffic = facts.traffic.as_ref().ok_or_else(|| missing("\"optimal\""))?;
+                let Some(traffic) = &facts.traffic else {
+                    return fail(
+                        "",
+                        "\"optimal\" needs a workload with sizes and a load; give a list".into(),
+                    );
+                };
                 if traffic.load >= 1.0 {
-                    let message =
-                        format!("\"optimal\" needs a load below 1, not {:.2}; give a list", traffic.load);
-                    return Err(ParamError::new("thresholds", message));
+                    let load = traffic.load;
+                    return fail("", format!("\"optimal\" needs a load below 1, not {load:.2}; give a list"));
                 }
-                Ok(model::optimal(&traffic.sizes, traffic.load, usize::from(queues)).thresholds)
+                model::optimal(&traffic.sizes, traffic.load, usize::from(queues)).thresholds
+            }
+            Thresholds::Fitted { fitted, load } => {
+                let Some(sizes) = (facts.published_sizes)(fitted) else {
+                    let message = format!("there is no workload \"{fitted}\"; tailrace workloads lists them");
+                    return fail(".fitted", message);
+                };
+                if !(*load > 0.0 && *load < 1.0) {
+                    return fail(".load", format!("{load} must lie between 0 and 1, both excluded"));
+                }
+                model::optimal(&sizes, *load, usize::from(queues)).thresholds
             }
             Thresholds::Published { published: workload, load } => {
-                let planned = || facts.traffic.as_ref().map(|t| t.load);
-                let load = load.or_else(planned).ok_or_else(|| missing("a published table"))?;
-                published(workload, load).ok_or_else(|| {
+                let Some(load) = load.or(facts.traffic.as_ref().map(|traffic| traffic.load)) else {
+                    let message = "a published table needs a workload with sizes and a load; give a list";
+                    return fail("", message.into());
+                };
+                let Some(thresholds) = published(workload, load) else {
                     let known = published::WORKLOADS.join(", ");
-                    ParamError::new(
-                        "thresholds.published",
-                        format!("no table for \"{workload}\"; there are {known}"),
-                    )
-                })
+                    return fail(".published", format!("no table for \"{workload}\"; there are {known}"));
+                };
+                thresholds
             }
-        }
+        };
+        check_thresholds(&thresholds, queues).map_err(|e| ParamError::new(field, e.message))?;
+        Ok(thresholds)
     }
 }
 
@@ -122,18 +150,18 @@ impl Scheme for Pias {
     type Params = Params;
     type Header = ();
     type Law = DctcpLaw;
-    type Host = Tagged;
+    type Host = PiasHost;
     type Port = MultiQueue;
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.law.check().map_err(|e| e.within("law"))?;
         params.port.check().map_err(|e| e.within("port"))?;
-        let thresholds = params.thresholds.resolve(params.port.queues, facts)?;
-        check_thresholds(&thresholds, params.port.queues)?;
+        let thresholds = params.thresholds.resolve("thresholds", params.port.queues, facts)?;
         // PIAS demotes once more than α bytes have been sent: bytes_before ≤ α stays.
         let limits: Vec<Bytes> = thresholds.iter().map(|&alpha| alpha + Bytes::new(1)).collect();
         let tags = TagTable::with_limits(&limits);
-        Ok(Pias { transport: facts.transport, tags, law: params.law, port: params.port })
+        let host = PiasHost { tags, ageing_timeouts: params.ageing_timeouts, liars: params.liars };
+        Ok(Pias { transport: facts.transport, host, law: params.law, port: params.port })
     }
     fn ecn(&self) -> bool {
         true
@@ -141,14 +169,14 @@ impl Scheme for Pias {
     fn law(&self, _: &FlowInfo) -> DctcpLaw {
         DctcpLaw::new(&self.law, &self.transport)
     }
-    fn host(&self) -> Tagged {
-        Tagged(self.tags)
+    fn host(&self) -> PiasHost {
+        self.host.clone()
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.port, port)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
-        Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))
+        Some(self.port.switch_plan(link, |queue| sunk(&self.host.tags, queue)))
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         self.port.is_strict().then(|| Box::new(Queues(self.host())) as Box<dyn RateRule>)

@@ -85,41 +85,48 @@ const STEPS: usize = 1200;
 /// Exact up to the grid, whose points are the kinks of the CDF (where optima like to lie), equal steps of
 /// its quantiles, and equal ratios of size.
 pub fn optimal(sizes: &SizeDistribution, load: f64, queues: usize) -> Plan {
-    let model = Model::new(sizes, load);
-    let points: Vec<Point> = grid(sizes).into_iter().map(|a| model.point(a)).collect();
-    let last = points.len() - 1;
-    // best[j]: least cost of all flows up to point j with the levels so far; from[level][j]: where its
-    // last level starts.
-    let mut best: Vec<f64> = points.iter().map(|p| points[0].cost_to(p)).collect();
-    let mut from: Vec<Vec<usize>> = Vec::new();
-    for _ in 1..queues {
-        let mut next = best.clone();
-        let mut start: Vec<usize> = (0..=last).collect();
-        for j in 1..=last {
-            for i in 1..j {
-                let cost = best[i] + points[i].cost_to(&points[j]);
-                if cost < next[j] - 1e-12 * next[j] {
-                    next[j] = cost;
-                    start[j] = i;
+    Model::new(sizes, load).best_among(&grid(sizes), queues)
+}
+
+impl Model<'_> {
+    /// Thresholds that minimise the mean completion time with `queues` levels, of those whose boundaries are
+    /// `candidates`: sizes in bytes, ascending, from 0 to the largest.
+    pub fn best_among(&self, candidates: &[f64], queues: usize) -> Plan {
+        let points: Vec<Point> = candidates.iter().map(|&a| self.point(a)).collect();
+        let last = points.len() - 1;
+        // best[j]: least cost of all flows up to point j with the levels so far; from[level][j]: where its
+        // last level starts.
+        let mut best: Vec<f64> = points.iter().map(|p| points[0].cost_to(p)).collect();
+        let mut from: Vec<Vec<usize>> = Vec::new();
+        for _ in 1..queues {
+            let mut next = best.clone();
+            let mut start: Vec<usize> = (0..=last).collect();
+            for j in 1..=last {
+                for i in 1..j {
+                    let cost = best[i] + points[i].cost_to(&points[j]);
+                    if cost < next[j] - 1e-12 * next[j] {
+                        next[j] = cost;
+                        start[j] = i;
+                    }
                 }
             }
+            best = next;
+            from.push(start);
         }
-        best = next;
-        from.push(start);
+        let mut end = last;
+        let mut thresholds: Vec<Bytes> = from
+            .iter()
+            .rev()
+            .map(|start| {
+                let here = end;
+                end = start[here];
+                // A level that starts where it ends is not needed: its threshold goes to the top.
+                Bytes::new(points[if end == here { last } else { end }].size.round() as u64)
+            })
+            .collect();
+        thresholds.sort_unstable();
+        Plan { thresholds, mean: best[last] }
     }
-    let mut end = last;
-    let mut thresholds: Vec<Bytes> = from
-        .iter()
-        .rev()
-        .map(|start| {
-            let here = end;
-            end = start[here];
-            // A level that starts where it ends is not needed: its threshold goes to the top.
-            Bytes::new(points[if end == here { last } else { end }].size.round() as u64)
-        })
-        .collect();
-    thresholds.sort_unstable();
-    Plan { thresholds, mean: best[last] }
 }
 
 /// Candidate boundaries, ascending, from 0 to the largest size.

@@ -2,7 +2,7 @@
 
 use super::model::{Model, optimal};
 use super::*;
-use tailrace_core::{HostPolicy, Rate, SizeDistribution, Time, Traffic};
+use tailrace_core::{Directive, FlowView, HostPolicy, Rate, SizeDistribution, Time, Traffic};
 
 const MSS: f64 = 1460.0;
 
@@ -127,4 +127,105 @@ fn what_is_missing_is_said() {
         error(published("cache", Some(0.5))),
         "thresholds.published: no table for \"cache\"; there are web-search, data-mining"
     );
+}
+
+fn fitted(fitted: &str, load: f64) -> Thresholds {
+    Thresholds::Fitted { fitted: fitted.into(), load }
+}
+
+#[test]
+fn thresholds_may_be_fitted_to_other_traffic_than_the_scenario_plans() {
+    let traffic = Traffic { sizes: data_mining(), workload: None, load: 0.5, classes: vec![] };
+    let facts = Facts {
+        traffic: Some(traffic),
+        published_sizes: |name| (name == "web-search").then(web_search),
+        ..Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4)
+    };
+    let resolve = |thresholds: Thresholds| thresholds.resolve("thresholds", 2, &facts);
+    assert_eq!(resolve(fitted("web-search", 0.9)), Ok(vec![Bytes::new(3333 * 1460)]));
+    let error = |thresholds| resolve(thresholds).unwrap_err().to_string();
+    assert_eq!(
+        error(fitted("mining", 0.9)),
+        "thresholds.fitted: there is no workload \"mining\"; tailrace workloads lists them"
+    );
+    assert_eq!(
+        error(fitted("web-search", 0.0)),
+        "thresholds.load: 0 must lie between 0 and 1, both excluded"
+    );
+}
+
+#[test]
+fn ageing_starts_again_after_three_timeouts() {
+    let params = Params {
+        thresholds: Thresholds::Given(vec![Bytes::new(1_000), Bytes::new(2_000)]),
+        ageing_timeouts: 3,
+        liars: vec![9],
+        port: PortParams { queues: 3, ..PortParams::default() },
+        ..Params::default()
+    };
+    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
+    let host = Pias::new(params.clone(), &facts).unwrap().host();
+    let flow = |src| FlowInfo {
+        id: 0,
+        src,
+        dst: 1,
+        size: None,
+        start: Time::ZERO,
+        deadline: None,
+        slice: 0,
+        task: 0,
+    };
+    let acked =
+        |bytes| FlowView { sent: Bytes::new(bytes), acked: Bytes::new(bytes), delivered: Bytes::new(bytes) };
+    let priorities =
+        |directive: &Directive| [0, 8_000, 9_000, 9_001, 10_001].map(|b| directive.tags.priority(b));
+    let before = host.directive(&flow(0));
+    assert_eq!(priorities(&before), [0, 2, 2, 2, 2]);
+    assert_eq!(host.on_timeout(&flow(0), &acked(8_000), 2, &before), None);
+    let aged = host.on_timeout(&flow(0), &acked(8_000), 3, &before).unwrap();
+    assert_eq!(priorities(&aged), [0, 0, 0, 1, 2]);
+    // What it has sent since counts; until then there is nothing to gain.
+    assert_eq!(host.on_timeout(&flow(0), &acked(8_500), 6, &aged), None);
+    let twice = host.on_timeout(&flow(0), &acked(9_500), 6, &aged).unwrap();
+    assert_eq!(twice.tags.priority(10_500), 0);
+    let never = Pias::new(Params { ageing_timeouts: 0, ..params }, &facts).unwrap().host();
+    assert_eq!(never.on_timeout(&flow(0), &acked(8_000), 3, &before), None);
+    // A host that lies is in the first queue for good.
+    assert_eq!(priorities(&host.directive(&flow(9))), [0; 5]);
+    assert_eq!(host.on_timeout(&flow(9), &acked(8_000), 3, &host.directive(&flow(9))), None);
+}
+
+/// What experiments/awafs/shifting.toml shows, by theory: thresholds for a mixture of web search, data mining and a
+/// burst of mostly equal flows, against the optimum of each part, at a load of 0.8.
+#[test]
+fn eight_queues_serve_all_parts_of_a_mixture_and_three_do_not() {
+    let burst = sizes(&[(14.0, 0.0), (14.0, 0.9), (1000.0, 0.9), (3000.0, 1.0)]);
+    let parts = [(web_search(), 2.75), (data_mining(), 1.5), (burst, 0.75)];
+    // Each lasts so many seconds at the same load: flows by the inverse of their mean size.
+    let flows = |(sizes, seconds): &(SizeDistribution, f64)| seconds / sizes.mean();
+    let all: f64 = parts.iter().map(flows).sum();
+    const ATOMS: usize = 400;
+    let mut atoms: Vec<(f64, f64)> = Vec::new();
+    for part in &parts {
+        let share = flows(part) / all / ATOMS as f64;
+        atoms.extend((0..ATOMS).map(|i| (part.0.quantile((i as f64 + 0.5) / ATOMS as f64), share)));
+    }
+    atoms.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut points, mut below) = (Vec::new(), 0.0);
+    for (size, share) in atoms {
+        points.push((size, below));
+        below = f64::min(below + share, 1.0);
+        points.push((size, below));
+    }
+    let mixture = SizeDistribution::new(points).unwrap();
+    let cost = |queues| -> Vec<f64> {
+        let thresholds: Vec<f64> =
+            optimal(&mixture, 0.8, queues).thresholds.iter().map(|threshold| threshold.as_f64()).collect();
+        let over = |sizes| Model::new(sizes, 0.8).mean(&thresholds) / optimal(sizes, 0.8, queues).mean - 1.0;
+        parts.iter().map(|(sizes, _)| over(sizes)).collect()
+    };
+    let eight = cost(8);
+    assert!(eight.iter().all(|cost| (-0.01..0.1).contains(cost)), "{eight:?}");
+    let three = cost(3);
+    assert!(three[0] > 0.2 && three[2] > 2.0, "{three:?}");
 }
