@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from tailrace import ResultFolder
-from tailrace.plots.summary import STUDENT
+from tailrace._tailrace import student
 
 BITS = 1e9
 
@@ -38,7 +38,7 @@ def interval(values: pl.Series) -> str:
     mean = float(values.mean() or 0.0)
     if len(values) < 2:
         return f"{mean:.4g}"
-    half = STUDENT[min(len(values) - 1, len(STUDENT)) - 1] * float(values.std() or 0.0) / len(values) ** 0.5
+    half = student(0.975, len(values) - 1) * float(values.std() or 0.0) / len(values) ** 0.5
     return f"{mean:.4g} ± {half:.2g}"
 
 

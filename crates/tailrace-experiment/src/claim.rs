@@ -100,7 +100,7 @@ pub enum Direction {
 pub enum Standing {
     /// Within the claim's tolerance.
     Holds,
-    /// Further away, but a change into the same direction, or a number within a factor of two.
+    /// Further away, but a change of the same sign within a factor of three, or a number within one of two.
     InShape,
     /// Not even that.
     Deviates,
@@ -132,8 +132,9 @@ pub struct Verdict {
 
 /// Changes smaller than this count as none.
 const ABOUT_EQUAL: f64 = 0.03;
-/// Numbers within this factor are of one shape.
-const SHAPE_FACTOR: f64 = 2.0;
+/// Changes of one sign are of one shape within this factor, plain numbers within the other.
+const CHANGE_FACTOR: f64 = 3.0;
+const NUMBER_FACTOR: f64 = 2.0;
 
 impl Claim {
     /// Compares the claim with the results. Fails if a series cannot be read.
@@ -223,19 +224,15 @@ impl Claim {
                 None => (Standing::Deviates, "a change where the paper sees none".into()),
                 Some(_) if value.abs() <= ABOUT_EQUAL => (Standing::Deviates, "no change here".into()),
                 Some(sign) if sign * value < 0.0 => (Standing::Deviates, "opposite sign".into()),
-                Some(_) => (Standing::InShape, format!("same sign, {factor:.2} times the paper's")),
+                Some(_) => {
+                    (shape(factor, CHANGE_FACTOR), format!("same sign, {factor:.2} times the paper's"))
+                }
             };
         }
-        let like = (1.0 / SHAPE_FACTOR..=SHAPE_FACTOR).contains(&factor);
-        let standing = if like { Standing::InShape } else { Standing::Deviates };
-        (
-            standing,
-            if nearest == 0.0 {
-                format!("{value} where the paper has 0")
-            } else {
-                format!("{factor:.2} times the paper's")
-            },
-        )
+        match nearest == 0.0 {
+            true => (Standing::Deviates, format!("{value} where the paper has 0")),
+            false => (shape(factor, NUMBER_FACTOR), format!("{factor:.2} times the paper's")),
+        }
     }
 
     fn stand_by_direction(&self, value: f64) -> (Standing, String) {
@@ -248,6 +245,11 @@ impl Claim {
             false => (Standing::Deviates, "the other way round".into()),
         }
     }
+}
+
+/// How a number stands that is so many times the paper's and not within the tolerance.
+fn shape(factor: f64, most: f64) -> Standing {
+    if (1.0 / most..=most).contains(&factor) { Standing::InShape } else { Standing::Deviates }
 }
 
 #[cfg(test)]
@@ -273,7 +275,8 @@ mod tests {
             (-0.3, Standing::Holds),
             (-0.5, Standing::Holds),
             (-0.55, Standing::InShape),
-            (-0.04, Standing::InShape),
+            (-0.14, Standing::InShape),
+            (-0.1, Standing::Deviates),
         ];
         for (value, expected) in cases {
             assert_eq!(standing(&claim, value), expected, "{value}");
