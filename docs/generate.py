@@ -30,7 +30,8 @@ def schemes() -> list[dict[str, Any]]:
 
 def claims(paper: str) -> list[dict[str, Any]]:
     """All claims of a paper as ``tailrace claims --json`` tells of them."""
-    files = sorted(str(file.relative_to(DOCS.parent)) for file in (DOCS.parent / "experiments" / paper).glob("*.toml"))
+    folder = DOCS.parent / "experiments" / paper
+    files = sorted(str(file.relative_to(DOCS.parent)) for file in folder.glob("*.toml"))
     command = [sys.executable, "-m", "tailrace", "claims", *files, "--json"]
     ran = subprocess.run(command, check=True, capture_output=True, cwd=DOCS.parent)
     listed: list[dict[str, Any]] = json.loads(ran.stdout)
@@ -102,7 +103,8 @@ def claim_row(entry: dict[str, Any]) -> str:
         stands += f": {cell(claim['deviation']['reason'])}"
     here = figure(record["value"], change) + margin(record["spread"], change) if record else "–"
     scale = f"{record['scale']:g}" if record else "–"
-    cells = [claim["id"], cell(claim["source"]), paper + margin(claim["tolerance"], change), here, scale, stands]
+    paper += margin(claim["tolerance"], change)
+    cells = [claim["id"], cell(claim["source"]), paper, here, scale, stands]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -146,9 +148,10 @@ def cell(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Each generated page as it should be."""
+    papers = {paper: claims(paper) for paper in PAPERS}
     return {
         SCHEMES: with_block(SCHEMES.read_text("utf-8"), scheme_block(schemes())),
-        CLAIMS: with_block(CLAIMS.read_text("utf-8"), claim_block({paper: claims(paper) for paper in PAPERS})),
+        CLAIMS: with_block(CLAIMS.read_text("utf-8"), claim_block(papers)),
     }
 
 

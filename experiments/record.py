@@ -1,7 +1,7 @@
 """Write what a finished run measured into its experiment file: ``python experiments/record.py FILE FOLDER``.
 
-Each claim gets ``measured``, from which the page of all claims is made and which says from which ``--scale`` on the
-claim is judged. What claims and deviations say is left to those who know why.
+Each claim gets ``measured``, from which the page of all claims is made and which says from which
+``--scale`` on the claim is judged. What claims and deviations say is left to those who know why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ def number(value: float) -> str:
 
 def measured(claim: dict[str, float | None], scale: float) -> str:
     """The line of a claim that says what was measured."""
-    fields = {"value": claim["measured"], "spread": claim["spread"], "wrong": claim["measured_wrong"], "scale": scale}
+    fields = {
+        "value": claim["measured"],
+        "spread": claim["spread"],
+        "wrong": claim["measured_wrong"],
+        "scale": scale,
+    }
     known = [f"{name} = {number(value)}" for name, value in fields.items() if value is not None]
     return f"measured = {{ {', '.join(known)} }}\n"
 

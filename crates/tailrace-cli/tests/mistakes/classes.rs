@@ -196,7 +196,7 @@ fn claims_ask_for_metrics_and_classes_that_exist() {
         let number = format!("{{ metric = \"{metric}\", class = \"{class}\", of = \"dctcp\" }}");
         let experiment = FABRIC.to_owned() + &rule("deadline.exp = \"5ms\"") + &scheme("dctcp", "");
         let expect = format!("[[expect]]\ntext = \"t\"\nmax = 1\nnumber = {number}\n");
-        let claim = format!("[[claim]]\nid = \"1\"\npaper = 1\ntolerance = 0\nnumber = {number}\n");
+        let claim = format!("[[claim]]\nid = \"1\"\npaper = 1\nnumber = {number}\ntolerance = 0\n");
         for (kind, table) in [("expect", expect), ("claim", claim)] {
             let message = said_of(&(experiment.clone() + &table));
             for word in words {
