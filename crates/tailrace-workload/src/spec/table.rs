@@ -97,6 +97,7 @@ impl Workload {
             "flows",
             "duration",
             "task_counters",
+            "task_counters_sync",
             "flow_list",
             "flow_list_extra",
             "coflow_trace",
