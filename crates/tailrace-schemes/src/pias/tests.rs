@@ -78,21 +78,14 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
     Pias::new(Params { thresholds, port, ..Params::default() }, &facts)
 }
 
+/// A flow of unknown size to host 1.
+fn flow(src: u16) -> FlowInfo {
+    FlowInfo { id: 0, src, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 }
+}
+
 /// How many of the first `packets` of a flow go to each queue.
 fn spread(scheme: &Pias, packets: u64) -> [u64; 8] {
-    let tags = scheme
-        .host()
-        .directive(&FlowInfo {
-            id: 0,
-            src: 0,
-            dst: 1,
-            size: None,
-            start: Time::ZERO,
-            deadline: None,
-            slice: 0,
-            task: 0,
-        })
-        .tags;
+    let tags = scheme.host().directive(&flow(0)).tags;
     let mut queues = [0; 8];
     (0..packets).for_each(|packet| queues[usize::from(tags.priority(packet * 1460))] += 1);
     queues
@@ -165,16 +158,6 @@ fn ageing_starts_again_after_three_timeouts() {
     };
     let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
     let host = Pias::new(params.clone(), &facts).unwrap().host();
-    let flow = |src| FlowInfo {
-        id: 0,
-        src,
-        dst: 1,
-        size: None,
-        start: Time::ZERO,
-        deadline: None,
-        slice: 0,
-        task: 0,
-    };
     let acked =
         |bytes| FlowView { sent: Bytes::new(bytes), acked: Bytes::new(bytes), delivered: Bytes::new(bytes) };
     let priorities =
