@@ -6,6 +6,7 @@ use tailrace_core::{Bytes, FlowId, TaskId, Time};
 use tailrace_queues::{Epoch, SoftState, Tally};
 
 use super::header::{Hop, Wish};
+use super::numbers::search;
 use super::scale::{Grains, Scale, bps_of};
 
 /// Which flows go first: how flows are mapped to priority classes.
@@ -199,18 +200,18 @@ impl Classifier {
             let oldest = (0..Self::MEMORY).min_by_key(|&at| self.absent[at].since).unwrap_or_default();
             self.absent.remove(oldest);
         }
-        let at = self.absent.partition_point(|other| other.key < key);
+        let at = search(&self.absent, key, |task| task.key).unwrap_or_else(|at| at);
         self.absent.insert(at, Absent { key, reserved, since: until });
     }
 
     /// What the task has reserved before it left, if it was there.
     fn come_back(&mut self, key: u32) -> f64 {
-        let found = self.absent.binary_search_by_key(&key, |task| task.key);
+        let found = search(&self.absent, key, |task| task.key);
         found.map_or(0.0, |at| self.absent.remove(at).reserved)
     }
 
     fn find(&self, key: u32) -> Result<usize, usize> {
-        self.tasks.binary_search_by_key(&key, |task| task.key)
+        search(&self.tasks, key, |task| task.key)
     }
 
     fn open(&mut self, now: Time, key: u32) -> usize {

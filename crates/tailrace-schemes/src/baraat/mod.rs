@@ -9,6 +9,7 @@ mod law;
 mod lossy;
 #[cfg(test)]
 mod naive;
+mod numbers;
 mod port;
 mod rate;
 pub mod scale;
@@ -27,7 +28,7 @@ pub use unused::Unused;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, RateRule, Scheme, Time, Untagged,
+    Bytes, Facts, FlowInfo, Knowledge, ParamError, PortFacts, PortPlace, RateRule, Scheme, Time, Untagged,
 };
 use tailrace_queues::{DrainedLink, MarkingScope, MultiQueue, PortParams, RoutedPort};
 use tailrace_transport::Requests;
@@ -49,6 +50,8 @@ pub struct Params {
     /// A flow that has asked for nothing in this time, or in seven base round trips if that is longer, may be
     /// forgotten by ports; after twice that it is.
     pub refresh: Time,
+    /// Which ports take part. At flow level there is no more than `all`.
+    pub routers: Routers,
     /// How ports queue.
     pub port: PortParams,
 }
@@ -61,8 +64,27 @@ impl Default for Params {
             drain: 0.1,
             refill: 1.0,
             refresh: Time::from_ms(1),
+            routers: Routers::All,
             port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
         }
+    }
+}
+
+/// Which ports count flows and tell them rates. The others forward packets and say nothing (§6, "deployed on a subset of
+/// switches (e.g., close to the aggregators)").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routers {
+    /// All.
+    #[default]
+    All,
+    /// Network cards, and switch ports towards hosts.
+    Edge,
+}
+
+impl Routers {
+    fn include(self, place: PortPlace) -> bool {
+        self == Routers::All || place != PortPlace::SwitchToSwitch
     }
 }
 
@@ -119,9 +141,11 @@ impl Scheme for Baraat {
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
         let unused = Unused::new(self.params.refill, base_rtt * Unused::ROUNDS);
         let queues = MultiQueue::new(&self.params.port, port);
-        RoutedPort::new(BaraatRouter::new(capacity, unused, classifier, base_rtt), queues)
+        let router = BaraatRouter::new(capacity, unused, classifier, base_rtt);
+        RoutedPort::new(router.taking_part(self.params.routers.include(port.place)), queues)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
-        Some(Box::new(Ordered { order: self.params.order, heavy: self.params.heavy }))
+        let Params { order, heavy, routers, .. } = self.params;
+        (routers == Routers::All).then(|| Box::new(Ordered { order, heavy }) as Box<dyn RateRule>)
     }
 }

@@ -21,12 +21,18 @@ pub struct BaraatRouter {
     /// Unloaded.
     rtt: Time,
     unused: Unused,
+    takes_part: bool,
 }
 
 impl BaraatRouter {
     /// A router whose classifier has counted nothing.
     pub fn new(capacity: DrainedLink, unused: Unused, classifier: Classifier, rtt: Time) -> Self {
-        BaraatRouter { capacity, classifier, rtt, unused }
+        BaraatRouter { capacity, classifier, rtt, unused, takes_part: true }
+    }
+
+    /// The same router in a switch that knows Baraat, or in one that does not.
+    pub fn taking_part(self, takes_part: bool) -> Self {
+        BaraatRouter { takes_part, ..self }
     }
 
     /// The counters.
@@ -102,6 +108,7 @@ impl Router<BaraatHeader> for BaraatRouter {
     #[inline]
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<BaraatHeader>, backlog: Bytes) {
         match packet.header.message {
+            _ if !self.takes_part => {}
             Message::Request => self.request(now, packet.flow, &mut packet.header, backlog),
             Message::End => self.end(now, packet.flow, &mut packet.header),
             _ => {}

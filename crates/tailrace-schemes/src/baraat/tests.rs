@@ -105,6 +105,22 @@ fn a_heavy_task_shares_with_the_next_one_and_only_with_that() {
     assert_eq!(Flows::new(Order::Fifo, 200_000, &flows).rounds(9), [128.0, 0.0, 0.0]);
 }
 
+#[test]
+fn the_last_task_before_numbers_begin_again_goes_first() {
+    let last = BACKGROUND - 1;
+    let shares = |flows: &[(u32, u64)]| Flows::new(Order::FifoLm, 1 << 40, flows).rounds(3);
+    assert_eq!(shares(&[(1, 128), (last, 100), (2, 128)]), [28.0, 100.0, 0.0]);
+    assert_eq!(shares(&[(BACKGROUND + 1, 128), (BACKGROUND | last, 100), (last, 20)]), [8.0, 100.0, 20.0]);
+}
+
+#[test]
+fn a_switch_that_does_not_take_part_says_nothing() {
+    let asked = of_task(1).next_request(128 * UNIT, 128 * UNIT);
+    let mut silent = router(Order::FifoLm, 0).taking_part(false);
+    assert_eq!(pass(&mut silent, Time::ZERO, 0, asked), asked);
+    assert_eq!(silent.classifier().total(Time::ZERO), Held::default());
+}
+
 /// What the first flow is limited to elsewhere, 20 units, is not kept for it: max-min fairness.
 #[test]
 fn what_a_content_flow_leaves_is_shared_by_the_others_of_its_class() {
