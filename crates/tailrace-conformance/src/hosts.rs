@@ -23,7 +23,7 @@ fn walk<S: Scheme>(host: &mut S::Host, stream: &mut Stream) -> Verdict {
     for step in 0..100 {
         lawful::<S::Host>(&current)?;
         if stream.below(2) == 0 {
-            host.on_flow_end(now, Bytes::new(1 + u64::from(stream.below(1 << 24))));
+            host.on_flow_end(now, &flow, Bytes::new(1 + u64::from(stream.below(1 << 24))));
         }
         now = host.next_wake().unwrap_or(now + Time::from_ms(1));
         let refresh = host.on_wake(now, &mut series);

@@ -172,8 +172,8 @@ pub trait HostPolicy {
     ) -> Option<Directive> {
         None
     }
-    /// A flow of this host has completed after `size` payload bytes.
-    fn on_flow_end(&mut self, _now: Time, _size: Bytes) {}
+    /// A flow of this host has completed after `size` payload bytes; `flow` is as the scheme knows it.
+    fn on_flow_end(&mut self, _now: Time, _flow: &FlowInfo, _size: Bytes) {}
     /// When this policy wants to be woken next.
     fn next_wake(&self) -> Option<Time> {
         None

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostPolicy, MarkingAt, PortPolicy, QueueUnit, Rate,
-    RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time,
+    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostId, HostPolicy, MarkingAt, PortPolicy, QueueUnit,
+    Rate, RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -117,6 +117,18 @@ impl Facts {
             self.longest_path - 1
         );
         Err(ParamError::new("", message))
+    }
+
+    /// Checks that there are hosts of all numbers that a list in `field` has.
+    pub fn check_hosts(&self, field: &str, listed: &[HostId]) -> Result<(), ParamError> {
+        match listed.iter().find(|host| usize::from(**host) >= self.hosts) {
+            Some(host) => {
+                let message =
+                    format!("there is no host {host}: they are 0 to {}", self.hosts.saturating_sub(1));
+                Err(ParamError::new(field, message))
+            }
+            None => Ok(()),
+        }
     }
 }
 

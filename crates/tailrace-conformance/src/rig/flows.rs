@@ -73,7 +73,7 @@ impl<S: Scheme> Rig<S> {
     fn end(&mut self, id: FlowId) -> Verdict {
         let Some(mut flow) = self.flows.remove(&id) else { return Ok(()) };
         self.note(|| format!("flow {id} ends"));
-        self.host.on_flow_end(self.now, flow.sender.view().sent);
+        self.host.on_flow_end(self.now, flow.sender.info(), flow.sender.view().sent);
         match flow.sender.farewell(self.now) {
             Some(packet) => self.send(packet),
             None => Ok(()),

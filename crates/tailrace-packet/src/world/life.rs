@@ -139,7 +139,7 @@ impl<S: Scheme> World<S> {
         if let Some(meter) = &mut self.meter {
             meter.ended(record, self.senders[slot].view().delivered.get().min(size.get()));
         }
-        self.hosts[usize::from(host)].policy.on_flow_end(now, size);
+        self.hosts[usize::from(host)].policy.on_flow_end(now, self.senders[slot].info(), size);
         if let Some(gamma) = &mut self.gamma {
             gamma.ended(id, src, dst);
         }

@@ -22,7 +22,7 @@ impl HostPolicy for AwafsHost {
         Directive::tagged(honest.map_or(TagTable::FLAT, |e| *e.table()))
     }
 
-    fn on_flow_end(&mut self, now: Time, size: Bytes) {
+    fn on_flow_end(&mut self, now: Time, _: &FlowInfo, size: Bytes) {
         if let Some(estimator) = &mut self.estimator {
             estimator.record(now, size);
         }

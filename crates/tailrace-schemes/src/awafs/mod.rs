@@ -20,6 +20,7 @@ pub use memory::Forgetting;
 pub use params::{Chosen, Params, Percentiles, Placement};
 pub use port::AwafsRouter;
 pub use shim::Shim;
+pub(crate) use sketch::Sketch;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
@@ -63,6 +64,7 @@ impl Scheme for Awafs {
 
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.check()?;
+        facts.check_hosts("liars", &params.liars)?;
         let initial = params.initial(facts)?;
         Ok(Awafs { transport: facts.transport, initial, host_rate: facts.host_rate, params })
     }

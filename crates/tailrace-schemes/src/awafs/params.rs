@@ -39,8 +39,11 @@ pub enum Chosen {
     Chosen,
 }
 
-/// A port that adjusts more often does nothing else.
+/// A port that adjusts more often does nothing else; to choose percentiles takes a thousand times as long.
 const SHORTEST_PERIOD: Time = Time::from_us(1);
+const SHORTEST_PERIOD_TO_CHOOSE: Time = Time::from_ms(1);
+/// Packets of a flow that sends are further apart than less.
+const SHORTEST_SILENCE: Time = Time::from_us(10);
 
 /// Parameters of `awafs`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -102,11 +105,13 @@ impl Params {
             check_percentiles(percentiles, self.port.queues)
                 .map_err(|message| ParamError::new("percentiles", message))?;
         }
-        if self.period < SHORTEST_PERIOD {
-            let message = format!(
-                "{} is too short: it must be at least {SHORTEST_PERIOD}; the thesis uses 200ms",
-                self.period
-            );
+        let least = match self.percentiles {
+            Percentiles::Named(_) => SHORTEST_PERIOD_TO_CHOOSE,
+            Percentiles::Given(_) => SHORTEST_PERIOD,
+        };
+        if self.period < least {
+            let message =
+                format!("{} is too short: it must be at least {least}; the thesis uses 200ms", self.period);
             return Err(ParamError::new("period", message));
         }
         if self.window < self.period {
@@ -118,11 +123,11 @@ impl Params {
             let message = "is for placement = \"switch\": hosts know when their flows end";
             return Err(ParamError::new("silence", message));
         }
-        if self.silence == Some(Time::ZERO) {
-            return Err(ParamError::new(
-                "silence",
-                "0ps is no time: packets of a flow are some apart, give 10ms",
-            ));
+        if let Some(silence) = self.silence.filter(|silence| *silence < SHORTEST_SILENCE) {
+            let message = format!(
+                "{silence} is too short: packets of a flow are some apart, so it must be at least {SHORTEST_SILENCE}; give 10ms"
+            );
+            return Err(ParamError::new("silence", message));
         }
         Ok(())
     }

@@ -69,24 +69,30 @@ impl Sketch {
         ends.zip(&self.bins).filter(|(_, bin)| bin.flows > 0.0)
     }
 
-    /// The thresholds that give such flows, on a link of so much payload a second, the least mean completion time
-    /// in the model of PIAS' optimiser. Thresholds that do not help are above all sizes. `None` without flows.
-    pub fn best_thresholds(&self, queues: usize, bytes_per_sec: f64) -> Option<Vec<Bytes>> {
+    /// How sizes are distributed, and their load on a link of so much payload a second, which may be above 1. `None` without
+    /// flows.
+    pub fn measured(&self, bytes_per_sec: f64) -> Option<(SizeDistribution, f64)> {
         let (flows, bytes) =
             self.used().fold((0.0, 0.0), |(flows, bytes), (_, bin)| (flows + bin.flows, bytes + bin.bytes));
-        let (mut below, mut atoms, mut candidates) = (0.0, Vec::new(), vec![0.0]);
-        for (end, bin) in self.used() {
+        let (mut below, mut atoms) = (0.0, Vec::new());
+        for (_, bin) in self.used() {
             let size = bin.bytes / bin.flows;
             atoms.push((size, below));
             below = (below + bin.flows / flows).min(1.0);
             atoms.push((size, below));
-            candidates.push(end.as_f64());
         }
         // Not 1 to the last bit.
         atoms.last_mut()?.1 = 1.0;
-        let sizes = SizeDistribution::new(atoms).ok()?;
-        let load = (bytes / self.seconds / bytes_per_sec).min(MOST_LOAD);
-        Some(Model::new(&sizes, load).best_among(&candidates, queues).thresholds)
+        Some((SizeDistribution::new(atoms).ok()?, bytes / self.seconds / bytes_per_sec))
+    }
+
+    /// The thresholds that give such flows, on a link of so much payload a second, the least mean completion time
+    /// in the model of PIAS' optimiser. Thresholds that do not help are above all sizes. `None` without flows.
+    pub fn best_thresholds(&self, queues: usize, bytes_per_sec: f64) -> Option<Vec<Bytes>> {
+        let (sizes, load) = self.measured(bytes_per_sec)?;
+        let candidates: Vec<f64> =
+            [0.0].into_iter().chain(self.used().map(|(end, _)| end.as_f64())).collect();
+        Some(Model::new(&sizes, load.min(MOST_LOAD)).best_among(&candidates, queues).thresholds)
     }
 }
 

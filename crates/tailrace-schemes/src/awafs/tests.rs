@@ -149,7 +149,7 @@ fn placed_in_hosts_it_tags_and_ports_only_schedule() {
     let mut host = scheme.host();
     let priority = |host: &AwafsHost, packets: u64| host.directive(&FLOW).tags.priority(packets * MSS);
     assert_eq!((priority(&host, 9), priority(&host, 10)), (0, 1));
-    host.on_flow_end(Time::ZERO, Bytes::new(30 * MSS));
+    host.on_flow_end(Time::ZERO, &FLOW, Bytes::new(30 * MSS));
     assert_eq!(host.next_wake(), Some(Time::from_ms(200)));
     assert_eq!(host.on_wake(Time::from_ms(200), &mut Vec::new()), Refresh::All);
     assert_eq!((priority(&host, 29), priority(&host, 30)), (0, 1));
@@ -210,9 +210,14 @@ fn what_is_wrong_is_named() {
         error(|p| initial(p, "web-search", 1.0)),
         "initial_thresholds.load: 1 must lie between 0 and 1, both excluded"
     );
+    assert!(error(|p| p.liars = vec![0, 4000]).starts_with("liars: there is no host 4000: they are 0 to "));
+    assert_eq!(
+        error(|p| (p.percentiles, p.period) = (Percentiles::Named(Chosen::Chosen), Time::from_us(5))),
+        "period: 5us is too short: it must be at least 1ms; the thesis uses 200ms"
+    );
     assert_eq!(
         error(|p| p.silence = Some(Time::ZERO)),
-        "silence: 0ps is no time: packets of a flow are some apart, give 10ms"
+        "silence: 0ps is too short: packets of a flow are some apart, so it must be at least 10us; give 10ms"
     );
     assert_eq!(
         error(|p| (p.silence, p.placement) = (Some(Time::from_ms(1)), Placement::Host)),

@@ -1,13 +1,16 @@
 //! Tagging: deadlines first, known sizes split, unknown sizes sieved (Karuna §3); ageing against starvation.
 
-use tailrace_core::{Bytes, Directive, FlowInfo, FlowView, HostPolicy, TagTable};
+use tailrace_core::{
+    Bytes, Directive, FlowInfo, FlowView, HostPolicy, Refresh, SeriesRow, SeriesSink, TagTable, Time,
+};
 
+use super::measured::Measured;
 use crate::mlfq::sunk;
 
 /// The queue below that of flows with deadlines.
 const FIRST: u8 = 1;
 
-/// A host's tags. They follow from what a flow reveals; nothing is learnt.
+/// A host's tags. They follow from what a flow reveals, and from thresholds.
 #[derive(Clone, Debug)]
 pub struct KarunaHost {
     /// β: a flow of size s is in the queue of the first threshold that s does not exceed.
@@ -15,15 +18,19 @@ pub struct KarunaHost {
     /// α as a table, below the queue of deadlines.
     sieve: TagTable,
     ageing_timeouts: u32,
+    /// What thresholds are recomputed from, if they are.
+    measured: Option<Measured>,
 }
 
 impl KarunaHost {
     /// Ascending thresholds, two fewer than queues.
     pub(super) fn new(splitting: Vec<Bytes>, sieving: &[Bytes], ageing_timeouts: u32) -> Self {
-        let mut limits = vec![Bytes::ZERO];
-        // bytes_before ≤ α stays.
-        limits.extend(sieving.iter().map(|&alpha| alpha + Bytes::new(1)));
-        KarunaHost { splitting, sieve: TagTable::with_limits(&limits), ageing_timeouts }
+        KarunaHost { splitting, sieve: sieve(sieving), ageing_timeouts, measured: None }
+    }
+
+    /// A host whose thresholds follow from the flows that it has completed, if there is something to measure them with.
+    pub(super) fn measuring(self, measured: Option<Measured>) -> Self {
+        KarunaHost { measured, ..self }
     }
 
     /// Which packets are for a queue, in words.
@@ -40,6 +47,14 @@ impl KarunaHost {
         let acknowledgements = if level == 0 { "acknowledgements; " } else { "" };
         format!("{acknowledgements}known sizes: {known}; unknown sizes: {}", sunk(&self.sieve, queue))
     }
+}
+
+/// Sieving thresholds as a table.
+fn sieve(thresholds: &[Bytes]) -> TagTable {
+    let mut limits = vec![Bytes::ZERO];
+    // bytes_before ≤ α stays.
+    limits.extend(thresholds.iter().map(|&alpha| alpha + Bytes::new(1)));
+    TagTable::with_limits(&limits)
 }
 
 impl HostPolicy for KarunaHost {
@@ -73,5 +88,28 @@ impl HostPolicy for KarunaHost {
             None => self.sieve.restarted(view.acked),
         };
         Some(Directive { tags, ..*current })
+    }
+
+    fn on_flow_end(&mut self, _: Time, flow: &FlowInfo, size: Bytes) {
+        if let Some(measured) = &mut self.measured {
+            measured.record(flow, size);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.measured.as_ref().map(Measured::next)
+    }
+
+    fn on_wake(&mut self, now: Time, series: &mut dyn SeriesSink) -> Refresh {
+        let levels = self.splitting.len() as u8 + 1;
+        let found = self.measured.as_mut().and_then(|measured| measured.thresholds(now, levels));
+        let Some((splitting, sieving)) = found else { return Refresh::None };
+        for (metric, thresholds) in [("splitting_bytes", &splitting), ("sieving_bytes", &sieving)] {
+            for (index, threshold) in thresholds.iter().enumerate() {
+                series.push(SeriesRow { at: now, metric, index: index as u16, value: threshold.as_f64() });
+            }
+        }
+        (self.splitting, self.sieve) = (splitting, sieve(&sieving));
+        Refresh::All
     }
 }

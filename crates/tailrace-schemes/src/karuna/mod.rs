@@ -4,6 +4,7 @@ mod host;
 mod ideal;
 mod law;
 pub mod mcp;
+mod measured;
 pub mod model;
 #[cfg(test)]
 mod tests;
@@ -19,14 +20,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Facts, FlowInfo, Knowledge, ParamError, PortFacts, QueueLength, Queues, Rate, RateRule, Scheme,
-    SwitchPlan,
+    Facts, FlowInfo, HEADER_BYTES, Knowledge, ParamError, PortFacts, QueueLength, Queues, Rate, RateRule,
+    Scheme, SwitchPlan, Time,
 };
 use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
 use ideal::Ideal;
 use mcp::{Mcp, McpParams, Path};
+use measured::Measured;
+
+/// An optimum of two kinds of sizes takes tens of milliseconds to find.
+const SHORTEST_PERIOD: Time = Time::from_ms(1);
 
 /// Parameters of `karuna`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +39,9 @@ use mcp::{Mcp, McpParams, Path};
 pub struct Params {
     /// Where splitting and sieving thresholds come from.
     pub thresholds: Thresholds,
+    /// How often each host recomputes them for the flows that it has completed (appendix A's optimum, for `thresholds`'
+    /// objective); never if not given. A flow counts half as much after each.
+    pub period: Option<Time>,
     /// Consecutive timeouts after which a flow without deadline rises: one of known size by a queue, another
     /// back to the first of its queues; 0 for never (ageing).
     pub ageing_timeouts: u32,
@@ -52,6 +60,7 @@ impl Default for Params {
             by_rate.into_iter().map(|(gbps, length)| (Rate::from_gbps(gbps), length)).collect();
         Params {
             thresholds: Thresholds::default(),
+            period: None,
             ageing_timeouts: 3,
             mcp: McpParams::default(),
             law: LawParams::default(),
@@ -93,12 +102,20 @@ impl Scheme for Karuna {
             let message = "1 queue: one for deadlines and at least one for all others are needed, 2 to 8";
             return Err(ParamError::new("port.queues", message));
         }
+        if let Some(period) = params.period.filter(|period| *period < SHORTEST_PERIOD) {
+            let message = format!("{period} is too short: it must be at least {SHORTEST_PERIOD}, give 200ms");
+            return Err(ParamError::new("period", message));
+        }
         let (splitting, sieving) = params.thresholds.resolve(params.port.queues, facts)?;
         let marking = params.port.marking_threshold.at(facts.host_rate).bytes();
+        let payload = f64::from(facts.transport.mss) / f64::from(facts.transport.mss + HEADER_BYTES);
+        let bytes_per_sec = facts.host_rate.bytes_per_sec() * payload;
+        let measured =
+            params.period.map(|period| Measured::new(period, params.thresholds.objective(), bytes_per_sec));
         Ok(Karuna {
             transport: facts.transport,
             path: Path::new(facts, marking),
-            host: KarunaHost::new(splitting, &sieving, params.ageing_timeouts),
+            host: KarunaHost::new(splitting, &sieving, params.ageing_timeouts).measuring(measured),
             params,
         })
     }
@@ -124,6 +141,6 @@ impl Scheme for Karuna {
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         let rule = || Box::new(Ideal(Queues(self.host()))) as Box<dyn RateRule>;
-        self.params.port.is_strict().then(rule)
+        (self.params.port.is_strict() && self.params.period.is_none()).then(rule)
     }
 }

@@ -4,7 +4,7 @@ use super::mcp::{Hopeless, LawForm, RoundTrip};
 use super::thresholds::Objective;
 use super::*;
 use tailrace_core::{
-    AckSample, Bytes, CongestionLaw, Directive, FlowView, HostPolicy, Loss, Reveals, SeriesRow,
+    AckSample, Bytes, CongestionLaw, Directive, FlowView, HostPolicy, Loss, Refresh, Reveals, SeriesRow,
     SizeDistribution, Standing, Time, Traffic, TrafficClass,
 };
 
@@ -320,6 +320,29 @@ fn each_type_may_have_the_thresholds_that_suit_it() {
         known.mean(&splitting, &splitting)
     };
     assert!(mean(&each.0) < 0.99 * mean(&joint.0), "{} against {}", mean(&each.0), mean(&joint.0));
+}
+
+/// Flows of 10 KB that tell nothing, then one that says it has 30 KB: the host parts them where the first end.
+#[test]
+fn a_host_takes_the_thresholds_that_it_has_measured() {
+    let period = Some(Time::from_ms(200));
+    let mut host =
+        Karuna::new(Params { period, thresholds: given(), ..Params::default() }, &facts()).unwrap().host();
+    let flow =
+        |size| FlowInfo { id: 0, src: 0, dst: 1, size, start: Time::ZERO, deadline: None, slice: 0, task: 0 };
+    let tag = |host: &KarunaHost, sent| host.directive(&flow(None)).tags.priority(sent);
+    assert_eq!((tag(&host, 9_000), host.next_wake()), (7, period));
+    assert_eq!(host.on_wake(Time::from_ms(200), &mut Vec::new()), Refresh::None, "nothing has completed");
+    (0..100).for_each(|_| host.on_flow_end(Time::ZERO, &flow(None), Bytes::new(10_000)));
+    (0..20).for_each(|_| host.on_flow_end(Time::ZERO, &flow(None), Bytes::new(5_000_000)));
+    let mut series = Vec::<SeriesRow>::new();
+    assert_eq!(host.on_wake(Time::from_ms(400), &mut series), Refresh::All);
+    assert_eq!((tag(&host, 9_000), host.next_wake()), (1, Some(Time::from_ms(600))));
+    assert!(tag(&host, 4_900_000) > 1);
+    assert_eq!(series.iter().filter(|row| row.metric == "sieving_bytes").count(), 6);
+    let short = Params { period: Some(Time::from_us(10)), ..Params::default() };
+    let Err(error) = Karuna::new(short, &facts()) else { panic!("every 10 us") };
+    assert!(error.to_string().starts_with("period: 10us is too short"), "{error}");
 }
 
 #[test]

@@ -77,6 +77,14 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
+    /// Whose mean they minimise; of given ones nothing is known.
+    pub(super) fn objective(&self) -> Objective {
+        match self {
+            Thresholds::Own { objective } | Thresholds::Fitted { objective, .. } => *objective,
+            Thresholds::Named(_) | Thresholds::Given { .. } => Objective::Joint,
+        }
+    }
+
     /// Splitting and sieving thresholds for so many queues.
     pub(super) fn resolve(&self, queues: u8, facts: &Facts) -> Result<(Vec<Bytes>, Vec<Bytes>), ParamError> {
         let levels = queues - 1;
@@ -132,7 +140,11 @@ fn optimal(
     optimum(&Mix { deadline, known, unknown }, levels, objective)
 }
 
-fn optimum(mix: &Mix<'_>, levels: u8, objective: Objective) -> Result<(Vec<Bytes>, Vec<Bytes>), ParamError> {
+pub(super) fn optimum(
+    mix: &Mix<'_>,
+    levels: u8,
+    objective: Objective,
+) -> Result<(Vec<Bytes>, Vec<Bytes>), ParamError> {
     let plan = |mix: &Mix<'_>| {
         let model = Model::new(mix).map_err(|e| ParamError::new("thresholds", e.message))?;
         Ok(model.optimal(usize::from(levels)))

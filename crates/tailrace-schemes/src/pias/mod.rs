@@ -156,6 +156,7 @@ impl Scheme for Pias {
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.law.check().map_err(|e| e.within("law"))?;
         params.port.check().map_err(|e| e.within("port"))?;
+        facts.check_hosts("liars", &params.liars)?;
         let thresholds = params.thresholds.resolve("thresholds", params.port.queues, facts)?;
         // PIAS demotes once more than α bytes have been sent: bytes_before ≤ α stays.
         let limits: Vec<Bytes> = thresholds.iter().map(|&alpha| alpha + Bytes::new(1)).collect();

@@ -156,7 +156,7 @@ fn ageing_starts_again_after_three_timeouts() {
         port: PortParams { queues: 3, ..PortParams::default() },
         ..Params::default()
     };
-    let facts = Facts::new(2, Rate::from_gbps(10), Time::from_us(85), 4);
+    let facts = Facts::new(10, Rate::from_gbps(10), Time::from_us(85), 4);
     let host = Pias::new(params.clone(), &facts).unwrap().host();
     let acked =
         |bytes| FlowView { sent: Bytes::new(bytes), acked: Bytes::new(bytes), delivered: Bytes::new(bytes) };

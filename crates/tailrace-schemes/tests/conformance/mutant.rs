@@ -213,9 +213,9 @@ impl<P: HostPolicy, M: Mutation> HostPolicy for Mutated<P, M> {
     ) -> Option<Directive> {
         self.part.on_timeout(flow, view, consecutive, current)
     }
-    fn on_flow_end(&mut self, now: Time, size: Bytes) {
+    fn on_flow_end(&mut self, now: Time, flow: &FlowInfo, size: Bytes) {
         self.mutation.flow_ended();
-        self.part.on_flow_end(now, size);
+        self.part.on_flow_end(now, flow, size);
     }
     fn next_wake(&self) -> Option<Time> {
         self.mutation.host_wake(self.part.next_wake())
