@@ -26,6 +26,9 @@ pub struct Quantity {
     pub points: Option<String>,
     /// For the scheme after `against`, other points than `at`.
     pub against_at: Option<Table>,
+    /// With `against`: from the change that at these points is taken, so that the number says how many points of
+    /// percentage more or less it changes here than there.
+    pub less_at: Option<Table>,
     /// For series: which index (queue or threshold number).
     pub index: u16,
     /// For series: mean, median, min, max, std or last. Median if missing.
@@ -47,6 +50,11 @@ impl Quantity {
     /// The number: of the mean over the points that match, or a statistic over the numbers of each.
     /// Fails if a series cannot be read.
     pub fn value(&self, results: &Results) -> Result<Option<f64>, Error> {
+        if let Some(at) = &self.less_at {
+            let change =
+                |at: &Table| Quantity { at: at.clone(), less_at: None, ..self.clone() }.value(results);
+            return Ok(change(&self.at)?.zip(change(at)?).map(|(here, there)| here - there));
+        }
         let own = results.matching(&self.of, &self.at);
         let Some(over) = &self.points else {
             let at = self.against_at.as_ref().unwrap_or(&self.at);
@@ -85,7 +93,8 @@ impl Quantity {
             at.insert(SEED.into(), seed.clone());
             at
         };
-        Quantity { at: fixed(&self.at), against_at: self.against_at.as_ref().map(fixed), ..self.clone() }
+        let [against_at, less_at] = [&self.against_at, &self.less_at].map(|at| at.as_ref().map(fixed));
+        Quantity { at: fixed(&self.at), against_at, less_at, ..self.clone() }
     }
 
     /// The number of these runs, against those of another scheme; several are averaged.
@@ -180,6 +189,9 @@ mod tests {
         assert!((value("against = \"b\"\npoints = \"max\"").unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(value("against = \"b\"\npoints = \"max\"\nat = { load = 0.5 }"), Some(-0.5));
         assert_eq!(value("points = \"max\"\nat = { load = 0.7 }"), None);
+        // 20 % more at 0.9, half at 0.5.
+        let more = value("against = \"b\"\nat = { load = 0.9 }\nless_at = { load = 0.5 }").unwrap();
+        assert!((more - 0.7).abs() < 1e-12);
     }
 
     #[test]

@@ -115,6 +115,13 @@ impl Vetter<'_> {
             let message = "compares each point with itself, so that against_at means nothing: leave one out";
             return Err(ScenarioError::new("points", message));
         }
+        if let Some(at) = &number.less_at {
+            if number.against.is_none() || number.points.is_some() || number.against_at.is_some() {
+                let message = "compares two changes: needs against, and neither points nor against_at";
+                return Err(ScenarioError::new("less_at", message));
+            }
+            self.scheme("of", &number.of, "less_at", at)?;
+        }
         for (field, time) in [("from", &number.from), ("to", &number.to)] {
             if let Some(Err(error)) = time.as_ref().map(|text| text.parse::<Time>()) {
                 return Err(ScenarioError::new(field, error.to_string()));
