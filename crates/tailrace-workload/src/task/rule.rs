@@ -13,6 +13,9 @@ use crate::Setting;
 use crate::rule::{Arrivals, check_load};
 use crate::sizes::Sizes;
 
+/// Flows of less are more than ports can tell apart, and nobody splits packets.
+const LEAST_SPLIT: Bytes = Bytes::new(1_000);
+
 /// Tasks of one kind: what they consist of, how large, how often, from when to when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -138,8 +141,11 @@ impl TaskRule {
             _ => {}
         }
         self.check_arrivals()?;
-        if self.split == Some(Bytes::ZERO) {
-            return wrong("split", "is 0, but flows must have bytes; leave it out if none is split".into());
+        if let Some(split) = self.split.filter(|split| *split < LEAST_SPLIT) {
+            let message = format!(
+                "{split} must be at least {LEAST_SPLIT}, about a packet; leave it out if no flow is split"
+            );
+            return wrong("split", message);
         }
         if let Some(Compute::Fixed(Time::ZERO) | Compute::Exp(Time::ZERO)) = self.compute {
             return wrong(
