@@ -16,7 +16,7 @@ from pathlib import Path
 def number(value: float) -> str:
     """Four significant digits, without an exponent."""
     rounded = float(f"{value:.4g}")
-    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.10f}".rstrip("0")
+    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.10f}".rstrip("0").rstrip(".")
 
 
 def measured(claim: dict[str, float | None], scale: float) -> str:
