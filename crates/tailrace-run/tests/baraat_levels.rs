@@ -48,7 +48,7 @@ impl Mix {
              [[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {servers}, from = [2, 3, 4, 5, 6, 7, 8] }} }}\n\
              sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = 150\nclass = 1\n{heavy}",
             rtt_us * 250,
-            4 * self.bdp(),
+            (4 * self.bdp()).max(100_000),
             20 * rtt_us,
         );
         Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -56,23 +56,77 @@ impl Mix {
 
     /// The 95th percentile of how long light tasks take, in µs.
     fn p95(self, level: &str) -> f64 {
-        let scenario = self.scenario(level);
-        let run = feed(&scenario).and_then(|flows| run(&scenario, flows, &Unattended, None));
-        let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(ending, Ending::Finished, "{self:?}");
-        let light = outcome.tasks.iter().filter(|task| task.class == 1);
-        let mut times: Vec<f64> =
-            light.map(|task| task.end.saturating_sub(task.start).as_secs_f64() * 1e6).collect();
-        times.sort_unstable_by(f64::total_cmp);
-        times[times.len() * 95 / 100]
+        p95(&self.scenario(level), 1)
+    }
+}
+
+/// The 95th percentile of how long tasks of the class take, in µs.
+fn p95(scenario: &Scenario, class: u8) -> f64 {
+    let run = feed(scenario).and_then(|flows| run(scenario, flows, &Unattended, None));
+    let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(ending, Ending::Finished, "{scenario:?}");
+    let tasks = outcome.tasks.iter().filter(|task| task.class == class);
+    let mut times: Vec<f64> =
+        tasks.map(|task| task.end.saturating_sub(task.start).as_secs_f64() * 1e6).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    times[times.len() * 95 / 100]
+}
+
+/// Three packets are on the way at 1 Gbps, ten at 10. Who waits must not keep a rate at another port, nor ask for all that it
+/// could use once in a hundred round trips: these took four to forty times as long.
+#[test]
+fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() {
+    for (gbps, size, load) in [(1, 20_000, 0.6), (1, 20_000, 0.75), (1, 3_000, 0.5), (10, 20_000, 0.7)] {
+        for seed in 1..4 {
+            let mix = Mix { seed, gbps, rtt_us: 10, size, servers: 3, load, heavy: 0 };
+            let (packets, rates) = (mix.p95("packet"), mix.p95("flow"));
+            println!("{:.2} {packets:.0} {rates:.0} {mix:?}", packets / rates);
+            assert!(packets < 3.5 * rates, "{mix:?}: {packets} µs in packets, {rates} at flow level");
+        }
+    }
+}
+
+/// Four clients whose links are loaded by 0.8 read over an uplink that is no faster than all of these together. Where tasks are
+/// numbered by four counters, a newcomer often goes before others, and for its first round trip keeps of the uplink what
+/// its client's link then does not let it use.
+#[test]
+fn tasks_over_two_bottlenecks_take_about_as_long_as_at_flow_level() {
+    let scenario = |level: &str, counters: u32, seed: u32| {
+        let text = format!(
+            "level = \"{level}\"\nseed = {seed}\nscheme = {{ name = \"baraat\" }}\n\
+             transport = {{ min_rto = \"10ms\" }}\nmeasure = {{ horizon = \"100s\" }}\n\
+             [fabric]\nkind = \"dumbbell\"\nleft = 8\nright = 4\nhost_rate = \"1Gbps\"\nbottleneck_rate = \"4Gbps\"\n\
+             host_delay = \"100us\"\nbottleneck_delay = \"100us\"\nbuffer = \"4MB\"\n\
+             [workload]\ntask_counters = {counters}\n[[workload.task]]\n\
+             workflow = {{ parallel = {{ clients = [8, 9, 10, 11], servers = 3, from = [0, 1, 2, 3, 4, 5, 6, 7] }} }}\n\
+             sizes = {{ fixed = \"300KB\" }}\nload = 0.8\ncount = 600\n"
+        );
+        Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    for (counters, most) in [(1, 1.6), (4, 2.5)] {
+        for seed in 1..3 {
+            let [packets, rates] = ["packet", "flow"].map(|level| p95(&scenario(level, counters, seed), 0));
+            let ratio = packets / rates;
+            println!(
+                "{counters} counters, seed {seed}: {packets:.0} µs in packets, {rates:.0} at flow level, {ratio:.2}"
+            );
+            assert!(ratio < most, "{counters} counters, seed {seed}: {ratio}");
+        }
     }
 }
 
 fn mixes() -> impl Strategy<Value = Mix> {
-    let fabric = prop_oneof![Just((1, 1000)), Just((1, 100)), Just((10, 100)), Just((10, 10))];
+    let fabric = prop_oneof![
+        Just((1, 1000)),
+        Just((1, 100)),
+        Just((1, 10)),
+        Just((10, 1000)),
+        Just((10, 100)),
+        Just((10, 10))
+    ];
     // From a packet to ten times what the link carries in a round trip.
-    let size = prop_oneof![1_000u64..3_000, 3_000u64..100_000, 100_000u64..1_000_000];
-    (0..1000u32, fabric, size, 1..5u64, 0.1..0.8f64, any::<bool>()).prop_map(
+    let size = prop_oneof![1_000u64..3_000, 3_000u64..100_000, 100_000u64..3_000_000];
+    (0..1000u32, fabric, size, 1..5u64, 0.1..0.85f64, any::<bool>()).prop_map(
         |(seed, (gbps, rtt_us), size, servers, load, heavy)| {
             let size = size.max(servers * 300);
             let heavy = if heavy { Bytes::new(200 * size + 40_000_000).get() } else { 0 };
@@ -82,16 +136,17 @@ fn mixes() -> impl Strategy<Value = Mix> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Packets have round trips to ask and to hear, which rates do not. But for these two, of 400 such mixes with loads up to
-    /// 0.8 seven took more than 1.5 times as long and one 2.7 times; a port that makes tasks wait for nothing takes tens of times.
+    /// Packets have round trips to ask and to hear, which rates do not. But for two of them, of 401 such mixes 21 took more than
+    /// 1.5 times as long and one 3.8 times, the worst where a link carries less than a packet in a round trip or
+    /// a round trip is a hundred tasks; a port that makes tasks wait for nothing takes tens of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
-        prop_assume!(mix.true_load() < 0.75);
+        prop_assume!(mix.true_load() < 0.85);
         let (packets, rates) = (mix.p95("packet"), mix.p95("flow"));
         let ratio = packets / (rates + 2.0 * mix.rtt_us as f64);
         println!("{ratio:.2} {packets:.0} {rates:.0} {mix:?}");
-        prop_assert!(ratio < 4.0, "{ratio}: {packets} µs in packets, {rates} at flow level");
+        prop_assert!(ratio < 6.0, "{ratio}: {packets} µs in packets, {rates} at flow level");
     }
 }

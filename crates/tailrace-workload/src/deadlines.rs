@@ -94,7 +94,7 @@ pub(super) fn check_factor(factor: f64) -> Result<(), ScenarioError> {
     if (1.0..=1e6).contains(&factor) {
         return Ok(());
     }
-    let message = format!("is {factor}, but no flow is faster than alone: it must be 1 or more");
+    let message = format!("is {factor:?}, but must be from 1 to 1000000: no flow is faster than alone");
     Err(ScenarioError::new("factor", message))
 }
 

@@ -159,6 +159,11 @@ impl BaraatHeader {
         self.passed().iter().map(Hop::rounds).fold(0.0, f64::max)
     }
 
+    /// Whether a port keeps a rate for the flow, used or not.
+    pub fn is_kept(&self) -> bool {
+        self.passed().iter().any(|hop| Held::at(self.scale, self.wish, hop).allocated > 0)
+    }
+
     /// The rate to send at: the least AR of the way; nothing if no port was passed.
     pub fn actual(&self) -> Grains {
         self.least(Hop::allocated)

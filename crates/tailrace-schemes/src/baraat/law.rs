@@ -120,6 +120,10 @@ impl BaraatLaw {
         }
         let nominal = bps_of(self.answer.nominal());
         if nominal == 0 {
+            // Others wait for what is kept for it elsewhere: it gives that back first.
+            if self.answer.is_kept() {
+                return Time::ZERO;
+            }
             let rounds = (self.answer.rounds_to_wait() - 1.0).max(0.0);
             return Time::from_secs_f64(rtt.as_secs_f64() * rounds);
         }

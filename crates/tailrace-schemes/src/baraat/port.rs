@@ -1,6 +1,6 @@
 //! Baraat's switch: counts what flows hold by task, and tells each what its class leaves it.
 
-use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, Packet, Time};
+use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, MTU_BYTES, Packet, Time};
 use tailrace_queues::{DrainedLink, Router};
 use tailrace_transport::Message;
 
@@ -12,6 +12,10 @@ use super::scale::{Grains, Scale, bps_of, grains_in};
 use super::unused::Unused;
 
 const REQUEST_BITS: f64 = (HEADER_BYTES + BaraatHeader::WIRE_BYTES) as f64 * 8.0;
+/// A flow that gets less than a packet in so many round trips waits.
+const ROUNDS_FOR_A_PACKET: f64 = 8.0;
+/// Where a link carries hardly a packet in a round trip, so many may wait before it is granted no more than it carries.
+const SHORTEST_HALF: u64 = 8 * MTU_BYTES as u64;
 
 /// The router of one port.
 #[derive(Clone, Debug)]
@@ -43,8 +47,9 @@ impl BaraatRouter {
     /// Algorithm 1.
     fn request(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader, backlog: Bytes) {
         let link = grains_in(self.capacity.at(backlog));
+        let most = header.scale.grains(header.wish.most);
         self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
-        let capacity = link + self.refill(link, header.scale.grains(header.wish.most), backlog);
+        let capacity = link + self.refill(link, most, backlog);
         let Some(held) = header.held() else {
             // No room in the header: the flow is not counted here, but gets no more than is left.
             let left = capacity.saturating_sub(self.classifier.total(now).allocated);
@@ -52,11 +57,11 @@ impl BaraatRouter {
             last.actual = last.actual.min(header.scale.at_most(left));
             return;
         };
-        let most = header.is_held_back_here();
+        let is_whole = header.is_held_back_here();
         let hop = &mut header.hops[usize::from(header.index)];
         let place = self.classifier.release(now, (header.task, flow), hop.receipt.epoch, held);
         let found = self.classifier.standing(place, capacity);
-        let told = Feedback::of(header.scale.grains(header.wish.most), capacity, &found);
+        let told = self.worth(now, capacity, Feedback::of(most, capacity, &found), most);
         hop.nominal = byte_of_share(header.scale, told.nominal);
         if told.actual == 0 {
             self.unused.waits();
@@ -65,7 +70,7 @@ impl BaraatRouter {
             0 => Hop::waiting(self.rounds_to_wait(now, found.ahead, capacity)),
             _ => header.scale.at_most(told.actual),
         };
-        hop.receipt = Receipt { most, ..hop.receipt };
+        hop.receipt = Receipt { most: is_whole, ..hop.receipt };
         hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
         header.index += 1;
     }
@@ -76,7 +81,8 @@ impl BaraatRouter {
         if most >= link {
             return 0;
         }
-        let half = bps_of(link.max(1)) as f64 / 16.0 * self.rtt.as_secs_f64();
+        let half = bps_of(link) as f64 / 16.0 * self.rtt.as_secs_f64();
+        let half = half.max(SHORTEST_HALF as f64);
         (self.unused.rate() as f64 * (1.0 - backlog.as_f64() / half).max(0.0)) as Grains
     }
 
@@ -87,6 +93,15 @@ impl BaraatRouter {
         let turn = ahead as f64 / capacity.max(1) as f64 / 2.0;
         let requests = f64::from(self.classifier.total(now).flows) * REQUEST_BITS * OVERHEAD as f64;
         turn.min(requests / (bps_of(capacity.max(1)) as f64 * self.rtt.as_secs_f64()))
+    }
+
+    /// What of this is worth to be told. A flow that is told a trickle asks seldom, as its rate allows, and meanwhile keeps
+    /// from others what it could use. It had better wait, so that it hears soon of more.
+    fn worth(&mut self, now: Time, capacity: Grains, told: Feedback, most: Grains) -> Feedback {
+        let flows = Grains::from(self.classifier.total(now).flows) + 1;
+        let bits = bps_of(told.nominal) as f64 * self.rtt.as_secs_f64() * ROUNDS_FOR_A_PACKET;
+        let is_trickle = bits < f64::from(MTU_BYTES) * 8.0 && told.nominal * 4 * flows < capacity;
+        if told.nominal < most && is_trickle { Feedback { nominal: 0, actual: 0 } } else { told }
     }
 
     fn end(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader) {

@@ -370,6 +370,41 @@ fn who_waits_asks_less_often_the_more_wait_and_most_often_when_it_is_next() {
     assert_eq!([1, 2, 5, 10].map(|ahead| pause(ahead, 4000)), [0.0, 0.0, 1.5, 4.0]);
 }
 
+/// A first port keeps all of its link for a flow that the second one makes wait. Were that kept for as long as it waits,
+/// nobody else would have it.
+#[test]
+fn who_waits_at_one_port_gives_back_what_another_keeps_before_it_waits() {
+    let (mut idle, mut busy) = (router(Order::Fifo, 0), router(Order::Fifo, 0));
+    for task in 1..=2000 {
+        pass(&mut busy, Time::ZERO, task, of_task(task).next_request(128 * UNIT, 128 * UNIT));
+    }
+    let mut law = law(1 << 30, 2001);
+    let mut ask = |now: Time| {
+        let passed = pass(&mut idle, now, 0, law.probe(now, &VIEW));
+        law.on_feedback(now + RTT, RTT, &pass(&mut busy, now, 0, passed).returned(), &VIEW);
+        (idle.classifier().total(now).allocated / UNIT, law.probe_at().saturating_sub(now + RTT))
+    };
+    assert_eq!(ask(Time::ZERO), (128, Time::ZERO));
+    let (kept, pause) = ask(RTT);
+    assert!(kept == 0 && pause > RTT * 7, "{kept} {pause}");
+}
+
+/// A link carries three packets in a round trip, and the first task leaves a thousandth of it.
+#[test]
+fn a_trickle_is_not_worth_a_turn() {
+    let rtt = Time::from_us(36);
+    let capacity = DrainedLink::new(0.1, Rate::from_bps(LINK), rtt);
+    let classifier = Classifier::new(Order::Fifo, Bytes::ZERO, REFRESH);
+    let mut router = BaraatRouter::new(capacity, Unused::new(0.0, rtt), classifier, rtt);
+    let mut told = |task: u32, demand: Grains| {
+        let answer = pass(&mut router, Time::ZERO, task, of_task(task).next_request(demand, demand));
+        answer.actual() as f64 / UNIT as f64
+    };
+    assert_eq!(told(1, 127 * UNIT + UNIT / 2), 127.5);
+    assert_eq!(told(2, 128 * UNIT), 0.0);
+    assert_eq!(told(2, UNIT / 4), 0.25, "what is all that a flow asks for is worth it");
+}
+
 /// 1 MB at 1 Gbit/s: 8.2 round trips.
 #[test]
 fn a_flow_gives_notice_of_its_end_and_keeps_its_rate_until_then() {

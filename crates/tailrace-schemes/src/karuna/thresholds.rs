@@ -12,7 +12,7 @@ use crate::mlfq::check_thresholds;
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "expected \"optimal\", { objective = \"each\" }, { fitted = \"web-search\", load = 0.8 } or { splitting = [\"1MB\"], sieving = [\"100KB\"] }"
+    expecting = "expected \"optimal\", { objective = \"each\" }, { fitted = \"web-search\", load = 0.8 } or { splitting = [\"1MB\"], sieving = [\"100KB\"] }; an objective is \"joint\" or \"each\""
 )]
 pub enum Thresholds {
     /// `"optimal"`: those that minimise the mean completion time of flows without deadlines in the joint
