@@ -81,39 +81,50 @@ fn tunnels_over_two_links_leave_slices_with_17_to_25() {
     assert!(near(slices, 17.0 / 25.0, 0.04), "{said}");
 }
 
-/// 10 Gbps for 16 tunnels of a slice of weight 1 and 4 of one of weight 2: windows of one packet beside those of ten.
-/// Arithmetic gives 1 : 2.
+/// What tunnels of a slice of weight `weight` get for each byte of those of one of weight 1, over one link of 10 Gbps.
+fn proportion(scheme: &str, light: u16, heavy: u16, weight: f64) -> f64 {
+    let hosts = light + heavy;
+    let network = format!(
+        "kind = \"dumbbell\"\nleft = {hosts}\nright = {hosts}\nhost_rate = \"10Gbps\"\n\
+         bottleneck_rate = \"10Gbps\"\ndelay = \"10us\""
+    );
+    let endless = |n: u16| FlowSpec {
+        slice: if n < light { 1 } else { 2 },
+        ..flow(n, hosts + n, 1 << 40, Time::from_us(10 * u64::from(n)))
+    };
+    let slices = [1.0, weight].map(|weight| Slice { weight, objective: Objective::Completion }).to_vec();
+    let watch = Watch { slices, ..Watch::default() };
+    let until = |ms| {
+        let setup = Setup {
+            horizon: Some(Time::from_ms(ms)),
+            watch: watch.clone(),
+            ..Setup::new(fabric(&network), (0..hosts).map(endless).collect())
+        };
+        let run = setup.run(scheme, "");
+        let of = |hosts: std::ops::Range<u16>| -> u64 {
+            hosts.map(|host| sent(&setup, &run, &format!("host{host}->left"))).sum()
+        };
+        [of(0..light), of(light..hosts)]
+    };
+    let (before, after) = (until(100), until(500));
+    let [light, heavy] = [0, 1].map(|slice| (after[slice] - before[slice]) as f64);
+    heavy / light
+}
+
+/// Windows of one packet beside those of ten. Arithmetic gives the weights.
 #[test]
 fn many_light_tunnels_beside_a_few_heavy_ones_share_a_link_by_weight() {
-    let network = r#"kind = "dumbbell"
-        left = 20
-        right = 20
-        host_rate = "10Gbps"
-        bottleneck_rate = "10Gbps"
-        delay = "10us""#;
-    let endless = |n: u16| FlowSpec {
-        slice: if n < 16 { 1 } else { 2 },
-        ..flow(n, 20 + n, 1 << 40, Time::from_us(10 * u64::from(n)))
-    };
-    let slices = [1.0, 2.0].map(|weight| Slice { weight, objective: Objective::Completion }).to_vec();
-    let watch = Watch { slices, ..Watch::default() };
-    let setup = |horizon| Setup {
-        horizon: Some(horizon),
-        watch: watch.clone(),
-        ..Setup::new(fabric(network), (0..20).map(endless).collect())
-    };
-    for scheme in ["scc", "uranus"] {
-        let until = |ms| {
-            let setup = setup(Time::from_ms(ms));
-            let run = setup.run(scheme, "");
-            let of = |hosts: std::ops::Range<u16>| -> u64 {
-                hosts.map(|host| sent(&setup, &run, &format!("host{host}->left"))).sum()
-            };
-            [of(0..16), of(16..20)]
-        };
-        let (before, after) = (until(100), until(500));
-        let [light, heavy] = [0, 1].map(|slice| (after[slice] - before[slice]) as f64);
-        assert!(near(heavy / light, 2.0, 0.15), "{scheme}: 1 to {:.3}", heavy / light);
+    for (light, heavy, weight, within) in [
+        (16, 4, 2.0, [0.15, 0.15]),
+        (10, 2, 10.0, [0.35, 0.1]),
+        (40, 4, 4.0, [0.4, 0.6]),
+        (30, 2, 1.0, [0.25, 0.25]),
+    ] {
+        for (scheme, within) in ["scc", "uranus"].into_iter().zip(within) {
+            let got = proportion(scheme, light, heavy, weight);
+            println!("{scheme}, {light} and {heavy} tunnels, 1 : {weight}: 1 to {got:.2}");
+            assert!(near(got, weight, within), "{scheme}, {light} and {heavy} tunnels: {got:.3} of {weight}");
+        }
     }
 }
 
