@@ -272,8 +272,13 @@ fn parse(text: &str, units: Units) -> Option<u64> {
     whole.checked_add(part)
 }
 
-/// Writes a value in its largest unit that keeps it exact with at most three decimals.
+/// Writes a value in its largest unit that keeps it exact with at most three decimals; nothing in the unit with the
+/// shortest name, of which the others are made.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: Units) -> fmt::Result {
+    if value == 0 {
+        let shortest = units.iter().map(|(name, _)| name).min_by_key(|name| name.len());
+        return write!(f, "0{}", shortest.unwrap_or(&""));
+    }
     let fits = |scale: u64| value >= scale && (u128::from(value) * 1_000).is_multiple_of(u128::from(scale));
     let (name, scale) = units.iter().find(|(_, s)| fits(*s)).unwrap_or(&units[units.len() - 1]);
     let thousandths = u128::from(value) * 1_000 / u128::from(*scale);
@@ -358,6 +363,12 @@ mod tests {
         assert_eq!("100KB".parse(), Ok(Bytes::new(100_000)));
         assert_eq!("1KiB".parse(), Ok(Bytes::new(1024)));
         assert_eq!("2.5Gbps".parse(), Ok(Rate::from_bps(2_500_000_000)));
+    }
+
+    #[test]
+    fn nothing_is_written_in_the_plain_unit() {
+        assert_eq!([Time::ZERO.to_string(), Bytes::ZERO.to_string()], ["0s", "0B"]);
+        assert_eq!(Rate::from_bps(0).to_string(), "0bps");
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn a_mistake_that_a_sweep_makes_names_the_point() {
             "dctcp",
             "workload.deadline.fixed",
             "[\"1ms\", \"0s\"]",
-            ["workload.deadline.fixed: is 0ps", "(in the sweep, at workload.deadline.fixed = \"0s\")"],
+            ["workload.deadline.fixed: is 0s", "(in the sweep, at workload.deadline.fixed = \"0s\")"],
         ),
         (
             "dctcp",

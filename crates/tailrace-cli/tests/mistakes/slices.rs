@@ -173,7 +173,7 @@ fn a_controller_that_was_not_heard_is_warned_of() {
 fn slots_and_delays_have_bounds() {
     for name in CONTROLLED {
         for (field, value, said) in [
-            ("slot", "0s", "is 0ps, but must be at least 10us: all flows are looked at in each"),
+            ("slot", "0s", "is 0s, but must be at least 10us: all flows are looked at in each"),
             ("slot", "1ps", "is 1ps, but must be at least 10us"),
             ("slot", "101s", "is 101s, but must be at most 100s"),
             ("delay", "101s", "is 101s, but must be at most 100s"),

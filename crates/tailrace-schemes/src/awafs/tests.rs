@@ -189,7 +189,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(error(|p| given(p, 0.1)), "percentiles: they must ascend");
     assert_eq!(
         error(|p| p.period = Time::ZERO),
-        "period: 0ps is too short: it must be at least 1us; the thesis uses 200ms"
+        "period: 0s is too short: it must be at least 1us; the thesis uses 200ms"
     );
     assert_eq!(
         error(|p| p.window = Time::from_ms(199)),
@@ -217,7 +217,7 @@ fn what_is_wrong_is_named() {
     );
     assert_eq!(
         error(|p| p.silence = Some(Time::ZERO)),
-        "silence: 0ps is too short: packets of a flow are some apart, so it must be at least 10us; give 10ms"
+        "silence: 0s is too short: packets of a flow are some apart, so it must be at least 10us; give 10ms"
     );
     assert_eq!(
         error(|p| (p.silence, p.placement) = (Some(Time::from_ms(1)), Placement::Host)),
