@@ -17,7 +17,13 @@ DOCS = Path(__file__).parent
 SCHEMES = DOCS / "reference" / "schemes.md"
 CLAIMS = DOCS / "results" / "claims.md"
 PAPERS = {"karuna": "Karuna", "awafs": "AWAFS", "uranus": "Uranus", "baraat": "Baraat"}
-STANDINGS = {"holds": "holds", "in-shape": "in shape", "deviates": "deviates", None: "not measured"}
+STANDINGS = {
+    "holds": "holds",
+    "in-shape": "in shape",
+    "deviates": "deviates",
+    "undecided": "undecided",
+    None: "not measured",
+}
 BLOCK = re.compile(r"(<!-- generated: [^\n]* -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -65,11 +71,11 @@ def scheme_block(listed: list[dict[str, Any]]) -> str:
 
 def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
     """How many claims stand how, and a table of each file's."""
-    lines = ["| paper | claims | hold | in shape | deviate |", "|---|---|---|---|---|"]
+    lines = ["| paper | claims | hold | in shape | deviate | undecided |", "|---|---|---|---|---|---|"]
     everything = [entry for entries in papers.values() for entry in entries]
     for paper, entries in [*papers.items(), ("all", everything)]:
         found = [standing(entry) for entry in entries]
-        counts = [str(found.count(name)) for name in ("holds", "in-shape", "deviates")]
+        counts = [str(found.count(name)) for name in STANDINGS if name]
         lines.append(f"| {PAPERS.get(paper, paper)} | {len(found)} | {' | '.join(counts)} |")
     for paper, entries in papers.items():
         lines += ["", f"## {PAPERS[paper]}"]

@@ -24,9 +24,13 @@ pub fn claims(options: &args::Claims) -> Result<i32, Error> {
     let count = |wanted: Option<Standing>| {
         experiments.iter().flat_map(|e| &e.claims).filter(|claim| standing(claim) == wanted).count()
     };
-    let [hold, in_shape, deviate] =
-        [Standing::Holds, Standing::InShape, Standing::Deviates].map(|standing| count(Some(standing)));
-    say!("{hold} hold, {in_shape} in shape, {deviate} deviate, {} not measured", count(None));
+    let [hold, in_shape, deviate, undecided] =
+        [Standing::Holds, Standing::InShape, Standing::Deviates, Standing::Undecided]
+            .map(|standing| count(Some(standing)));
+    let unknown = count(None);
+    say!(
+        "{hold} hold, {in_shape} in shape, {deviate} deviate, {undecided} undecided, {unknown} not measured"
+    );
     Ok(0)
 }
 
@@ -45,6 +49,7 @@ fn in_words(claim: &Claim) -> String {
     let stands = match verdict.standing {
         Some(Standing::Holds) => "holds",
         Some(Standing::InShape) => "in shape",
+        Some(Standing::Undecided) => "undecided",
         _ => "deviates",
     };
     let value = tailrace_experiment::rounded(record.value);

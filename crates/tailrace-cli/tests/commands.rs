@@ -289,7 +289,7 @@ number = {{ metric = "fct_p99_us", of = "dctcp" }}
         "all end: paper 0, here 0 at scale 1: holds, as in the paper",
         "shorter: paper lower, here 0 at scale 1: deviates, no change here",
         "far off: paper 1000000000, not measured",
-        "1 hold, 0 in shape, 1 deviate, 1 not measured",
+        "1 hold, 0 in shape, 1 deviate, 0 undecided, 1 not measured",
     ] {
         assert!(text.contains(said), "{said:?} is not in:\n{text}");
     }

@@ -92,9 +92,18 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
     let judged_from = claim.measured.map_or(1.0, |record| record.scale);
     let fails = scale >= judged_from;
     let (outcome, tail) = match (standing, &claim.deviation) {
-        (Some(_), _) if fails && *holds_for_wrong == Some(true) => {
+        (Some(Standing::Holds | Standing::InShape | Standing::Deviates), _)
+            if fails && *holds_for_wrong == Some(true) =>
+        {
             let wrong = claim.wrong.as_deref().unwrap_or("a change of nothing");
             (Outcome::Fails, format!("judges nothing, since {wrong} passes too"))
+        }
+        (Some(Standing::Undecided), _) if fails && !claim.is_recorded_as(Standing::Undecided) => {
+            (Outcome::Fails, "these seeds do not decide it any more".into())
+        }
+        (Some(Standing::Undecided), None) => (Outcome::Differs, "UNDECIDED".into()),
+        (Some(Standing::Undecided), Some(deviation)) => {
+            (Outcome::Differs, format!("UNDECIDED: {}", deviation.reason))
         }
         (Some(Standing::Holds), None) => (Outcome::Holds, "holds".into()),
         (Some(Standing::Holds), Some(_)) => {

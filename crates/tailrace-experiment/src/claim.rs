@@ -104,6 +104,8 @@ pub enum Standing {
     InShape,
     /// Not even that.
     Deviates,
+    /// Chance over seeds takes the number from where it would hold to where it would deviate.
+    Undecided,
 }
 
 /// A number and what chance does to it.
@@ -153,6 +155,11 @@ impl Claim {
         Some(self.verdict(Measurement { value: Some(value), spread, wrong }))
     }
 
+    /// Whether it stood so when it was recorded.
+    pub fn is_recorded_as(&self, standing: Standing) -> bool {
+        self.judge_record().is_some_and(|verdict| verdict.standing == Some(standing))
+    }
+
     /// Whether the number lies where the declared deviation has it.
     pub fn is_declared(&self, value: f64) -> bool {
         self.deviation.as_ref().is_some_and(|Deviation { within: [low, high], .. }| {
@@ -166,7 +173,8 @@ impl Claim {
         let stood = self.judge_record().and_then(|verdict| verdict.standing);
         let (Some(value), Some(spread)) = (measured.value, measured.spread) else { return false };
         let Some(sign) = self.direction() else { return false };
-        stood != Some(Standing::Deviates) && stood.is_some() && sign * value + spread < -ABOUT_EQUAL
+        let has_direction = matches!(stood, Some(Standing::Holds | Standing::InShape));
+        has_direction && sign * value + spread < -ABOUT_EQUAL
     }
 
     fn verdict(&self, measured: Measurement) -> Verdict {
@@ -174,7 +182,11 @@ impl Claim {
             let words = "not measured here".into();
             return Verdict { measured, standing: None, holds_for_wrong: None, words };
         };
-        let (standing, words) = self.stand(value, measured.spread);
+        let (mut standing, mut words) = self.stand(value, measured.spread);
+        if measured.spread.is_some_and(|spread| self.is_undecided(value, spread)) {
+            standing = Standing::Undecided;
+            words.push_str(", but seeds reach from what holds to the contrary");
+        }
         let holds = |value| self.stand(value, measured.spread).0 == Standing::Holds;
         let holds_for_wrong = match measured.wrong {
             Some(wrong) => Some(holds(wrong) || (standing != Standing::Holds && self.is_declared(wrong))),
@@ -182,6 +194,20 @@ impl Claim {
             None => (self.wrong.is_none() && self.is_change()).then(|| holds(0.0)),
         };
         Verdict { measured, standing: Some(standing), holds_for_wrong, words }
+    }
+
+    /// Whether both a number that holds and one that deviates are no further from `value` than chance takes it.
+    fn is_undecided(&self, value: f64, spread: f64) -> bool {
+        let (low, high) = (value - spread, value + spread);
+        let stands = |at: f64| self.stand(at, Some(spread)).0;
+        let nearest = match self.paper {
+            Figure::Word(Direction::Lower) => low,
+            Figure::Word(Direction::Higher) => high,
+            Figure::One(number) => number.clamp(low, high),
+            Figure::Range([a, b]) => value.clamp(a.min(b), a.max(b)).clamp(low, high),
+        };
+        let farthest = [low, 0.0f64.clamp(low, high), high];
+        stands(nearest) == Standing::Holds && farthest.into_iter().any(|at| stands(at) == Standing::Deviates)
     }
 
     fn is_change(&self) -> bool {
@@ -334,6 +360,22 @@ mod tests {
         }
         let other = toml::from_str::<Claim>("id = \"1\"\nnumber = {}\npaper = \"less\"");
         assert!(other.is_err());
+    }
+
+    #[test]
+    fn what_seeds_take_from_one_verdict_to_the_contrary_is_undecided() {
+        let claim = change("paper = -0.4\ntolerance = 0.1");
+        let of = |claim: &Claim, value, spread| {
+            let measured = Measurement { value: Some(value), spread: Some(spread), wrong: None };
+            claim.verdict(measured).standing.unwrap()
+        };
+        assert_eq!(of(&claim, -0.4, 0.2), Standing::Holds, "at worst it is in shape");
+        assert_eq!(of(&claim, -0.4, 0.45), Standing::Undecided);
+        assert_eq!(of(&claim, 0.3, 0.2), Standing::Deviates);
+        assert_eq!(of(&claim, 0.3, 0.6), Standing::Undecided);
+        let lower = change("paper = \"lower\"");
+        assert_eq!(of(&lower, -0.2, 0.1), Standing::Holds);
+        assert_eq!([of(&lower, -0.2, 0.18), of(&lower, 0.1, 0.2)], [Standing::Undecided; 2]);
     }
 
     fn judged(claim: &Claim, value: f64, wrong: Option<f64>) -> Option<bool> {

@@ -25,6 +25,11 @@ fn fault(claim: &Claim) -> Option<String> {
     let Some(verdict) = claim.judge_record() else { return Some("says nothing of what was measured".into()) };
     let value = verdict.measured.value.unwrap_or(f64::NAN);
     match (verdict.standing, &claim.deviation) {
+        // What is known of it is that seeds differ by more than what was claimed.
+        (Some(Standing::Undecided), None) => return None,
+        (Some(Standing::Undecided), Some(deviation)) => {
+            return deviation.reason.is_empty().then(|| "gives no reason".into());
+        }
         (Some(Standing::Holds), Some(_)) => {
             return Some(format!("holds with {value}, though it declares a deviation"));
         }
