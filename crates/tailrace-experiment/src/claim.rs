@@ -51,12 +51,12 @@ pub struct Record {
     pub scale: f64,
 }
 
-/// A claim that is known not to hold.
+/// A claim that is known not to hold, or of which is known why seeds do not decide it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deviation {
-    /// Where the number is instead: it cannot get worse unseen.
-    pub within: [f64; 2],
+    /// Where the number is instead: it cannot get worse unseen. Of what is undecided nothing is known.
+    pub within: Option<[f64; 2]>,
     /// Why.
     pub reason: String,
 }
@@ -162,9 +162,8 @@ impl Claim {
 
     /// Whether the number lies where the declared deviation has it.
     pub fn is_declared(&self, value: f64) -> bool {
-        self.deviation.as_ref().is_some_and(|Deviation { within: [low, high], .. }| {
-            (low.min(*high)..=low.max(*high)).contains(&value)
-        })
+        let within = self.deviation.as_ref().and_then(|deviation| deviation.within);
+        within.is_some_and(|[low, high]| (low.min(high)..=low.max(high)).contains(&value))
     }
 
     /// Whether a number of a smaller run speaks against the direction of one that stood at least in shape: with all

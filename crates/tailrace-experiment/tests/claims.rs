@@ -28,7 +28,10 @@ fn fault(claim: &Claim) -> Option<String> {
         // What is known of it is that seeds differ by more than what was claimed.
         (Some(Standing::Undecided), None) => return None,
         (Some(Standing::Undecided), Some(deviation)) => {
-            return deviation.reason.is_empty().then(|| "gives no reason".into());
+            return match deviation.within {
+                Some(_) => Some("bounds what its seeds do not decide".into()),
+                None => deviation.reason.is_empty().then(|| "gives no reason".into()),
+            };
         }
         (Some(Standing::Holds), Some(_)) => {
             return Some(format!("holds with {value}, though it declares a deviation"));
