@@ -101,8 +101,9 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
         (Some(Standing::Undecided), _) if fails && !claim.is_recorded_as(Standing::Undecided) => {
             (Outcome::Fails, "these seeds do not decide it any more".into())
         }
-        (Some(Standing::Undecided), None) => (Outcome::Differs, "UNDECIDED".into()),
-        (Some(Standing::Undecided), Some(deviation)) => {
+        (Some(Standing::Undecided), Some(deviation))
+            if measured.value.is_some_and(|value| claim.is_declared(value)) =>
+        {
             (Outcome::Differs, format!("UNDECIDED: {}", deviation.reason))
         }
         (Some(Standing::Holds), None) => (Outcome::Holds, "holds".into()),
@@ -112,11 +113,11 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
         (_, Some(deviation)) if measured.value.is_some_and(|value| claim.is_declared(value)) => {
             (Outcome::Differs, format!("DEVIATION: {}", deviation.reason))
         }
-        (_, Some(Deviation { within: Some([low, high]), .. })) if fails => (
+        (_, Some(Deviation { within: [low, high], .. })) if fails => (
             Outcome::Fails,
             format!("outside its declared deviation, {} to {}", rounded(*low), rounded(*high)),
         ),
-        (_, _) if fails => (Outcome::Fails, "does not hold, and no deviation is declared".into()),
+        (_, None) if fails => (Outcome::Fails, "does not hold, and no deviation is declared".into()),
         _ if claim.is_contradicted_by(measured) => {
             (Outcome::Fails, format!("speaks against it, even at scale {scale}"))
         }

@@ -51,12 +51,12 @@ pub struct Record {
     pub scale: f64,
 }
 
-/// A claim that is known not to hold, or of which is known why seeds do not decide it.
+/// A claim that is known not to hold, or not to be decided by seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deviation {
-    /// Where the number is instead: it cannot get worse unseen. Of what is undecided nothing is known.
-    pub within: Option<[f64; 2]>,
+    /// Where the number is instead: it cannot get worse unseen.
+    pub within: [f64; 2],
     /// Why.
     pub reason: String,
 }
@@ -104,7 +104,8 @@ pub enum Standing {
     InShape,
     /// Not even that.
     Deviates,
-    /// Chance over seeds takes the number from where it would hold to where it would deviate.
+    /// Chance over seeds takes the number from where it would hold to where it would deviate, and further than the claim's
+    /// tolerance.
     Undecided,
 }
 
@@ -162,8 +163,9 @@ impl Claim {
 
     /// Whether the number lies where the declared deviation has it.
     pub fn is_declared(&self, value: f64) -> bool {
-        let within = self.deviation.as_ref().and_then(|deviation| deviation.within);
-        within.is_some_and(|[low, high]| (low.min(high)..=low.max(high)).contains(&value))
+        self.deviation.as_ref().is_some_and(|Deviation { within: [low, high], .. }| {
+            (low.min(*high)..=low.max(*high)).contains(&value)
+        })
     }
 
     /// Whether a number of a smaller run speaks against the direction of one that stood at least in shape: with all
@@ -195,10 +197,19 @@ impl Claim {
         Verdict { measured, standing: Some(standing), holds_for_wrong, words }
     }
 
-    /// Whether both a number that holds and one that deviates are no further from `value` than chance takes it.
+    /// Whether chance takes the number further than the claim is precise, and both to one that holds and to one that
+    /// deviates.
     fn is_undecided(&self, value: f64, spread: f64) -> bool {
-        let (low, high) = (value - spread, value + spread);
-        let stands = |at: f64| self.stand(at, Some(spread)).0;
+        if spread <= self.tolerance.unwrap_or(ABOUT_EQUAL) {
+            return false;
+        }
+        let ratio = 1.0 + value;
+        let (low, high) = match self.is_change() && ratio > 0.0 {
+            // Nothing shrinks by more than all of it.
+            true => (ratio / (spread / ratio).exp() - 1.0, ratio * (spread / ratio).exp() - 1.0),
+            false => (value - spread, value + spread),
+        };
+        let stands = |at: f64| self.stand(at, None).0;
         let nearest = match self.paper {
             Figure::Word(Direction::Lower) => low,
             Figure::Word(Direction::Higher) => high,
@@ -371,7 +382,8 @@ mod tests {
         assert_eq!(of(&claim, -0.4, 0.2), Standing::Holds, "at worst it is in shape");
         assert_eq!(of(&claim, -0.4, 0.45), Standing::Undecided);
         assert_eq!(of(&claim, 0.3, 0.2), Standing::Deviates);
-        assert_eq!(of(&claim, 0.3, 0.6), Standing::Undecided);
+        assert_eq!(of(&claim, 0.3, 1.0), Standing::Undecided);
+        assert_eq!(of(&claim, -0.35, 0.1), Standing::Holds, "as precise as the claim");
         let lower = change("paper = \"lower\"");
         assert_eq!(of(&lower, -0.2, 0.1), Standing::Holds);
         assert_eq!([of(&lower, -0.2, 0.18), of(&lower, 0.1, 0.2)], [Standing::Undecided; 2]);

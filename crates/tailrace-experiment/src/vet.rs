@@ -4,7 +4,7 @@ use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::Time;
 use toml::Table;
 
-use crate::claim::{Claim, Figure};
+use crate::claim::{Claim, Deviation, Figure};
 use crate::expectation::Expectation;
 use crate::groups::{Group, SIZE_CLASSES};
 use crate::numbers::STATISTICS;
@@ -62,9 +62,21 @@ fn judgeable(claim: &Claim) -> Result<(), ScenarioError> {
         }
         _ => {}
     }
-    match claim.measured {
-        Some(record) if !(record.scale > 0.0 && record.scale <= 1.0) => {
-            fails("measured.scale", &format!("must be above 0 and at most 1, not {}", record.scale))
+    if let Some(Deviation { within, .. }) = &claim.deviation
+        && !within.iter().all(|bound| bound.is_finite())
+    {
+        return fails("deviation.within", &format!("must be two numbers, not {within:?}"));
+    }
+    let Some(record) = claim.measured else { return Ok(()) };
+    if !(record.scale > 0.0 && record.scale <= 1.0) {
+        return fails("measured.scale", &format!("must be above 0 and at most 1, not {}", record.scale));
+    }
+    if !(record.value.is_finite() && record.wrong.is_none_or(f64::is_finite)) {
+        return fails("measured", "must have numbers that are finite");
+    }
+    match record.spread {
+        Some(spread) if !(spread >= 0.0 && spread.is_finite()) => {
+            fails("measured.spread", &format!("must be at least 0, not {spread}"))
         }
         _ => Ok(()),
     }

@@ -135,6 +135,20 @@ fn claims_say_how_near_is_near_enough() {
             format!("paper = 1\ntolerance = 0\nmeasured = {{ value = 1, scale = 0 }}\n{number}"),
             "measured.scale: must be above 0 and at most 1, not 0",
         ),
+        (
+            format!("paper = 1\ntolerance = 0\nmeasured = {{ value = nan, scale = 1 }}\n{number}"),
+            "measured: must have numbers that are finite",
+        ),
+        (
+            format!("paper = 1\ntolerance = 0\nmeasured = {{ value = 1, spread = -1, scale = 1 }}\n{number}"),
+            "measured.spread: must be at least 0, not -1",
+        ),
+        (
+            format!(
+                "paper = 1\ntolerance = 0\ndeviation = {{ within = [-inf, 1], reason = \"\" }}\n{number}"
+            ),
+            "deviation.within: must be two numbers, not [-inf, 1.0]",
+        ),
         (format!("paper = [1, 2]\ndeviation = \"none\"\n{number}"), "deviation"),
     ] {
         let place = Place::new();

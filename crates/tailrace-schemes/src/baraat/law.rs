@@ -18,7 +18,9 @@ pub const BACKGROUND: u32 = 1 << 31;
 const NOTICE: f64 = 2.0;
 
 /// Headers without data take at most this part of a flow's share (an eighth).
-pub(super) const OVERHEAD: u64 = 8;
+const OVERHEAD: u64 = 8;
+/// Where ports would forget who asks as seldom as that, so many times as much, half of a share.
+const MOST_OVERHEAD: u64 = 4;
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +134,8 @@ impl BaraatLaw {
         let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
         // Who has nothing may be forgotten.
         let longest = if self.pacing.as_bps() == 0 { Time::MAX } else { self.patience };
-        cycle.min(longest).saturating_sub(rtt)
+        let least = Time::from_ps(cycle.as_ps() / MOST_OVERHEAD);
+        cycle.min(longest).max(least).saturating_sub(rtt)
     }
 
     /// Whether data leaves soon enough to carry the next request.

@@ -7,13 +7,15 @@ use tailrace_transport::Message;
 use super::classifier::{Classifier, Held};
 use super::feedback::Feedback;
 use super::header::{BaraatHeader, HOPS, Hop, Receipt};
-use super::law::OVERHEAD;
 use super::scale::{Grains, Scale, bps_of, grains_in};
 use super::unused::Unused;
 
 const REQUEST_BITS: f64 = (HEADER_BYTES + BaraatHeader::WIRE_BYTES) as f64 * 8.0;
-/// A flow that gets less than a packet in so many round trips waits.
+/// Requests of flows that wait may take this part of a link: a sixteenth.
+const MOST_REQUESTS: f64 = 16.0;
+/// A class that is left less than a packet in so many round trips waits, if that is less than this part of the link.
 const ROUNDS_FOR_A_PACKET: f64 = 8.0;
+const LEAST_PART: Grains = 16;
 /// Where a link carries hardly a packet in a round trip, so many may wait before it is granted no more than it carries.
 const SHORTEST_HALF: u64 = 8 * MTU_BYTES as u64;
 
@@ -61,7 +63,7 @@ impl BaraatRouter {
         let hop = &mut header.hops[usize::from(header.index)];
         let place = self.classifier.release(now, (header.task, flow), hop.receipt.epoch, held);
         let found = self.classifier.standing(place, capacity);
-        let told = self.worth(now, capacity, Feedback::of(most, capacity, &found), most);
+        let told = self.worth(capacity, Feedback::of(most, capacity, &found), found.above, most);
         hop.nominal = byte_of_share(header.scale, told.nominal);
         if told.actual == 0 {
             self.unused.waits();
@@ -88,19 +90,22 @@ impl BaraatRouter {
 
     /// When a flow is to ask again that has to wait for others which demand `ahead`. They take that part of the link for a
     /// round trip at least, and there is nothing to be had in the first half of that time; nor need anybody ask
-    /// more often than all can whom the port knows, when an eighth of the link is for requests.
+    /// more often than all can whom the port knows, when a sixteenth of the link is for requests.
     fn rounds_to_wait(&mut self, now: Time, ahead: Grains, capacity: Grains) -> f64 {
-        let turn = ahead as f64 / capacity.max(1) as f64 / 2.0;
-        let requests = f64::from(self.classifier.total(now).flows) * REQUEST_BITS * OVERHEAD as f64;
-        turn.min(requests / (bps_of(capacity.max(1)) as f64 * self.rtt.as_secs_f64()))
+        let capacity = bps_of(capacity.max(1)) as f64;
+        let turn = bps_of(ahead) as f64 / capacity / 2.0;
+        let flows = f64::from(self.classifier.total(now).flows);
+        let requests = flows * REQUEST_BITS * MOST_REQUESTS / (capacity * self.rtt.as_secs_f64());
+        // Nobody is ahead where the queue leaves nothing to grant: it must not grow by requests.
+        if ahead == 0 { requests } else { turn.min(requests) }
     }
 
-    /// What of this is worth to be told. A flow that is told a trickle asks seldom, as its rate allows, and meanwhile keeps
-    /// from others what it could use. It had better wait, so that it hears soon of more.
-    fn worth(&mut self, now: Time, capacity: Grains, told: Feedback, most: Grains) -> Feedback {
-        let flows = Grains::from(self.classifier.total(now).flows) + 1;
-        let bits = bps_of(told.nominal) as f64 * self.rtt.as_secs_f64() * ROUNDS_FOR_A_PACKET;
-        let is_trickle = bits < f64::from(MTU_BYTES) * 8.0 && told.nominal * 4 * flows < capacity;
+    /// What of this is worth to be told. Flows that are told parts of a trickle ask seldom, as those allow, and meanwhile keep
+    /// from others what they could use. They had better wait, so that they hear soon of more.
+    fn worth(&self, capacity: Grains, told: Feedback, above: Grains, most: Grains) -> Feedback {
+        let left = capacity.saturating_sub(above);
+        let bits = bps_of(left) as f64 * self.rtt.as_secs_f64() * ROUNDS_FOR_A_PACKET;
+        let is_trickle = bits < f64::from(MTU_BYTES) * 8.0 && left * LEAST_PART < capacity;
         if told.nominal < most && is_trickle { Feedback { nominal: 0, actual: 0 } } else { told }
     }
 

@@ -360,9 +360,9 @@ fn who_waits_asks_less_often_the_more_wait_and_most_often_when_it_is_next() {
         assert_eq!(law.allowance().window, Bytes::ZERO);
         law.probe_at().as_secs_f64() / RTT.as_secs_f64() - 1.0
     };
-    // Once a round trip they take less than an eighth of the link; then each asks after 528 ns · 8 · flows.
+    // Once a round trip they take less than a sixteenth of the link; then each asks after 528 ns · 16 · flows.
     assert_eq!(pause(100, 0), 0.0);
-    for (flows, rounds) in [(500, 1.11), (5000, 20.12)] {
+    for (flows, rounds) in [(500, 3.23), (2000, 15.9)] {
         let found = pause(flows, 0);
         assert!((0.0..=0.125).contains(&(rounds - found)), "{found}");
     }
