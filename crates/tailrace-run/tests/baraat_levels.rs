@@ -48,16 +48,25 @@ impl Mix {
              [[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {servers}, from = [2, 3, 4, 5, 6, 7, 8] }} }}\n\
              sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = 150\nclass = 1\n{heavy}",
             rtt_us * 250,
-            (4 * self.bdp()).max(100_000),
+            (4 * self.bdp()).max(50_000),
             20 * rtt_us,
         );
-        Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        parsed(&text)
     }
 
-    /// The 95th percentile of how long light tasks take, in µs.
-    fn p95(self, level: &str) -> f64 {
-        p95(&self.scenario(level), 1)
+    /// The 95th percentile of how long light tasks take in packets and at flow level, in µs.
+    fn p95(self) -> [f64; 2] {
+        both(1, |level| self.scenario(level))
     }
+}
+
+fn parsed(text: &str) -> Scenario {
+    Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// [`p95`] in packets and at flow level.
+fn both(class: u8, scenario: impl Fn(&str) -> Scenario) -> [f64; 2] {
+    ["packet", "flow"].map(|level| p95(&scenario(level), class))
 }
 
 /// The 95th percentile of how long tasks of the class take, in µs.
@@ -73,15 +82,22 @@ fn p95(scenario: &Scenario, class: u8) -> f64 {
 }
 
 /// Three packets are on the way at 1 Gbps, ten at 10. Who waits must not keep a rate at another port, nor ask for all that it
-/// could use once in a hundred round trips: these took four to forty times as long.
+/// could use once in a hundred round trips: those of 3 KB and more took four to forty times as long.
 #[test]
 fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() {
-    for (gbps, size, load) in [(1, 20_000, 0.6), (1, 20_000, 0.75), (1, 3_000, 0.5), (10, 20_000, 0.7)] {
+    let cases = [
+        (1, 20_000, 0.6, 2.0),
+        (1, 20_000, 0.75, 2.5),
+        (1, 3_000, 0.5, 3.5),
+        (1, 1_000, 0.55, 20.0),
+        (10, 20_000, 0.7, 3.0),
+    ];
+    for (gbps, size, load, most) in cases {
         for seed in 1..4 {
             let mix = Mix { seed, gbps, rtt_us: 10, size, servers: 3, load, heavy: 0 };
-            let (packets, rates) = (mix.p95("packet"), mix.p95("flow"));
+            let [packets, rates] = mix.p95();
             println!("{:.2} {packets:.0} {rates:.0} {mix:?}", packets / rates);
-            assert!(packets < 3.5 * rates, "{mix:?}: {packets} µs in packets, {rates} at flow level");
+            assert!(packets < most * rates, "{mix:?}: {packets} µs in packets, {rates} at flow level");
         }
     }
 }
@@ -101,11 +117,11 @@ fn tasks_over_two_bottlenecks_take_about_as_long_as_at_flow_level() {
              workflow = {{ parallel = {{ clients = [8, 9, 10, 11], servers = 3, from = [0, 1, 2, 3, 4, 5, 6, 7] }} }}\n\
              sizes = {{ fixed = \"300KB\" }}\nload = 0.8\ncount = 600\n"
         );
-        Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        parsed(&text)
     };
     for (counters, most) in [(1, 2.0), (4, 3.3)] {
         let ratio = |seed| {
-            let [packets, rates] = ["packet", "flow"].map(|level| p95(&scenario(level, counters, seed), 0));
+            let [packets, rates] = both(0, |level| scenario(level, counters, seed));
             println!(
                 "{counters} counters, seed {seed}: {packets:.0} µs in packets, {rates:.0} at flow level"
             );
@@ -129,24 +145,18 @@ fn tasks_between_all_hosts_take_longer_the_busier_senders_are() {
              host_delay = \"1us\"\nbuffer = \"4MB\"\n[[workload.task]]\nworkflow = {{ parallel = {{ servers = 4 }} }}\n\
              sizes = {{ fixed = \"400KB\" }}\nload = {load}\ncount = 600\n"
         );
-        Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        parsed(&text)
     };
-    for (load, most) in [(0.3, 1.5), (0.4, 3.5), (0.5, 8.0), (0.7, 25.0)] {
-        let [packets, rates] = ["packet", "flow"].map(|level| p95(&scenario(level, load), 0));
+    for (load, most) in [(0.3, 1.3), (0.4, 3.0), (0.5, 4.0), (0.7, 13.0)] {
+        let [packets, rates] = both(0, |level| scenario(level, load));
         println!("load {load}: {packets:.0} µs in packets, {rates:.0} at flow level");
         assert!(packets < most * rates, "load {load}: {packets} µs in packets, {rates} at flow level");
     }
 }
 
 fn mixes() -> impl Strategy<Value = Mix> {
-    let fabric = prop_oneof![
-        Just((1, 1000)),
-        Just((1, 100)),
-        Just((1, 10)),
-        Just((10, 1000)),
-        Just((10, 100)),
-        Just((10, 10))
-    ];
+    let fabric =
+        prop_oneof![Just((1, 1000)), Just((1, 100)), Just((10, 1000)), Just((10, 100)), Just((10, 10))];
     // From a packet to ten times what the link carries in a round trip.
     let size = prop_oneof![1_000u64..3_000, 3_000u64..100_000, 100_000u64..3_000_000];
     (0..1000u32, fabric, size, 1..5u64, 0.1..0.85f64, any::<bool>()).prop_map(
@@ -161,15 +171,14 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Packets have round trips to ask and to hear, which rates do not. But for two of them, of 401 such mixes 21 took more than
-    /// 1.5 times as long and one 3.8 times, the worst where a link carries less than a packet in a round trip or
-    /// a round trip is a hundred tasks; a port that makes tasks wait for nothing takes tens of times.
+    /// Packets have round trips to ask and to hear, which rates do not. But for two of them, of 600 such mixes 34 took more than
+    /// 1.5 times as long and one 3.2 times; a port that makes tasks wait for nothing takes tens of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < 0.85);
-        let (packets, rates) = (mix.p95("packet"), mix.p95("flow"));
+        let [packets, rates] = mix.p95();
         let ratio = packets / (rates + 2.0 * mix.rtt_us as f64);
         println!("{ratio:.2} {packets:.0} {rates:.0} {mix:?}");
-        prop_assert!(ratio < 6.0, "{ratio}: {packets} µs in packets, {rates} at flow level");
+        prop_assert!(ratio < 4.0, "{ratio}: {packets} µs in packets, {rates} at flow level");
     }
 }

@@ -128,9 +128,10 @@ impl Router<BaraatHeader> for BaraatRouter {
     #[inline]
     fn on_arrival(&mut self, now: Time, packet: &mut Packet<BaraatHeader>, backlog: Bytes) {
         match packet.header.message {
-            _ if !self.takes_part => {}
-            Message::Request => self.request(now, packet.flow, &mut packet.header, backlog),
-            Message::End => self.end(now, packet.flow, &mut packet.header),
+            Message::Request if self.takes_part => {
+                self.request(now, packet.flow, &mut packet.header, backlog);
+            }
+            Message::End if self.takes_part => self.end(now, packet.flow, &mut packet.header),
             _ => {}
         }
     }
