@@ -44,9 +44,10 @@ pub enum Ask {
 }
 
 /// The requests of one flow, of which one at most waits for its answer. The first data packet after an answer
-/// carries the next request; if none leaves in time, a header without data does.
+/// carries the next request; if none leaves in time, a header without data does. `H` are headers that take back what a
+/// request has moved.
 #[derive(Clone, Copy, Debug)]
-pub struct Requests {
+pub struct Requests<H = ()> {
     rtt: RttEstimate,
     base_rtt: Time,
     /// When a header without data is due.
@@ -55,6 +56,8 @@ pub struct Requests {
     asked: Time,
     open: bool,
     waiting: bool,
+    /// Takes back what a request has moved that was given up too early.
+    to_take_back: Option<H>,
 }
 
 impl Requests {
@@ -65,22 +68,32 @@ impl Requests {
     /// A flow sends by what a port has granted for so many base round trips at most: until the answer is there,
     /// until the next request leaves, and until that counts as lost. Ports must not forget it before.
     pub const MEMORY: u64 = 2 + Self::PATIENCE;
+}
 
+impl<H: Copy> Requests<H> {
     /// A flow that has asked for nothing; the first request is due at once.
     pub fn new(base_rtt: Time) -> Self {
         let timer = TransportParams {
-            min_rto: base_rtt * Self::PATIENCE,
+            min_rto: base_rtt * Requests::PATIENCE,
             rto: RtoMode::Standard,
             ..TransportParams::default()
         };
         let rtt = RttEstimate::new(&timer);
-        Requests { rtt, base_rtt, due: Time::ZERO, asked: Time::ZERO, open: false, waiting: false }
+        Requests {
+            rtt,
+            base_rtt,
+            due: Time::ZERO,
+            asked: Time::ZERO,
+            open: false,
+            waiting: false,
+            to_take_back: None,
+        }
     }
 
     /// When a header without data is due; see [`tailrace_core::CongestionLaw::probe_at`].
     #[inline]
     pub fn due(&self) -> Time {
-        self.due
+        if self.to_take_back.is_some() { Time::ZERO } else { self.due }
     }
 
     /// Whether a data packet that leaves now carries a request.
@@ -130,14 +143,29 @@ impl Requests {
         self.waiting && now.saturating_sub(rtt) == self.asked
     }
 
-    /// The answer to the latest request has come; a header without data is due after `pause`.
+    /// The answer to the latest request has come; a header without data is due after `pause`, unless the flow rests.
     pub fn answered(&mut self, now: Time, pause: Time) {
         self.open = true;
         self.waiting = false;
-        self.due = now + pause;
+        if self.due != Time::MAX {
+            self.due = now + pause;
+        }
     }
 
-    /// No header without data is due, until [`Self::resume`].
+    /// An answer has come that nobody awaits: ports have counted the flow twice. The next header is to be `end`, which takes
+    /// back what the earlier request has moved, before ports would forget it.
+    pub fn take_back(&mut self, end: H) {
+        self.to_take_back = Some(end);
+    }
+
+    /// The header that is to leave first, if there is one.
+    #[inline]
+    pub fn taken_back(&mut self) -> Option<H> {
+        self.to_take_back.take()
+    }
+
+    /// No header without data is due, until [`Self::resume`]: who has sent all has nothing to ask for. Were a request under
+    /// way when the last acknowledgement comes, the end could not tell ports what they have counted.
     pub fn rest(&mut self) {
         self.due = Time::MAX;
     }
@@ -164,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_request_is_repeated_with_growing_patience_until_it_is_answered() {
-        let mut requests = Requests::new(RTT);
+        let mut requests = Requests::<()>::new(RTT);
         let mut at = requests.due();
         let mut gaps = vec![];
         for _ in 0..4 {
@@ -190,7 +218,7 @@ mod tests {
 
     #[test]
     fn round_trips_are_those_of_answers_once_there_are_some() {
-        let mut requests = Requests::new(RTT);
+        let mut requests = Requests::<()>::new(RTT);
         assert_eq!((requests.rtt(), requests.is_open(), requests.is_waiting()), (RTT, false, false));
         requests.ask(Time::ZERO);
         assert!(requests.is_waiting());
@@ -204,7 +232,7 @@ mod tests {
 
     #[test]
     fn one_request_a_round_trip_waits_for_its_answer() {
-        let mut requests = Requests::new(RTT);
+        let mut requests = Requests::<()>::new(RTT);
         requests.ask(Time::ZERO);
         requests.sample(RTT);
         requests.answered(RTT, RTT);
@@ -216,7 +244,7 @@ mod tests {
 
     #[test]
     fn who_rests_asks_again_when_there_is_something_to_ask_for() {
-        let mut requests = Requests::new(RTT);
+        let mut requests = Requests::<()>::new(RTT);
         requests.ask(Time::ZERO);
         requests.answered(RTT, RTT);
         requests.resume(RTT);
@@ -226,11 +254,29 @@ mod tests {
         requests.resume(RTT * 3);
         assert_eq!(requests.due(), RTT * 3);
         assert_eq!(requests.ask(RTT * 3), Ask::Next);
+        requests.rest();
+        requests.answered(RTT * 4, RTT);
+        assert_eq!(
+            (requests.due(), requests.is_waiting()),
+            (Time::MAX, false),
+            "the answer asks for nothing"
+        );
+    }
+
+    #[test]
+    fn what_was_asked_too_often_is_taken_back_at_once() {
+        let mut requests = Requests::new(RTT);
+        requests.ask(Time::ZERO);
+        let due = requests.due();
+        requests.take_back('a');
+        assert_eq!(requests.due(), Time::ZERO);
+        assert_eq!((requests.taken_back(), requests.taken_back()), (Some('a'), None));
+        assert_eq!(requests.due(), due);
     }
 
     #[test]
     fn a_late_answer_is_not_that_to_the_latest_request() {
-        let mut requests = Requests::new(RTT);
+        let mut requests = Requests::<()>::new(RTT);
         requests.ask(Time::ZERO);
         let again = requests.due();
         requests.ask(again);

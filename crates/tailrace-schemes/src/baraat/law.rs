@@ -25,7 +25,7 @@ const MOST_OVERHEAD: u64 = 4;
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct BaraatLaw {
-    requests: Requests,
+    requests: Requests<BaraatHeader>,
     /// Ports forget who does not ask for longer than a few of these.
     patience: Time,
     size: Option<Bytes>,
@@ -147,17 +147,25 @@ impl BaraatLaw {
 
 impl CongestionLaw<BaraatHeader> for BaraatLaw {
     #[inline]
-    fn stamp(&mut self, now: Time, _: &Segment, flow: &FlowView) -> BaraatHeader {
-        if self.requests.wanted(now) { self.ask(now, flow) } else { BaraatHeader::NONE }
+    fn stamp(&mut self, now: Time, segment: &Segment, flow: &FlowView) -> BaraatHeader {
+        let header = match self.requests.taken_back() {
+            Some(end) => end,
+            None if self.requests.wanted(now) => self.ask(now, flow),
+            None => BaraatHeader::NONE,
+        };
+        if segment.last {
+            self.requests.rest();
+        }
+        header
     }
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &BaraatHeader, flow: &FlowView) {
         self.requests.sample(rtt);
-        if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
+        if echo.message == Message::Answer && !self.requests.awaits(now, rtt) {
+            self.requests.take_back(echo.farewell());
+        } else if echo.message == Message::Answer {
             self.obey(echo);
             self.requests.answered(now, self.pause());
-            // Who has sent all has nothing to ask for. Were a request under way when the last acknowledgement comes,
-            // the end could not tell ports what they have counted.
             if self.unsent_bits(flow) == Some(0.0) {
                 self.requests.rest();
             }
@@ -181,7 +189,7 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
         self.requests.due()
     }
     fn probe(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
-        self.ask(now, flow)
+        self.requests.taken_back().unwrap_or_else(|| self.ask(now, flow))
     }
     /// What a request under way has moved, its flow's end must not take again: it is forgotten in time. Flows of unknown
     /// size may end so, and others after losses.

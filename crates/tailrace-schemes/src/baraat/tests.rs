@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Time};
+use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Segment, Time};
 use tailrace_queues::{DrainedLink, Epoch, Router};
 use tailrace_transport::Message;
 
@@ -440,6 +440,36 @@ fn a_request_that_is_lost_stops_its_flow_until_it_is_counted_anew() {
     let again = law.probe(law.probe_at(), &VIEW);
     assert_eq!((again.task, again.wish_before, again.hops), (1, Wish::default(), BaraatHeader::NONE.hops));
     assert_eq!(law.allowance().window, Bytes::ZERO);
+}
+
+/// Counted twice, a flow would keep its rate from others until the port forgets it.
+#[test]
+fn a_request_that_was_late_and_not_lost_is_taken_back() {
+    let mut router = router(Order::FifoLm, 1 << 40);
+    let mut law = law(1_000_000, 1);
+    let asked = pass(&mut router, Time::ZERO, 3, law.probe(Time::ZERO, &VIEW));
+    let again = law.probe_at();
+    pass(&mut router, again, 3, law.probe(again, &VIEW));
+    assert_eq!(router.classifier().total(again).flows, 2);
+    let late = again + RTT;
+    law.on_feedback(late, late, &asked.returned(), &VIEW);
+    assert!(law.probe_at() <= late);
+    pass(&mut router, late, 3, law.probe(late, &VIEW));
+    assert_eq!(router.classifier().total(late).flows, 1);
+    assert!(law.probe_at() > late, "the request under way is still waited for");
+}
+
+#[test]
+fn who_has_sent_all_asks_for_nothing_so_that_its_end_can_tell_what_was_counted() {
+    let mut law = law(1_000, 1);
+    let segment = Segment { before: Bytes::ZERO, len: 1_000, last: true };
+    let asked = law.stamp(Time::ZERO, &segment, &VIEW);
+    assert_eq!((asked.message, law.probe_at()), (Message::Request, Time::MAX));
+    assert!(law.farewell(RTT).is_none(), "ports have counted what only the answer tells");
+    let done = FlowView { sent: Bytes::new(1_000), ..VIEW };
+    law.on_feedback(RTT, RTT, &asked.returned(), &done);
+    assert_eq!(law.probe_at(), Time::MAX);
+    assert!(law.farewell(RTT).is_some());
 }
 
 proptest! {

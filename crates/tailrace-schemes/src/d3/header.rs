@@ -30,6 +30,11 @@ impl D3Header {
     pub fn granted(&self) -> WireRate {
         self.allocated[..usize::from(self.hop)].iter().copied().min().unwrap_or_default()
     }
+
+    /// Ends what ports have counted with this answer.
+    pub fn farewell(&self) -> Self {
+        D3Header { message: Message::End, hop: 0, desired_before: self.desired, ..*self }
+    }
 }
 
 impl Header for D3Header {

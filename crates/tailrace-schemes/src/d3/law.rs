@@ -12,7 +12,7 @@ use super::header::D3Header;
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct D3Law {
-    requests: Requests,
+    requests: Requests<D3Header>,
     /// Size and deadline, if both are known.
     aim: Option<(Bytes, Time)>,
     transport: TransportParams,
@@ -85,13 +85,23 @@ impl D3Law {
 
 impl CongestionLaw<D3Header> for D3Law {
     #[inline]
-    fn stamp(&mut self, now: Time, _: &Segment, flow: &FlowView) -> D3Header {
-        if self.requests.wanted(now) { self.ask(now, flow) } else { D3Header::NONE }
+    fn stamp(&mut self, now: Time, segment: &Segment, flow: &FlowView) -> D3Header {
+        let header = match self.requests.taken_back() {
+            Some(end) => end,
+            None if self.requests.wanted(now) => self.ask(now, flow),
+            None => D3Header::NONE,
+        };
+        if segment.last {
+            self.requests.rest();
+        }
+        header
     }
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &D3Header, flow: &FlowView) {
         self.requests.sample(rtt);
-        if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
+        if echo.message == Message::Answer && !self.requests.awaits(now, rtt) {
+            self.requests.take_back(echo.farewell());
+        } else if echo.message == Message::Answer {
             let rtt = self.requests.rtt();
             self.requests.answered(now, rtt);
             self.answer = *echo;
@@ -102,6 +112,7 @@ impl CongestionLaw<D3Header> for D3Law {
     fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}
     fn on_loss(&mut self, now: Time, _: Loss, flow: &FlowView) {
         self.check(now, flow);
+        self.requests.resume(now);
     }
     #[inline]
     fn allowance(&self) -> Allowance {
@@ -114,12 +125,12 @@ impl CongestionLaw<D3Header> for D3Law {
         self.requests.due()
     }
     fn probe(&mut self, now: Time, flow: &FlowView) -> D3Header {
-        self.ask(now, flow)
+        self.requests.taken_back().unwrap_or_else(|| self.ask(now, flow))
     }
     /// What a request under way has moved, its flow's end must not take again: it is forgotten in time.
     fn farewell(&mut self, _: Time) -> Option<D3Header> {
         let known = if self.requests.is_waiting() { D3Header::NONE } else { self.answer };
-        Some(D3Header { message: Message::End, hop: 0, desired_before: known.desired, ..known })
+        Some(known.farewell())
     }
     fn standing(&self) -> Standing {
         if self.stopped { Standing::Stopped } else { Standing::Going }

@@ -132,6 +132,21 @@ fn without_deadline_nothing_is_desired() {
     assert_eq!(law.probe(Time::ZERO, &VIEW).desired, WireRate::ZERO);
 }
 
+/// Counted twice, a flow would keep its rate from others until the port forgets it.
+#[test]
+fn a_request_that_was_late_and_not_lost_is_taken_back() {
+    let (mut router, mut law) = (router(), law(1_000_000, Time::from_ms(40)));
+    let asked = pass(&mut router, Time::ZERO, law.probe(Time::ZERO, &VIEW));
+    let again = law.probe_at();
+    pass(&mut router, again, law.probe(again, &VIEW));
+    let late = again + RTT;
+    assert_eq!(router.held(late).flows, 2);
+    law.on_feedback(late, late, &asked.returned(), &VIEW);
+    pass(&mut router, late, law.probe(late, &VIEW));
+    assert_eq!(router.held(late).flows, 1);
+    assert!(law.probe_at() > late, "the request under way is still waited for");
+}
+
 #[test]
 fn a_hopeless_flow_is_given_up() {
     let mut law = law(2_000_000, Time::from_ms(2));

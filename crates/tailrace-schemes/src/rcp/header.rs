@@ -39,6 +39,14 @@ pub struct RcpHeader {
     pub held: [WireRate; HOPS],
 }
 
+impl RcpHeader {
+    /// Ends what ports have counted with this answer.
+    pub fn farewell(&self) -> Self {
+        let RcpHeader { counted, held, .. } = *self;
+        RcpHeader { message: Message::End, counts: true, counted, held, ..RcpHeader::NONE }
+    }
+}
+
 impl Header for RcpHeader {
     const NONE: RcpHeader = RcpHeader {
         message: Message::None,

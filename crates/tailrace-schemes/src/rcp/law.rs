@@ -11,7 +11,7 @@ use super::header::RcpHeader;
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct RcpLaw {
-    requests: Requests,
+    requests: Requests<RcpHeader>,
     window: Bytes,
     nic: Rate,
     pacing: Rate,
@@ -54,15 +54,25 @@ impl RcpLaw {
 
 impl CongestionLaw<RcpHeader> for RcpLaw {
     #[inline]
-    fn stamp(&mut self, now: Time, _: &Segment, _: &FlowView) -> RcpHeader {
-        if self.requests.wanted(now) { self.ask(now) } else { self.header() }
+    fn stamp(&mut self, now: Time, segment: &Segment, _: &FlowView) -> RcpHeader {
+        let header = match self.requests.taken_back() {
+            Some(end) => end,
+            None if self.requests.wanted(now) => self.ask(now),
+            None => self.header(),
+        };
+        if segment.last {
+            self.requests.rest();
+        }
+        header
     }
     #[inline]
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &RcpHeader, _: &FlowView) {
         self.requests.sample(rtt);
         if echo.message == Message::Answer {
             self.pacing = Rate::from_bps(echo.rate.bps().max(1));
-            if echo.counts && self.requests.awaits(now, rtt) {
+            if echo.counts && !self.requests.awaits(now, rtt) {
+                self.requests.take_back(echo.farewell());
+            } else if echo.counts {
                 let rtt = self.requests.rtt();
                 self.requests.answered(now, rtt);
                 self.answer = *echo;
@@ -71,7 +81,9 @@ impl CongestionLaw<RcpHeader> for RcpLaw {
     }
     fn on_ack(&mut self, _: &AckSample, _: &FlowView) {}
     /// The rate is the routers' business, and they see their queues.
-    fn on_loss(&mut self, _: Time, _: Loss, _: &FlowView) {}
+    fn on_loss(&mut self, now: Time, _: Loss, _: &FlowView) {
+        self.requests.resume(now);
+    }
     #[inline]
     fn allowance(&self) -> Allowance {
         let window = if self.requests.is_open() { self.window } else { Bytes::ZERO };
@@ -82,12 +94,11 @@ impl CongestionLaw<RcpHeader> for RcpLaw {
         self.requests.due()
     }
     fn probe(&mut self, now: Time, _: &FlowView) -> RcpHeader {
-        self.ask(now)
+        self.requests.taken_back().unwrap_or_else(|| self.ask(now))
     }
     /// What a request under way has moved, its flow's end must not take again: it is forgotten in time.
     fn farewell(&mut self, _: Time) -> Option<RcpHeader> {
         let known = if self.requests.is_waiting() { RcpHeader::NONE } else { self.answer };
-        let RcpHeader { counted, held, .. } = known;
-        Some(RcpHeader { message: Message::End, counts: true, counted, held, ..RcpHeader::NONE })
+        Some(known.farewell())
     }
 }

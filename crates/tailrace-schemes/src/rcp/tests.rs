@@ -78,6 +78,21 @@ fn the_lowest_router_of_the_way_decides() {
     assert!(flow.allowance().window > Bytes::ZERO);
 }
 
+/// Counted twice, a flow would have a share for two until the port forgets it.
+#[test]
+fn a_request_that_was_late_and_not_lost_is_taken_back() {
+    let (mut router, mut law) = (exact(), law());
+    let asked = pass(&mut router, Time::ZERO, law.probe(Time::ZERO, &VIEW));
+    let again = law.probe_at();
+    pass(&mut router, again, law.probe(again, &VIEW));
+    let late = again + RTT;
+    assert_eq!(counted(&mut router, late), 2);
+    law.on_feedback(late, late, &asked.returned(), &VIEW);
+    pass(&mut router, late, law.probe(late, &VIEW));
+    assert_eq!(counted(&mut router, late), 1);
+    assert!(law.probe_at() > late, "the request under way is still waited for");
+}
+
 /// Flows that ask, end and lose their headers anywhere on the way through one exact router and back.
 struct Chaos {
     now: Time,
@@ -111,7 +126,7 @@ impl Chaos {
                 }
                 self.heard[flow] = Some(now);
                 if stream.unit() >= loss {
-                    self.laws[flow].on_feedback(now, RTT, &answer, &VIEW);
+                    self.laws[flow].on_feedback(now, Time::ZERO, &answer, &VIEW);
                     self.told[flow] = Some(now);
                 }
             }
