@@ -104,10 +104,10 @@ fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() 
 
 /// Four clients whose links are loaded by 0.8 read over an uplink that is no faster than all of these together. Where tasks are
 /// numbered by four counters, a newcomer often goes before others, and for its first round trip keeps of the uplink what
-/// its client's link then does not let it use.
+/// its client's link then does not let it use: so the uplink carries less than 0.8, and the longer a run is the more wait.
 #[test]
 fn tasks_over_two_bottlenecks_take_about_as_long_as_at_flow_level() {
-    let scenario = |level: &str, counters: u32, seed: u32| {
+    let scenario = |level: &str, counters: u32, count: u32, seed: u32| {
         let text = format!(
             "level = \"{level}\"\nseed = {seed}\nscheme = {{ name = \"baraat\" }}\n\
              transport = {{ min_rto = \"10ms\" }}\nmeasure = {{ horizon = \"100s\" }}\n\
@@ -115,21 +115,21 @@ fn tasks_over_two_bottlenecks_take_about_as_long_as_at_flow_level() {
              host_delay = \"100us\"\nbottleneck_delay = \"100us\"\nbuffer = \"4MB\"\n\
              [workload]\ntask_counters = {counters}\n[[workload.task]]\n\
              workflow = {{ parallel = {{ clients = [8, 9, 10, 11], servers = 3, from = [0, 1, 2, 3, 4, 5, 6, 7] }} }}\n\
-             sizes = {{ fixed = \"300KB\" }}\nload = 0.8\ncount = 600\n"
+             sizes = {{ fixed = \"300KB\" }}\nload = 0.8\ncount = {count}\n"
         );
         parsed(&text)
     };
-    for (counters, most) in [(1, 2.0), (4, 3.3)] {
+    for (counters, count, most) in [(1, 600, 2.0), (4, 600, 3.3), (1, 3000, 2.6), (4, 3000, 7.0)] {
         let ratio = |seed| {
-            let [packets, rates] = both(0, |level| scenario(level, counters, seed));
+            let [packets, rates] = both(0, |level| scenario(level, counters, count, seed));
             println!(
-                "{counters} counters, seed {seed}: {packets:.0} µs in packets, {rates:.0} at flow level"
+                "{counters} counters, {count} tasks, seed {seed}: {packets:.0} µs in packets, {rates:.0} at flow level"
             );
             packets / rates
         };
         let mean = ((1..7).map(|seed| ratio(seed).ln()).sum::<f64>() / 6.0).exp();
-        println!("{counters} counters: {mean:.2} times");
-        assert!(mean < most, "{counters} counters: {mean}");
+        println!("{counters} counters, {count} tasks: {mean:.2} times");
+        assert!(mean < most, "{counters} counters, {count} tasks: {mean}");
     }
 }
 
@@ -148,10 +148,39 @@ fn tasks_between_all_hosts_take_longer_the_busier_senders_are() {
         );
         parsed(&text)
     };
-    for (load, count, most) in [(0.3, 600, 1.2), (0.5, 600, 1.4), (0.7, 600, 2.1), (0.7, 2400, 2.3)] {
+    for (load, count, most) in
+        [(0.3, 600, 1.2), (0.5, 600, 1.4), (0.7, 600, 2.1), (0.7, 2400, 2.3), (0.75, 3000, 5.0)]
+    {
         let [packets, rates] = both(0, |level| scenario(level, load, count));
         println!("load {load}, {count} tasks: {packets:.0} µs in packets, {rates:.0} at flow level");
         assert!(packets < most * rates, "load {load}: {packets} µs in packets, {rates} at flow level");
+    }
+}
+
+/// As [`tasks_between_all_hosts_take_longer_the_busier_senders_are`], over four racks that no link between is too narrow for.
+#[test]
+fn tasks_over_racks_take_longer_with_many_counters() {
+    let scenario = |level: &str, load: f64, counters: u32, count: u32| {
+        let text = format!(
+            "level = \"{level}\"\nscheme = {{ name = \"baraat\" }}\ntransport = {{ min_rto = \"10ms\" }}\n\
+             measure = {{ horizon = \"200s\" }}\n[fabric]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
+             host_rate = \"10Gbps\"\nspine_rate = \"20Gbps\"\ndelay = \"1us\"\nbuffer = \"4MB\"\nload_balancing = \"ecmp\"\n\
+             [workload]\ntask_counters = {counters}\n[[workload.task]]\nworkflow = {{ parallel = {{ servers = 4 }} }}\n\
+             sizes = {{ fixed = \"400KB\" }}\nload = {load}\ncount = {count}\n"
+        );
+        parsed(&text)
+    };
+    for (load, counters, count, most) in [
+        (0.5, 1, 3000, 1.6),
+        (0.5, 16, 3000, 2.2),
+        (0.7, 1, 3000, 4.5),
+        (0.7, 16, 600, 3.3),
+        (0.7, 16, 3000, 7.0),
+    ] {
+        let [packets, rates] = both(0, |level| scenario(level, load, counters, count));
+        let case = format!("racks, load {load}, {counters} counters, {count} tasks");
+        println!("{case}: {packets:.0} µs in packets, {rates:.0} at flow level");
+        assert!(packets < most * rates, "{case}: {packets} µs in packets, {rates} at flow level");
     }
 }
 

@@ -135,6 +135,46 @@ fn shares_in_a_row_are_max_min() {
     }
 }
 
+/// Three flows share a client's link and leave half of the uplink; a fourth one to another client can use it all. At the uplink all
+/// four are then limited elsewhere, and what one of them may have there is no other one's rate.
+#[test]
+fn what_flows_leave_that_are_limited_elsewhere_others_have() {
+    let text = "kind = \"dumbbell\"\nleft = 4\nright = 2\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"20Gbps\"\n\
+                delay = \"50us\"\nbuffer = \"8MB\"";
+    let three = (0..3u16).map(|src| flow(src, 4, 100_000_000, Time::from_us(u64::from(src))));
+    let flows: Vec<FlowSpec> = three.chain([flow(3, 5, 25_000_000, Time::from_ms(20))]).collect();
+    for (scheme, params) in [("rcp", ""), ("rcp", EXACT), ("baraat", "order = \"fair\"")] {
+        let run = Setup::new(fabric(text), flows.clone()).run(scheme, params);
+        let last = &run.records[3];
+        let took = us(last.end) - us(last.start);
+        // At 10 Gbps with headers, and two round trips to ask and to hear of the end.
+        let ratio = took / (25_000.0 * 8.0 / 10.0 * 1500.0 / 1460.0 + 800.0);
+        assert!((0.97..1.07).contains(&ratio), "{scheme} {params}: {took} µs, {ratio:.3} of the closed form");
+    }
+}
+
+/// A flow of 20 MB beside flows of 3 KB that take a fifth of the link. Who counts flows keeps a whole share for each, for the round trips
+/// in which it asks and is acknowledged, whatever it needs; who measures, or is told what flows need, does not.
+#[test]
+fn short_flows_cost_a_long_one_much_where_flows_are_counted_and_little_elsewhere() {
+    let text = "kind = \"star\"\nhosts = 10\nhost_rate = \"1Gbps\"\nhost_delay = \"250us\"\nbuffer = \"4MB\"";
+    let short = |n: u64| flow(2 + (n % 8) as u16, 0, 3_000, Time::from_us(20_000 + 120 * n));
+    let flows: Vec<FlowSpec> =
+        [flow(1, 0, 20_000_000, Time::ZERO)].into_iter().chain((0..10_000).map(short)).collect();
+    let took = |scheme: &str, params: &str| {
+        let run = Setup::new(fabric(text), flows.clone()).run(scheme, params);
+        let took = us(run.records[0].end) / 1000.0;
+        println!("{scheme} {params}: {took:.0} ms");
+        took
+    };
+    for (scheme, params) in [("dctcp", ""), ("rcp", ""), ("baraat", "order = \"fair\"")] {
+        assert!((190.0..270.0).contains(&took(scheme, params)), "{scheme} {params}");
+    }
+    for (scheme, params) in [("rcp", EXACT), ("d3", "")] {
+        assert!((800.0..1500.0).contains(&took(scheme, params)), "{scheme} {params}");
+    }
+}
+
 /// Four hosts send to each other at once: three flows fill every link. The first requests meet in queues and are asked again;
 /// their late answers must not leave flows with two requests under way, each of which would be counted.
 #[test]

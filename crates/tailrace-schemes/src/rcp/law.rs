@@ -69,7 +69,10 @@ impl CongestionLaw<RcpHeader> for RcpLaw {
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &RcpHeader, _: &FlowView) {
         self.requests.sample(rtt);
         if echo.message == Message::Answer {
-            self.pacing = Rate::from_bps(echo.rate.bps().max(1));
+            // Routers that count grant more in the answer to a header that counts: between these rates only fall.
+            let may_rise = echo.counts || self.answer.hop == 0;
+            let rate = Rate::from_bps(echo.rate.bps().max(1));
+            self.pacing = if may_rise { rate } else { rate.min(self.pacing) };
             if echo.counts && !self.requests.awaits(now, rtt) {
                 self.requests.take_back(echo.farewell());
             } else if echo.counts {

@@ -76,9 +76,12 @@ impl Exact {
             header.held[hop] = held;
             header.counted[hop] = self.flows.count(Shared::one(held));
         }
-        self.fair = WireRate::at_most(self.share(capacity, header));
-        if self.fair < header.rate {
-            header.rate_of = hop as u8;
+        let own = WireRate::at_most(self.share(capacity, header));
+        // Where nobody shares, what this flow may have is no other one's rate.
+        let is_shared = self.flows.total().sharing > 0;
+        self.fair = if is_shared { own } else { WireRate::at_most(self.link_bps) };
+        if own < header.rate {
+            (header.rate, header.rate_of) = (own, hop as u8);
         }
     }
 
@@ -116,8 +119,9 @@ impl Exact {
             Message::Request => {
                 if header.counts {
                     self.count(now, header, backlog);
+                } else {
+                    header.rate = header.rate.min(self.fair);
                 }
-                header.rate = header.rate.min(self.fair);
             }
             Message::End => self.end(now, header),
             _ => {}
