@@ -84,20 +84,6 @@ impl Agenda {
         }
     }
 
-    /// When the next wake-up is. It is looked for anew at each call and stays where it is: for drivers that must know how
-    /// long they may sleep.
-    pub fn next_at(&self) -> Option<u64> {
-        // What waits on a level lies before what waits later there, but levels overlap.
-        let first = |level: &Level| {
-            // Level 0 slides, and holds what lies before its cursor for the next rotation.
-            let bucket = level.occupied_from(level.cursor).or_else(|| level.occupied_from(0))?;
-            let after = |entity: &u32| Some(self.nodes[*entity as usize].next).filter(|&next| next != NONE);
-            let list = std::iter::successors(Some(level.heads[bucket]), after);
-            list.map(|entity| self.nodes[entity as usize].at).min()
-        };
-        self.levels.iter().filter_map(first).min()
-    }
-
     /// Number of pending wake-ups.
     pub fn len(&self) -> usize {
         self.len
@@ -373,7 +359,6 @@ mod tests {
                 agenda.wake(entity, now + ahead);
                 naive.wake(entity, now + ahead);
                 for _ in 0..pops {
-                    prop_assert_eq!(agenda.next_at(), naive.0.values().min().copied());
                     let (got, want) = (agenda.next(), naive.next());
                     prop_assert_eq!(got, want);
                     if let Some((at, _)) = got { now = at }
