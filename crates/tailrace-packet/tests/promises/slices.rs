@@ -81,12 +81,13 @@ fn tunnels_over_two_links_leave_slices_with_17_to_25() {
     assert!(near(slices, 17.0 / 25.0, 0.04), "{said}");
 }
 
-/// What tunnels of a slice of weight `weight` get for each byte of those of one of weight 1, over one link of 10 Gbps.
-fn proportion(scheme: &str, light: u16, heavy: u16, weight: f64) -> f64 {
+/// Gbps of the tunnels of a slice of weight 1 and of those of one of weight `weight`, over one link of 10 Gbps, which is one of three
+/// of this delay.
+fn shares(scheme: &str, (light, heavy): (u16, u16), weight: f64, delay: &str) -> [f64; 2] {
     let hosts = light + heavy;
     let network = format!(
         "kind = \"dumbbell\"\nleft = {hosts}\nright = {hosts}\nhost_rate = \"10Gbps\"\n\
-         bottleneck_rate = \"10Gbps\"\ndelay = \"10us\""
+         bottleneck_rate = \"10Gbps\"\ndelay = \"{delay}\"\nbuffer = \"2MB\""
     );
     let endless = |n: u16| FlowSpec {
         slice: if n < light { 1 } else { 2 },
@@ -107,8 +108,7 @@ fn proportion(scheme: &str, light: u16, heavy: u16, weight: f64) -> f64 {
         [of(0..light), of(light..hosts)]
     };
     let (before, after) = (until(100), until(500));
-    let [light, heavy] = [0, 1].map(|slice| (after[slice] - before[slice]) as f64);
-    heavy / light
+    [0, 1].map(|slice| (after[slice] - before[slice]) as f64 * 8.0 / 0.4e9)
 }
 
 /// Windows of one packet beside those of ten. Arithmetic gives the weights.
@@ -121,9 +121,25 @@ fn many_light_tunnels_beside_a_few_heavy_ones_share_a_link_by_weight() {
         (30, 2, 1.0, [0.25, 0.25]),
     ] {
         for (scheme, within) in ["scc", "uranus"].into_iter().zip(within) {
-            let got = proportion(scheme, light, heavy, weight);
+            let [of_light, of_heavy] = shares(scheme, (light, heavy), weight, "10us");
+            let got = of_heavy / of_light;
             println!("{scheme}, {light} and {heavy} tunnels, 1 : {weight}: 1 to {got:.2}");
             assert!(near(got, weight, within), "{scheme}, {light} and {heavy} tunnels: {got:.3} of {weight}");
+        }
+    }
+}
+
+/// SCC cuts in every round by what the rounds before had of marks, so a queue that is shorter than what the link carries in a round trip
+/// runs empty.
+#[test]
+fn tunnels_leave_some_of_a_link_idle_under_scc_where_round_trips_are_long() {
+    for (delay, least) in
+        [("10us", [0.93, 0.95, 0.97]), ("50us", [0.8, 0.93, 0.93]), ("100us", [0.7, 0.9, 0.9])]
+    {
+        for (scheme, least) in ["scc", "uranus", "dctcp"].into_iter().zip(least) {
+            let used = shares(scheme, (16, 4), 2.0, delay).iter().sum::<f64>() / 10.0;
+            println!("{scheme}, links of {delay}: {used:.3} of the link");
+            assert!((least..1.001).contains(&used), "{scheme}, links of {delay}: {used:.3} of the link");
         }
     }
 }
