@@ -67,7 +67,7 @@ pub struct Run {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
-    /// What is simulated of flows; as the file says by default
+    /// What becomes of flows; as the file says by default
     #[arg(long, value_enum)]
     pub level: Option<Level>,
     /// Run this scheme only, by its label; may be given several times
@@ -168,13 +168,15 @@ impl fmt::Display for Part {
     }
 }
 
-/// What is simulated of flows.
+/// What becomes of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Level {
     /// Every packet
     Packet,
     /// Rates, shared as if feedback were instant and exact
     Flow,
+    /// Real packets in real time, between network namespaces of this machine
+    Live,
 }
 
 #[derive(ClapArgs)]

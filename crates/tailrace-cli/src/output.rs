@@ -98,6 +98,18 @@ pub fn warnings(experiment: &Experiment, results: &Results) -> String {
     nothing_note(experiment, results) + &stall_note(results) + &control_note(results)
 }
 
+/// How late live runs were; empty if there are none.
+pub fn lateness_note(results: &Results) -> String {
+    let late = || results.runs.iter().filter_map(|run| run.summary.lateness);
+    let Some(worst) = late().map(|late| late.worst).reduce(f64::max) else { return String::new() };
+    let p99 = late().map(|late| late.p99).fold(0.0, f64::max);
+    format!(
+        "live: in each run 99 % of the packets left less than {} late, and the latest {}\n",
+        duration(p99),
+        duration(worst)
+    )
+}
+
 /// A warning for each scheme under which flows got nothing any more.
 fn stall_note(results: &Results) -> String {
     let of = by_scheme(results, |run| run.summary.is_stalled());

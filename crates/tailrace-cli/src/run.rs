@@ -48,6 +48,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
 pub fn tables(axes: &[String], results: &Results, dir: &Path) {
     say!("{}", output::table(axes, results));
     say_part!("{}", output::task_table(axes, results));
+    say_part!("{}", output::lateness_note(results));
     say!("tables: {}", dir.join("summary.csv").display());
 }
 
@@ -78,6 +79,7 @@ fn at_level(level: args::Level) -> Override {
     let value = match level {
         args::Level::Packet => "packet",
         args::Level::Flow => "flow",
+        args::Level::Live => "live",
     };
     Override { field: "level".to_owned(), value: value.to_owned() }
 }

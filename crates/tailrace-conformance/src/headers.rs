@@ -7,10 +7,13 @@ use crate::rig::{Rig, Setting};
 use crate::{Verdict, ensure};
 
 /// Headers of flows over a port go over a wire and back, forth as data and back as acknowledgements; no header is longer
-/// than said, and one that says nothing takes no bytes. Any bytes can be read, and what can be read is written as it was.
+/// than said, and one that says nothing takes no bytes, and is read as that or not at all. Any bytes can be read, and what
+/// can be read is written as it was.
 pub fn go_there_and_back<S: Scheme>() -> Verdict {
     let none = S::Header::NONE.wire_bytes();
     ensure!(none == 0, "a header that says nothing takes {none} bytes");
+    let read = S::Header::decode(&raw(&S::Header::NONE));
+    ensure!(read.is_none_or(|read| is_none(&read)), "reads a header that says nothing as {read:?}");
     let mut stream = Stream::new(1, "header", 0);
     for _ in 0..20_000 {
         let length = stream.below(u32::from(S::Header::WIRE_BYTES) + 8);
@@ -51,11 +54,9 @@ fn there_and_back<H: Header>(header: &H) -> Verdict {
         return Err(format!("cannot read what was written: {header:?}"));
     };
     ensure!(raw(&read) == sent, "writes {header:?} again as {read:?}");
-    if bytes > 0 {
-        ensure!(format!("{header:?}") == format!("{read:?}"), "reads {header:?} as {read:?}");
-        let (here, there) = (header.returned(), read.returned());
-        ensure!(format!("{here:?}") == format!("{there:?}"), "returns {here:?}, but after a wire {there:?}");
-    }
+    ensure!(format!("{header:?}") == format!("{read:?}"), "reads {header:?} as {read:?}");
+    let (here, there) = (header.returned(), read.returned());
+    ensure!(format!("{here:?}") == format!("{there:?}"), "returns {here:?}, but after a wire {there:?}");
     Ok(())
 }
 

@@ -23,7 +23,9 @@ mod wrapper;
 pub use controller::{Controller, WeightUpdate};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use ledger::{Count, Ledger, Reason};
-pub use outcome::{Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series};
+pub use outcome::{
+    Ending, FlowRecords, Lateness, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series,
+};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
     AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,

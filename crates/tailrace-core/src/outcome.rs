@@ -139,6 +139,19 @@ impl FlowRecords {
     }
 }
 
+/// How late a run in real time was: what lies between when packets were due and when they left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// Packets.
+    pub count: u64,
+    /// Half of them were less late than this.
+    pub median: Time,
+    /// One in a hundred was later than this.
+    pub p99: Time,
+    /// The latest.
+    pub worst: Time,
+}
+
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -160,6 +173,8 @@ pub struct Outcome {
     pub updates: Option<u64>,
     /// Where every packet went; `None` where there are none.
     pub ledger: Option<Ledger>,
+    /// How late it was, if it was in real time.
+    pub lateness: Option<Lateness>,
 }
 
 impl Outcome {

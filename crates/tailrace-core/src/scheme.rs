@@ -234,6 +234,10 @@ pub trait Scheme: Sized + 'static {
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         None
     }
+    /// Whether its ports can do nothing with packets that lack its header, as those of programs do.
+    fn needs_header(&self) -> bool {
+        Self::Header::WIRE_BYTES > 0
+    }
     /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and
     /// ECN are all that it asks of them.
     fn switch_plan(&self, _link: Rate) -> Option<SwitchPlan> {

@@ -84,6 +84,19 @@ impl Agenda {
         }
     }
 
+    /// When the next wake-up is, without taking it off: how long a driver in real time may sleep.
+    pub fn peek(&self) -> Option<u64> {
+        let first = |level: &Level| {
+            // Level 0 slides: what lies below its cursor belongs to its next rotation.
+            let bucket = level.occupied_from(level.cursor).or_else(|| level.occupied_from(0))?;
+            let list = std::iter::successors(Some(level.heads[bucket]), |&entity| {
+                Some(self.nodes[entity as usize].next).filter(|&next| next != NONE)
+            });
+            list.map(|entity| self.nodes[entity as usize].at).min()
+        };
+        self.levels.iter().filter_map(first).min()
+    }
+
     /// Number of pending wake-ups.
     pub fn len(&self) -> usize {
         self.len
@@ -359,8 +372,9 @@ mod tests {
                 agenda.wake(entity, now + ahead);
                 naive.wake(entity, now + ahead);
                 for _ in 0..pops {
-                    let (got, want) = (agenda.next(), naive.next());
+                    let (peeked, got, want) = (agenda.peek(), agenda.next(), naive.next());
                     prop_assert_eq!(got, want);
+                    prop_assert_eq!(peeked, want.map(|(at, _)| at));
                     if let Some((at, _)) = got { now = at }
                 }
             }

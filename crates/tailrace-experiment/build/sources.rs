@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// The crates whose sources decide a run's bytes: all that this one needs to make a run, and this one.
-pub const CRATES: [&str; 15] = [
+pub const CRATES: [&str; 16] = [
     "tailrace-config",
     "tailrace-core",
     "tailrace-engine",
     "tailrace-experiment",
     "tailrace-fabric",
     "tailrace-flow",
+    "tailrace-linux",
     "tailrace-packet",
     "tailrace-queues",
     "tailrace-run",

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
+use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Standing, Verdict};
 use crate::error::Error;
@@ -68,7 +69,7 @@ pub fn check(
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
-    let mut lines = compare(&first, &second);
+    let mut lines = compare(&first, &second, |run| experiment.runs[run].but_for_seed().level == Level::Live);
     for expectation in &experiment.expectations {
         let (value, holds) = expectation.judge(&first)?;
         let value = value.map_or("nothing".into(), rounded);
@@ -126,11 +127,17 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
     Line { outcome, text: format!("{head}; {tail}") }
 }
 
-/// Two results of the same experiment must agree to the last event, and to the last byte.
-fn compare(first: &Results, second: &Results) -> Vec<Line> {
+/// Two results of the same experiment must agree to the last event, and to the last byte, but for runs that are `live`.
+fn compare(first: &Results, second: &Results, live: impl Fn(usize) -> bool) -> Vec<Line> {
     let mut lines = Vec::new();
     let fails = |text: String| Line { outcome: Outcome::Fails, text: format!("FAILS: {text}") };
-    for (a, b) in first.runs.iter().zip(&second.runs) {
+    let simulated = || first.runs.iter().zip(&second.runs).enumerate().filter(|(run, _)| !live(*run));
+    let (all, compared) = (first.runs.len(), simulated().count());
+    if compared < all {
+        let text = format!("not compared: {} live runs, no two of which are alike", all - compared);
+        lines.push(Line { outcome: Outcome::Differs, text });
+    }
+    for (_, (a, b)) in simulated() {
         match (store::verify(&a.dir), store::verify(&b.dir)) {
             (Ok(a), Ok(b)) if a == b => {}
             (Ok(_), Ok(_)) => {
@@ -146,11 +153,8 @@ fn compare(first: &Results, second: &Results) -> Vec<Line> {
             lines.push(fails(text));
         }
     }
-    if lines.is_empty() {
-        let text = format!(
-            "holds: all runs ({}) made twice, equal digests, statistics and tables",
-            first.runs.len()
-        );
+    if compared > 0 && lines.iter().all(|line| line.outcome != Outcome::Fails) {
+        let text = format!("holds: all runs ({compared}) made twice, equal digests, statistics and tables");
         lines.push(Line { outcome: Outcome::Holds, text });
     }
     lines
@@ -210,7 +214,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
         let failures = || {
-            let lines = compare(&of_folder(&a), &of_folder(&b));
+            let lines = compare(&of_folder(&a), &of_folder(&b), |_| false);
             lines
                 .into_iter()
                 .filter(|line| line.outcome == Outcome::Fails)

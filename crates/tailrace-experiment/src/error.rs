@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
+use tailrace_run::{LiveError, RunError};
 
 /// A run or an experiment that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +31,22 @@ pub enum Error {
     /// A fluid model's solver gave up.
     #[error("{0}")]
     Unsolved(String),
+    /// The machine could not run it live.
+    #[error(transparent)]
+    Live(LiveError),
     /// The user stopped the run.
     #[error("interrupted; finished runs are kept, and the same command goes on where it stopped")]
     Interrupted,
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => Error::Input(error),
+            RunError::Live(LiveError::Interrupted) => Error::Interrupted,
+            RunError::Live(error) => Error::Live(error),
+        }
+    }
 }
 
 impl Error {
@@ -56,7 +70,7 @@ impl Error {
     pub fn exit_status(&self) -> i32 {
         match self {
             Error::Input(_) => 2,
-            Error::Storage { .. } | Error::Missing { .. } | Error::Unsolved(_) => 1,
+            Error::Storage { .. } | Error::Missing { .. } | Error::Unsolved(_) | Error::Live(_) => 1,
             Error::Interrupted => 130,
         }
     }

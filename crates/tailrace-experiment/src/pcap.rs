@@ -163,8 +163,11 @@ fn checksum(header: &[u8]) -> u16 {
 
 /// The number of the port to capture.
 pub(crate) fn port_number(scenario: &Scenario, name: &str) -> Result<u32, ScenarioError> {
-    if scenario.level == Level::Flow {
-        let message = format!("{name} carries no packets at flow level, so there is nothing to capture");
+    if scenario.level != Level::Packet {
+        let message = match scenario.level {
+            Level::Flow => format!("{name} carries no packets at flow level, so there is nothing to capture"),
+            _ => "is for level = \"packet\"; of live hosts, tcpdump captures what they carry".to_owned(),
+        };
         return Err(ScenarioError::new("--pcap", message));
     }
     let fabric = scenario.fabric.build();

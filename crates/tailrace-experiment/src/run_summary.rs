@@ -1,7 +1,7 @@
 //! A run in short.
 
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Ending, Ledger, Outcome};
+use tailrace_core::{Ending, Lateness, Ledger, Outcome};
 
 use crate::stats::ClassSummary;
 
@@ -27,8 +27,29 @@ pub struct Summary {
     /// Updates of the scheme's controller that have reached a flow in progress, if it has a controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<u64>,
+    /// How late the packets of a live run left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Late>,
     /// Statistics by size class (and traffic class where there are several).
     pub classes: Vec<ClassSummary>,
+}
+
+/// How late the packets of a live run left the fabric, in seconds after they were due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// Of half of them, at most.
+    pub median: f64,
+    /// Of 99 in a hundred, at most.
+    pub p99: f64,
+    /// Of the latest.
+    pub worst: f64,
+}
+
+impl From<Lateness> for Late {
+    fn from(late: Lateness) -> Self {
+        let [median, p99, worst] = [late.median, late.p99, late.worst].map(|time| time.as_secs_f64());
+        Late { median, p99, worst }
+    }
 }
 
 /// What a run's packets did.
@@ -71,6 +92,7 @@ impl Summary {
             ended: why(ending).to_owned(),
             packet_level: PacketLevel::of(outcome),
             updates: outcome.updates,
+            lateness: outcome.lateness.map(Late::from),
             classes,
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tailrace_core::Progress;
 use tailrace_run::Control;
+use tailrace_scenario::Level;
 
 use crate::error::Error;
 use crate::file::Experiment;
@@ -116,7 +117,10 @@ impl Folder {
         };
         #[expect(clippy::disallowed_methods, reason = "the runner owns the threads of a sweep")]
         let mut finished = std::thread::scope(|scope| {
-            for _ in 0..options.jobs.clamp(1, numbers.len().max(1)) {
+            // Live runs have the machine to themselves.
+            let live = numbers.iter().any(|&run| experiment.runs[run].but_for_seed().level == Level::Live);
+            let jobs = if live { 1 } else { options.jobs };
+            for _ in 0..jobs.clamp(1, numbers.len().max(1)) {
                 let sender = sender.clone();
                 scope.spawn(|| worker(sender));
             }

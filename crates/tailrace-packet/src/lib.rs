@@ -12,6 +12,6 @@ mod tap;
 mod timers;
 mod world;
 
-pub use network::{Network, Step};
+pub use network::{Network, Outside, Step};
 pub use tap::Tap;
-pub use world::{Watch, World};
+pub use world::{Pause, Watch, World};

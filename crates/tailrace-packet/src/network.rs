@@ -22,6 +22,15 @@ pub enum Step<H> {
     Wake(Entity),
 }
 
+/// What a driver of hosts that stand outside has to carry on.
+pub struct Outside<H> {
+    /// Packets that the world's transport gives its hosts to send, in order. They are in the network when they
+    /// [enter](Network::enter) it.
+    pub sent: Vec<(HostId, Packet<H>)>,
+    /// Packets that the network has dropped.
+    pub lost: Vec<Packet<H>>,
+}
+
 /// A running network.
 pub struct Network<P, H> {
     now: Time,
@@ -33,6 +42,8 @@ pub struct Network<P, H> {
     reverse: Vec<PortId>,
     switching: Switching,
     tapped: Option<Tapped>,
+    /// Where hosts stand outside.
+    outside: Option<Outside<H>>,
     injected: Count,
     delivered: Count,
     ledger: Ledger,
@@ -79,6 +90,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
             tapped: None,
+            outside: None,
             injected: Count::default(),
             delivered: Count::default(),
             ledger: Ledger::default(),
@@ -97,9 +109,33 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.agenda.wake(self.ports.len() as Entity + entity, at.as_ps());
     }
 
-    /// Hands a packet to the network card of `host`.
+    /// Puts the hosts outside: from now on a driver carries packets between them and their network cards.
+    pub fn open(&mut self) {
+        self.outside = Some(Outside { sent: Vec::new(), lost: Vec::new() });
+    }
+
+    /// What has to be carried on, if hosts stand outside.
+    pub fn outside(&mut self) -> Option<&mut Outside<H>> {
+        self.outside.as_mut()
+    }
+
+    /// When the next event is.
+    pub fn next_event(&self) -> Option<Time> {
+        self.agenda.peek().map(Time::from_ps)
+    }
+
+    /// Hands a packet to `host` to be sent: to its network card, unless hosts stand outside.
     #[inline]
     pub fn inject(&mut self, host: HostId, packet: Packet<H>) {
+        match &mut self.outside {
+            None => self.enter(host, packet),
+            Some(outside) => outside.sent.push((host, packet)),
+        }
+    }
+
+    /// A packet reaches the network card of `host`.
+    #[inline]
+    pub fn enter(&mut self, host: HostId, packet: Packet<H>) {
         self.injected.count(packet.bytes);
         self.forward(PortId::from(host), packet);
     }
@@ -148,9 +184,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline]
     fn forward(&mut self, port: PortId, packet: Packet<H>) {
         let room = self.switching.room(self.now, port, &mut self.ports);
-        let ledger = &mut self.ledger;
+        let (ledger, outside) = (&mut self.ledger, &mut self.outside);
         let head = self.ports[port as usize].accept(self.now, packet, room, &mut |lost, reason| {
             ledger.drop(lost.bytes, reason);
+            if let Some(outside) = outside {
+                outside.lost.push(lost);
+            }
         });
         if let Some(at) = head {
             self.agenda.wake(port, at.as_ps());

@@ -3,10 +3,12 @@
 mod capped;
 mod control;
 mod life;
+mod live;
 mod observe;
 mod slices;
 mod stall;
 
+pub use live::Pause;
 pub use observe::Watch;
 
 use std::ops::ControlFlow;
@@ -104,8 +106,8 @@ impl<S: Scheme> World<S> {
         seed: u64,
     ) -> Self {
         let control = scheme.controller().map(Control::new);
-        // The controller comes last: it moves no other entity.
-        let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 1;
+        // The controller and the driver's clock come last: they move no other entity.
+        let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 2;
         let network = Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
         let hosts = (0..fabric.hosts).map(host).collect();
@@ -209,11 +211,17 @@ impl<S: Scheme> World<S> {
                     return Ending::Stalled;
                 }
             }
-            if self.flows.active() == 0 && self.feed.is_empty() {
+            if self.is_over() {
                 return Ending::Finished;
             }
         }
         if self.flows.active() == 0 { Ending::Finished } else { Ending::Stalled }
+    }
+
+    /// Whether all flows have ended, and none will start.
+    #[inline]
+    pub fn is_over(&mut self) -> bool {
+        self.flows.active() == 0 && self.feed.is_empty()
     }
 
     #[inline]
@@ -387,6 +395,7 @@ impl<S: Scheme> World<S> {
             series: self.series,
             updates: self.control.as_ref().map(Control::heard),
             ledger: Some(self.network.ledger()),
+            lateness: None,
             flows: self.flows.into_records(),
         }
     }

@@ -13,7 +13,7 @@ use crate::{build, packets, rates};
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let fabric = scenario.fabric.build();
     match scenario.level {
-        Level::Packet => {
+        Level::Packet | Level::Live => {
             packets::watch(scenario, &fabric)?;
             build::visit(scenario, Check { scenario, fabric: &fabric })
         }

@@ -6,12 +6,18 @@
 mod build;
 mod check;
 mod control;
+mod emulate;
+mod error;
+mod live;
 mod packets;
 mod rates;
 
 pub use build::switch_plan;
 pub use check::check;
 pub use control::{Control, Unattended};
+pub use emulate::{Programs, emulate, for_programs};
+pub use error::RunError;
+pub use tailrace_linux::LiveError;
 pub use tailrace_packet::Tap;
 
 use tailrace_config::ScenarioError;
@@ -20,16 +26,18 @@ use tailrace_scenario::{Level, Scenario};
 use tailrace_traffic::Feed;
 
 /// Runs a scenario with the flows of `feed`. `tap` is told of all that one port sends; at flow level there is
-/// nothing to tell. Fails if the scheme cannot run in this scenario, as [`check`] does.
+/// nothing to tell, and live runs have no taps. Fails if the scheme cannot run in this scenario, as [`check`] does, or if
+/// the machine cannot run it live.
 pub fn run(
     scenario: &Scenario,
     feed: Feed,
     control: &dyn Control,
     tap: Option<(PortId, Tap)>,
-) -> Result<(Outcome, Ending), ScenarioError> {
+) -> Result<(Outcome, Ending), RunError> {
     match scenario.level {
-        Level::Packet => packets::run(scenario, feed, control, tap),
-        Level::Flow => rates::run(scenario, feed, control),
+        Level::Packet => Ok(packets::run(scenario, feed, control, tap)?),
+        Level::Flow => Ok(rates::run(scenario, feed, control)?),
+        Level::Live => live::run(scenario, feed, control),
     }
 }
 
@@ -41,7 +49,7 @@ pub fn feed(scenario: &Scenario) -> Result<Feed, ScenarioError> {
 /// What the scenario asks for that its level cannot express, in words for users: a sentence each.
 pub fn leaves_out(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
     let mut left_out = match scenario.level {
-        Level::Packet => Vec::new(),
+        Level::Packet | Level::Live => Vec::new(),
         Level::Flow => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
     };
     let fields = scenario.without_effect();

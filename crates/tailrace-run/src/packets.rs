@@ -34,13 +34,7 @@ impl SchemeVisitor for Runner<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Runner { scenario, feed, control, tap } = self;
         let fabric = scenario.fabric.build();
-        let scheme = build::for_packets::<S>(scenario, &fabric)?;
-        let (watch, horizon) = (watch(scenario, &fabric)?, scenario.measure.horizon);
-        let gamma =
-            GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed);
-        let mut world = World::new(scheme, &fabric, scenario.transport, feed, horizon, watch, scenario.seed)
-            .controlled(gamma)
-            .omniscient(scenario.scheme.oracle);
+        let mut world = world::<S>(scenario, &fabric, feed)?;
         if let Some((port, tap)) = tap {
             world = world.tapping(port, tap);
         }
@@ -50,6 +44,19 @@ impl SchemeVisitor for Runner<'_> {
         assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
         Ok((outcome, ending))
     }
+}
+
+/// The world of a scenario under scheme `S`, at time zero.
+pub(crate) fn world<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: Feed,
+) -> Result<World<S>, ScenarioError> {
+    let scheme = build::for_packets::<S>(scenario, fabric)?;
+    let (watch, horizon) = (watch(scenario, fabric)?, scenario.measure.horizon);
+    let gamma = GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed);
+    let world = World::new(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed);
+    Ok(world.controlled(gamma).omniscient(scenario.scheme.oracle))
 }
 
 /// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::{Bytes, Ending};
-use tailrace_run::{Unattended, feed, run};
+use tailrace_run::{RunError, Unattended, feed, run};
 use tailrace_scenario::Scenario;
 
 /// Tasks into one link.
@@ -71,7 +71,8 @@ fn both(class: u8, scenario: impl Fn(&str) -> Scenario) -> [f64; 2] {
 
 /// The 95th percentile of how long tasks of the class take, in µs.
 fn p95(scenario: &Scenario, class: u8) -> f64 {
-    let run = feed(scenario).and_then(|flows| run(scenario, flows, &Unattended, None));
+    let flows = feed(scenario).map_err(RunError::from);
+    let run = flows.and_then(|flows| run(scenario, flows, &Unattended, None));
     let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(ending, Ending::Finished, "{scenario:?}");
     let tasks = outcome.tasks.iter().filter(|task| task.class == class);

@@ -1,8 +1,8 @@
-//! `level = …` and `[flow]`: what is simulated of flows.
+//! `level = …`, `[flow]` and `[live]`: what becomes of flows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailrace_config::table;
+use tailrace_config::{ScenarioError, table};
 use tailrace_core::Time;
 use tailrace_core::transport::TransportParams;
 use tailrace_fabric::PortRules;
@@ -21,7 +21,7 @@ const OF_PACKETS: [&str; 8] = [
     "ecn_capable_acks",
 ];
 
-/// What is simulated of flows.
+/// What becomes of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -30,6 +30,8 @@ pub enum Level {
     Packet,
     /// Rates: links are shared at any time as the scheme would share them if its feedback were instant and exact.
     Flow,
+    /// Nothing is simulated: real packets go through the fabric in real time, between network namespaces of this machine.
+    Live,
 }
 
 impl Level {
@@ -52,10 +54,46 @@ pub struct FlowLevel {
     pub feedback_delay: Time,
 }
 
+/// Whose packets a live run is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// Tailrace's own transport over UDP sockets: every scheme, whole.
+    #[default]
+    Tailrace,
+    /// TCP connections of the machine's kernel: schemes whose packets need no header of their own, and of these what
+    /// the fabric does.
+    Kernel,
+}
+
+/// What live runs need to be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LiveLevel {
+    /// Whose packets they are.
+    pub stack: Stack,
+    /// With the kernel's: its congestion control, one of net.ipv4.tcp_available_congestion_control; the machine's
+    /// default if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_congestion: Option<String>,
+}
+
+impl LiveLevel {
+    /// Whether the fields make sense together.
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
+        if self.stack == Stack::Tailrace && self.tcp_congestion.is_some() {
+            let message =
+                "is for stack = \"kernel\": Tailrace's transport has the scheme's own congestion law";
+            return Err(ScenarioError::new("tcp_congestion", message));
+        }
+        Ok(())
+    }
+}
+
 impl Scenario {
     /// Fields that differ from their defaults, but have no effect at the scenario's level.
     pub fn without_effect(&self) -> Vec<String> {
-        if self.level.is_packet() {
+        if self.level != Level::Flow {
             return Vec::new();
         }
         let (rules, usual) = (self.fabric.port_rules, PortRules::default());

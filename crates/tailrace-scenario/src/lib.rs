@@ -41,6 +41,6 @@ mod scenario_properties;
 #[cfg(test)]
 mod scenario_tests;
 
-pub use level::{FlowLevel, Level};
+pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};

@@ -11,7 +11,7 @@ use tailrace_fabric::{Buffer, Fabric, FabricParams};
 use tailrace_workload::{Plan, Setting, Sizes, Workload, check_slice, published};
 use toml::{Table, Value};
 
-use crate::level::{FlowLevel, Level};
+use crate::level::{FlowLevel, Level, LiveLevel};
 use crate::measure::{Measure, SamplePorts};
 use crate::samples;
 
@@ -33,10 +33,12 @@ pub struct Scenario {
     pub scheme: SchemeChoice,
     /// What is measured, and when the run ends.
     pub measure: Measure,
-    /// What is simulated of flows.
+    /// What becomes of flows.
     pub level: Level,
     /// What runs at flow level need to be told.
     pub flow: FlowLevel,
+    /// What live runs need to be told.
+    pub live: LiveLevel,
     /// Seed of all random streams.
     pub seed: u64,
     /// Where relative paths start: the folder of the scenario's file.
@@ -97,6 +99,10 @@ impl Scenario {
             Ok(measure)
         })?;
         let flow: FlowLevel = section(&mut table, "flow", table::read)?;
+        let live: LiveLevel = section(&mut table, "live", |fields| {
+            let live: LiveLevel = table::read(fields)?;
+            live.check().map(|()| live)
+        })?;
         if let Some(name) = table.keys().find(|name| !["seed", "slice", "level"].contains(&name.as_str())) {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
@@ -104,7 +110,7 @@ impl Scenario {
         check_slices(&slices, &workload)?;
         check_buffer(&fabric, &transport).map_err(|error| error.within("fabric"))?;
         let (seed, base) = (seed as u64, PathBuf::new());
-        Ok(Scenario { fabric, transport, workload, slices, scheme, measure, level, flow, seed, base })
+        Ok(Scenario { fabric, transport, workload, slices, scheme, measure, level, flow, live, seed, base })
     }
 
     /// Reads a scenario and the files that it names.
@@ -140,6 +146,9 @@ impl Scenario {
         let mut table = table::write(&rest);
         if self.flow != FlowLevel::default() {
             table.insert("flow".to_owned(), Value::Table(table::write(&self.flow)));
+        }
+        if self.live != LiveLevel::default() {
+            table.insert("live".to_owned(), Value::Table(table::write(&self.live)));
         }
         table.extend(sections.map(|(name, fields)| (name.to_owned(), Value::Table(fields))));
         table
@@ -198,8 +207,8 @@ fn published_sizes(workload: &str) -> Option<SizeDistribution> {
     Sizes::Published(published::find(workload)?).distribution().ok()
 }
 
-const SECTIONS: [&str; 9] =
-    ["fabric", "transport", "workload", "slice", "scheme", "measure", "level", "flow", "seed"];
+const SECTIONS: [&str; 10] =
+    ["fabric", "transport", "workload", "slice", "scheme", "measure", "level", "flow", "live", "seed"];
 
 /// What is not in a section.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -211,7 +220,7 @@ struct Rest {
     /// The slices: tenants that share the network by weight. Rules name them by number, counted from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     slice: Vec<Slice>,
-    /// What is simulated of flows: "packet" or "flow".
+    /// What becomes of flows: "packet" and "flow" are simulated, "live" is real.
     #[serde(default, skip_serializing_if = "Level::is_packet")]
     level: Level,
 }
@@ -349,6 +358,7 @@ impl JsonSchema for Scenario {
         let scheme = generator.subschema_for::<SchemeChoice>();
         let measure = generator.subschema_for::<Measure>();
         let flow = generator.subschema_for::<FlowLevel>();
+        let live = generator.subschema_for::<LiveLevel>();
         let mut schema = json_schema!({
             "type": "object",
             "description": "Everything that determines a run.",
@@ -361,6 +371,7 @@ impl JsonSchema for Scenario {
                 "scheme": scheme,
                 "measure": measure,
                 "flow": flow,
+                "live": live,
             },
         });
         table::add_fields::<Rest>(&mut schema, generator);

@@ -30,7 +30,7 @@ impl Stall {
 
 impl<S: Scheme> World<S> {
     /// Whether the flows in progress have got nothing for longer than any of them has to wait.
-    pub(super) fn is_stalled(&mut self) -> bool {
+    pub fn is_stalled(&mut self) -> bool {
         let (now, flows) = (self.network.now(), (self.flows.len(), self.flows.active()));
         if flows != self.stall.flows {
             self.stall = Stall { flows, since: now, ..self.stall };

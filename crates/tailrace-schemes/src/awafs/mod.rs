@@ -89,6 +89,9 @@ impl Scheme for Awafs {
         let counter = self.params.silence.map(Counter::new);
         RoutedPort::new(AwafsRouter::new(estimator, counter, self.params.deduplicate), queues)
     }
+    fn needs_header(&self) -> bool {
+        self.params.placement == Placement::Switch && self.params.silence.is_none()
+    }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         // In switches, thresholds take a switch that reads the shim and remembers flows that completed.
         let holds = |queue| format!("data of flows that have sent past threshold {queue} of the host's own");

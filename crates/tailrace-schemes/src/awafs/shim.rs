@@ -22,7 +22,7 @@ impl Header for Shim {
     fn encode(&self, out: &mut [u8]) {
         out.fill(0);
         out[..8].copy_from_slice(&self.before.to_be_bytes());
-        out[8] = u8::from(self.last);
+        out[8] = u8::from(self.last) | u8::from(self.on_wire) << 1;
     }
 
     fn wire_bytes(&self) -> u16 {
@@ -32,8 +32,9 @@ impl Header for Shim {
     fn decode(raw: &[u8]) -> Option<Self> {
         let (before, rest) = raw.split_first_chunk::<8>()?;
         match rest {
-            [flags @ (0 | 1), 0, 0, 0, ..] => {
-                Some(Shim { before: u64::from_be_bytes(*before), last: *flags == 1, on_wire: true })
+            [flags @ 0..=3, 0, 0, 0, ..] => {
+                let (last, on_wire) = (flags & 1 != 0, flags & 2 != 0);
+                Some(Shim { before: u64::from_be_bytes(*before), last, on_wire })
             }
             _ => None,
         }
@@ -53,9 +54,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(before in any::<u64>(), last in any::<bool>()) {
+        fn what_is_encoded_is_decoded(before in any::<u64>(), last in any::<bool>(), on_wire in any::<bool>()) {
             let mut raw = [0xAA; 12];
-            let shim = Shim { before, last, on_wire: true };
+            let shim = Shim { before, last, on_wire };
             shim.encode(&mut raw);
             prop_assert_eq!(Shim::decode(&raw), Some(shim));
         }

@@ -146,6 +146,9 @@ impl<S: Scheme, M: Mutation> Scheme for Mutant<S, M> {
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {
         self.0.rate_rule()
     }
+    fn needs_header(&self) -> bool {
+        self.0.needs_header()
+    }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         self.0.switch_plan(link)
     }

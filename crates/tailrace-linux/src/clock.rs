@@ -1,0 +1,40 @@
+//! The machine's monotonic clock, from the start of a run.
+
+use std::io;
+
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use tailrace_core::Time;
+
+use crate::error::LiveError;
+
+/// Tells the time since it was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start_ns: u64,
+}
+
+impl Clock {
+    /// Starts now.
+    pub fn start() -> Result<Self, LiveError> {
+        let now = monotonic_ns().map_err(LiveError::refused("the monotonic clock"))?;
+        Ok(Clock { start_ns: now })
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> Time {
+        // A clock that could be read at the start can be read later.
+        Time::from_ns(monotonic_ns().map_or(0, |now| now.saturating_sub(self.start_ns)))
+    }
+}
+
+fn monotonic_ns() -> io::Result<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// A span as the kernel takes it.
+pub(crate) fn time_spec(span: Time) -> TimeSpec {
+    let ns = span.as_ns();
+    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
+}

@@ -1,0 +1,345 @@
+//! The real-time driver: one loop that tells a world the machine's time, takes frames off the hosts' links into its
+//! network, and puts those that leave the network on them.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use tailrace_core::{Ecn, Header, HostId, Packet, Scheme, SwitchPlan, Time};
+use tailrace_packet::{Pause, World};
+
+use crate::clock::{Clock, time_spec};
+use crate::endpoints::{Endpoints, is_full};
+use crate::error::LiveError;
+use crate::frame::{self, Frame, host_of_mac, wire};
+use crate::hosts::Hosts;
+use crate::lag::Lag;
+use crate::slab::Slab;
+use crate::sys::{Punctual, send_frames};
+
+/// The driver sleeps no longer than this, so that it notices when it is to stop.
+const LONGEST_SLEEP: Time = Time::from_ms(20);
+/// A shorter sleep costs more than looking again.
+const SHORTEST_SLEEP: Time = Time::from_us(20);
+
+/// Frames that are neither delivered nor dropped by a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strays {
+    /// For no host of the fabric, such as those for all.
+    pub unroutable: u64,
+    /// Longer than the hosts' links carry.
+    pub too_long: u64,
+    /// Questions for addresses, which the fabric has answered.
+    pub answered: u64,
+}
+
+/// What is known of DSCPs: the priority that each stands for.
+#[derive(Clone, Debug)]
+pub struct Priorities([u8; 64]);
+
+impl Priorities {
+    /// As a scheme's plan says; without one, as Tailrace's transport tags. A DSCP that is not among these is for the
+    /// last queue.
+    pub fn new(plan: Option<&SwitchPlan>) -> Self {
+        let mut of_dscp = [tailrace_core::MAX_PRIORITIES as u8 - 1; 64];
+        match plan {
+            Some(plan) => {
+                of_dscp = [plan.queues.len().saturating_sub(1) as u8; 64];
+                for (priority, queue) in (0..).zip(&plan.queues) {
+                    of_dscp[usize::from(queue.dscp)] = priority;
+                }
+            }
+            None => (0..).zip(of_dscp.iter_mut().take(8).rev()).for_each(|(priority, of)| *of = priority),
+        }
+        Priorities(of_dscp)
+    }
+
+    fn of(&self, dscp: u8) -> u8 {
+        self.0[usize::from(dscp)]
+    }
+
+    /// Of what is not IP.
+    fn last(&self) -> u8 {
+        self.0.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// A fabric in real time, between the hosts of this machine.
+pub struct Driver<'a, S: Scheme> {
+    world: World<S>,
+    hosts: &'a Hosts,
+    clock: Clock,
+    /// The fabric's end of each host's link.
+    ports: Vec<OwnedFd>,
+    endpoints: Option<Endpoints<S::Header>>,
+    slab: Slab,
+    /// Frames for each host that are to leave, by number.
+    leaving: Vec<VecDeque<u32>>,
+    /// Frames that have come in, and from which host.
+    entering: Vec<(HostId, u32)>,
+    taken: Vec<u32>,
+    arriving: Vec<(HostId, Packet<S::Header>)>,
+    priorities: Priorities,
+    /// Segments that flowcells are counted in.
+    mss: u32,
+    lag: Lag,
+    strays: Strays,
+    _punctual: Punctual,
+}
+
+impl<'a, S: Scheme> Driver<'a, S> {
+    /// Puts `world`, whose hosts must stand outside, between `hosts`. With `transport` its own flows run over their
+    /// sockets.
+    pub fn new(
+        world: World<S>,
+        hosts: &'a Hosts,
+        priorities: Priorities,
+        mss: u16,
+        transport: bool,
+    ) -> Result<Self, LiveError> {
+        let ports = hosts.fabric_sockets()?;
+        let endpoints = transport.then(|| Endpoints::new(hosts)).transpose()?;
+        Ok(Driver {
+            world,
+            hosts,
+            clock: Clock::start()?,
+            leaving: ports.iter().map(|_| VecDeque::new()).collect(),
+            ports,
+            endpoints,
+            slab: Slab::new(hosts.mtu()),
+            entering: Vec::new(),
+            taken: Vec::new(),
+            arriving: Vec::new(),
+            priorities,
+            mss: u32::from(mss),
+            lag: Lag::default(),
+            strays: Strays::default(),
+            _punctual: Punctual::begin(),
+        })
+    }
+
+    /// The world, to be asked how it is.
+    pub fn world(&mut self) -> &mut World<S> {
+        &mut self.world
+    }
+
+    /// How late frames left so far.
+    pub fn lag(&self) -> &Lag {
+        &self.lag
+    }
+
+    /// Frames that no port has seen.
+    pub fn strays(&self) -> Strays {
+        self.strays
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Datagrams that hosts have sent and that have not reached the fabric, and such that have left it and not reached
+    /// their host: on their way, or lost where the machine was too slow.
+    pub fn between(&self) -> (u64, u64) {
+        let ledger = self.world.ledger();
+        let (sent, received) = self.endpoints.as_ref().map_or((0, 0), |ends| (ends.sent, ends.received));
+        let entered = if self.endpoints.is_some() { ledger.injected.packets } else { 0 };
+        let left = if self.endpoints.is_some() { ledger.delivered.packets } else { 0 };
+        (sent.saturating_sub(entered), left.saturating_sub(received))
+    }
+
+    /// The world, when the run is over.
+    pub fn into_world(self) -> World<S> {
+        self.world
+    }
+
+    /// One turn: takes in what has come, lets happen what is due, sends what leaves, and sleeps until something comes
+    /// or is due, or `until`.
+    pub fn turn(&mut self, until: Time) -> Result<Pause, LiveError> {
+        let came = self.take_in().map_err(LiveError::refused("receiving from the hosts"))?;
+        let pause = self.let_happen();
+        self.send_off().map_err(LiveError::refused("sending to the hosts"))?;
+        if !came && pause == Pause::UpToDate {
+            self.sleep(until).map_err(LiveError::refused("waiting for frames"))?;
+        }
+        Ok(pause)
+    }
+
+    /// Takes what waits at all sockets, up to a batch each; returns whether anything did.
+    fn take_in(&mut self) -> io::Result<bool> {
+        let ready = self.ready(Time::ZERO)?;
+        let Some(ready) = ready else { return Ok(false) };
+        let hosts = self.ports.len();
+        for host in 0..hosts {
+            if ready[host] {
+                self.take_frames(host)?;
+            }
+            if ready.get(hosts + host) == Some(&true) {
+                self.take_datagrams(host)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_frames(&mut self, host: usize) -> io::Result<()> {
+        let (_, too_long) = match self.slab.receive(self.ports[host].as_fd(), &mut self.taken) {
+            Err(error) if is_full(&error) => return Ok(()),
+            received => received?,
+        };
+        self.strays.too_long += too_long as u64;
+        for slot in self.taken.drain(..) {
+            let to = self.slab.get(slot).bytes().get(..6).and_then(host_of_mac);
+            if to.is_some_and(|to| usize::from(to) < self.ports.len()) {
+                self.entering.push((host as HostId, slot));
+                continue;
+            }
+            match frame::answer(self.slab.get(slot).bytes(), self.ports.len()) {
+                Some(answer) => {
+                    self.strays.answered += 1;
+                    // If it is lost, the host asks again.
+                    let _ = send_frames(self.ports[host].as_fd(), std::iter::once(&answer[..]));
+                }
+                None => self.strays.unroutable += 1,
+            }
+            self.slab.free(slot);
+        }
+        Ok(())
+    }
+
+    fn take_datagrams(&mut self, host: usize) -> io::Result<()> {
+        let Some(endpoints) = &mut self.endpoints else { return Ok(()) };
+        let arriving = &mut self.arriving;
+        match endpoints.receive(host as HostId, |host, packet| arriving.push((host, packet))) {
+            Err(error) if is_full(&error) => Ok(()),
+            received => received.map(drop),
+        }
+    }
+
+    /// Lets happen what is due, and what has come.
+    fn let_happen(&mut self) -> Pause {
+        let now = self.clock.now();
+        let (slab, leaving, lag) = (&mut self.slab, &mut self.leaving, &mut self.lag);
+        let mut deliver = |due: Time, host: HostId, packet: Packet<S::Header>| {
+            lag.note(now.saturating_sub(due));
+            let slot = packet.sent_ps as u32;
+            write_back(slab, slot, &packet);
+            leaving[usize::from(host)].push_back(slot);
+        };
+        let pause = self.world.run_until(now, &mut deliver);
+        for (host, packet) in self.arriving.drain(..) {
+            self.world.arrive(host, &packet);
+        }
+        for (host, slot) in self.entering.drain(..) {
+            let packet = packet_of(&mut self.slab, slot, &self.priorities, self.mss);
+            self.world.enter(host, packet);
+        }
+        let outside = self.world.carry_on();
+        for lost in outside.lost.drain(..) {
+            self.slab.free(lost.sent_ps as u32);
+        }
+        if let Some(endpoints) = &mut self.endpoints {
+            for (host, packet) in outside.sent.drain(..) {
+                endpoints.push(host, &packet);
+            }
+        }
+        pause
+    }
+
+    fn send_off(&mut self) -> io::Result<()> {
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.flush()?;
+        }
+        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
+            while !leaving.is_empty() {
+                let frames = leaving.iter().map(|&slot| self.slab.get(slot).bytes());
+                match send_frames(port.as_fd(), frames) {
+                    Ok(sent) => {
+                        for slot in leaving.drain(..sent) {
+                            self.slab.free(slot);
+                        }
+                    }
+                    Err(error) if is_full(&error) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sleep(&mut self, until: Time) -> io::Result<()> {
+        let behind = self.endpoints.as_ref().is_some_and(Endpoints::is_behind);
+        if behind || self.leaving.iter().any(|leaving| !leaving.is_empty()) {
+            return Ok(());
+        }
+        let due = self.world.next_event().unwrap_or(Time::MAX).min(until);
+        let span = due.saturating_sub(self.clock.now()).min(LONGEST_SLEEP);
+        if span > SHORTEST_SLEEP {
+            self.ready(span)?;
+        }
+        Ok(())
+    }
+
+    /// Waits up to `span` for sockets that have something: first the fabric's, then the hosts'. `None` if none has.
+    fn ready(&self, span: Time) -> io::Result<Option<Vec<bool>>> {
+        let hosts = 0..self.hosts.len();
+        let ports = self.ports.iter().map(AsFd::as_fd);
+        let ends = self.endpoints.iter().flat_map(|ends| hosts.clone().map(|host| ends.socket(host)));
+        let mut polled: Vec<PollFd<'_>> =
+            ports.chain(ends).map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        match ppoll(&mut polled, Some(time_spec(span)), None) {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => Ok(None),
+            Ok(_) => Ok(Some(polled.iter().map(|fd| fd.any() == Some(true)).collect())),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The packet that a port policy sees of a frame.
+fn packet_of<H: Header>(slab: &mut Slab, number: u32, priorities: &Priorities, mss: u32) -> Packet<H> {
+    let slot = slab.get_mut(number);
+    let to = slot.bytes().get(..6).and_then(host_of_mac).unwrap_or(0);
+    let Some(frame) = slot.read else {
+        let bytes = slot.bytes().len().saturating_sub(frame::ETHERNET_BYTES) as u16;
+        let (dst, priority, sent_ps) = (to, priorities.last(), u64::from(number));
+        return Packet { dst, bytes, priority, sent_ps, ..Packet::EMPTY };
+    };
+    if let Some(packet) = own_packet(slot.bytes(), &frame).filter(|packet| packet.dst == to) {
+        slot.own = true;
+        return Packet { sent_ps: u64::from(number), ..packet };
+    }
+    let mut packet = Packet {
+        flow: frame.flow,
+        dst: to,
+        bytes: frame.ip_bytes,
+        priority: priorities.of(frame.dscp()),
+        seq: frame.transport.map_or(0, |transport| transport.seq / mss),
+        sent_ps: u64::from(number),
+        ..Packet::EMPTY
+    };
+    packet.set(frame.kind(), frame.ecn());
+    packet
+}
+
+/// The packet of Tailrace's transport in a frame, if it is one.
+fn own_packet<H: Header>(bytes: &[u8], frame: &Frame) -> Option<Packet<H>> {
+    let udp = frame.transport.filter(|udp| udp.is_udp() && udp.ports == (wire::PORT, wire::PORT))?;
+    wire::decode(bytes.get(udp.payload_at..)?, frame.tos)
+}
+
+/// Writes into a frame what ports have made of its packet.
+fn write_back<H: Header>(slab: &mut Slab, number: u32, packet: &Packet<H>) {
+    let slot = slab.get_mut(number);
+    let (Some(frame), own) = (slot.read, slot.own) else { return };
+    if own {
+        if let Some(udp) = frame.transport {
+            wire::encode_header(&packet.header, &mut slot.bytes_mut()[udp.payload_at..]);
+        }
+        let tos = wire::tos(packet);
+        if tos != frame.tos {
+            frame.set_tos(slot.bytes_mut(), tos);
+        }
+    } else if packet.ecn() == Ecn::Marked && frame.ecn() != Ecn::Marked {
+        frame.mark(slot.bytes_mut());
+    }
+}

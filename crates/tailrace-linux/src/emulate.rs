@@ -1,0 +1,76 @@
+//! A fabric between hosts that run whatever programs they like, until somebody says stop.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
+use tailrace_packet::World;
+
+use crate::driver::{Driver, Priorities, Strays};
+use crate::error::LiveError;
+use crate::hosts::Hosts;
+
+/// How often the fabric is looked at.
+pub const LOOK_EVERY: Time = Time::from_ms(200);
+
+/// A fabric, seen at one time.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Since the start.
+    pub now: Time,
+    /// Each port, in order of number.
+    pub ports: Vec<PortView>,
+    /// Where every frame is that has come to a port.
+    pub ledger: Ledger,
+    /// Frames that no port has seen.
+    pub strays: Strays,
+    /// How late frames left.
+    pub lateness: Lateness,
+    /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
+    pub reported: Vec<(Place, SeriesRow)>,
+}
+
+/// A port, seen at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView {
+    /// What it has done since the start.
+    pub counts: PortCounts,
+    /// Bytes that wait in each of its queues.
+    pub queues: [u64; tailrace_core::MAX_PRIORITIES],
+}
+
+/// Runs the fabric of `world`, whose hosts must stand outside and whose feed must be empty, between `hosts`, until
+/// `watch` says stop. It is shown the fabric every [`LOOK_EVERY`].
+pub fn emulate<S: Scheme>(
+    world: World<S>,
+    hosts: &Hosts,
+    priorities: Priorities,
+    mss: u16,
+    watch: &mut dyn FnMut(View) -> ControlFlow<()>,
+) -> Result<Outcome, LiveError> {
+    let mut driver = Driver::new(world, hosts, priorities, mss, false)?;
+    let mut next_look = Time::ZERO;
+    loop {
+        // No flow is planned, and none is waited for.
+        driver.turn(next_look)?;
+        if driver.now() >= next_look {
+            next_look = driver.now() + LOOK_EVERY;
+            if watch(view(&mut driver)).is_break() {
+                break;
+            }
+        }
+    }
+    let lateness = Some(driver.lag().summary());
+    Ok(Outcome { lateness, ..driver.into_world().into_outcome() })
+}
+
+fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
+    let (now, strays, lateness) = (driver.now(), driver.strays(), driver.lag().summary());
+    let world = driver.world();
+    let counts: Vec<PortCounts> = world.port_counts().collect();
+    let ports = (0..).zip(counts).map(|(port, counts)| {
+        let (_, _, queues) = world.queues(port as PortId);
+        PortView { counts, queues }
+    });
+    let ports = ports.collect();
+    View { now, ports, ledger: world.ledger(), strays, lateness, reported: world.take_series() }
+}

@@ -1,0 +1,172 @@
+//! The hosts of a fabric: a network namespace each, whose only interface leads to the fabric.
+
+mod namespace;
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+
+use nix::net::if_::if_nametoindex;
+use tailrace_core::HostId;
+
+use crate::error::LiveError;
+use crate::frame::{ipv4_of, ipv6_of, mac_of};
+use crate::sys::{offloads_off, packet_socket};
+
+pub use namespace::Namespace;
+
+/// The interface of every host.
+pub const INTERFACE: &str = "eth0";
+
+/// The hosts of a fabric and the place where it runs, each a network namespace.
+#[derive(Debug)]
+pub struct Hosts {
+    fabric: Namespace,
+    hosts: Vec<Namespace>,
+    mtu: usize,
+}
+
+impl Hosts {
+    /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes. With a `name`, `ip netns` knows them
+    /// as NAME-h0, NAME-h1, …, and the fabric as NAME.
+    pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
+        let make = |name: Option<String>| match name {
+            Some(name) => Namespace::named(&name),
+            None => Namespace::unnamed(),
+        };
+        let fabric = make(name.map(str::to_owned))?;
+        let hosts: Result<Vec<_>, _> =
+            (0..count).map(|host| make(name.map(|name| format!("{name}-h{host}")))).collect();
+        let this = Hosts { fabric, hosts: hosts?, mtu };
+        this.connect()?;
+        Ok(this)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// The longest IP packet of their interfaces.
+    pub fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    /// A host's namespace.
+    pub fn namespace(&self, host: HostId) -> &Namespace {
+        &self.hosts[usize::from(host)]
+    }
+
+    fn connect(&self) -> Result<(), LiveError> {
+        let numbered = || (0..).zip(&self.hosts);
+        let links: String = numbered()
+            .map(|(host, namespace)| {
+                let (mtu, mac, path) = (self.mtu, mac_text(host), namespace.path());
+                format!(
+                    "link add {port} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} address {mac} netns {path}\n\
+                     link set {port} up\n",
+                    port = port_name(host),
+                    path = path.display()
+                )
+            })
+            .collect();
+        let set_up = || {
+            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").or_else(absent)?;
+            ip_batch(&links)?;
+            (0..self.hosts.len() as HostId).try_for_each(|host| offloads_off(&port_name(host)))
+        };
+        self.fabric.inside(set_up).map_err(LiveError::refused("setting up the fabric's interfaces"))?;
+        for (host, namespace) in numbered() {
+            let set_up = || {
+                std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0")
+                    .or_else(absent)?;
+                ip_batch(&addresses(host))?;
+                offloads_off(INTERFACE)
+            };
+            namespace.inside(set_up).map_err(LiveError::refused(format!("setting up host {host}")))?;
+        }
+        Ok(())
+    }
+
+    /// For each host a socket at the fabric's end of its link.
+    pub(crate) fn fabric_sockets(&self) -> Result<Vec<OwnedFd>, LiveError> {
+        let open = || {
+            let socket = |host| packet_socket(if_nametoindex(port_name(host).as_str())?);
+            (0..self.hosts.len() as HostId).map(socket).collect()
+        };
+        self.fabric.inside(open).map_err(LiveError::refused("opening packet sockets"))
+    }
+}
+
+/// The fabric's end of a host's link.
+fn port_name(host: HostId) -> String {
+    format!("port{host}")
+}
+
+fn mac_text(host: HostId) -> String {
+    mac_of(host).map(|byte| format!("{byte:02x}")).join(":")
+}
+
+fn addresses(host: HostId) -> String {
+    let (v4, v6) = (ipv4_of(host), ipv6_of(host));
+    format!(
+        "link set lo up\n\
+         addr add {v4}/16 dev {INTERFACE}\n\
+         link set {INTERFACE} up\n\
+         addr add {v6}/64 dev {INTERFACE} nodad\n\
+         route add default dev {INTERFACE}\n"
+    )
+}
+
+/// A kernel without IPv6 has no such setting.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// Gives `ip` a list of commands, in the namespace of this thread.
+fn ip_batch(commands: &str) -> io::Result<()> {
+    let mut child = Command::new("ip")
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            io::Error::new(error.kind(), format!("`ip` of iproute2 cannot be started: {error}"))
+        })?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(commands.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("`ip` says: {}", said.lines().next().unwrap_or("nothing"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_their_addresses_and_leave_nothing_behind() {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("SKIPPED: network namespaces need root");
+            return;
+        }
+        let hosts = Hosts::new(3, 1500, None).unwrap();
+        let shown = || {
+            let output = Command::new("ip").args(["-o", "addr"]).output()?;
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let text = hosts.namespace(2).inside(shown).unwrap();
+        assert!(text.contains("10.77.0.3/16") && text.contains("fd77::3/64"), "{text}");
+        assert_eq!(hosts.fabric_sockets().unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,91 @@
+//! Network namespaces: made, entered, and gone with whoever holds them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::error::LiveError;
+
+/// Where `ip netns` keeps the names of network namespaces.
+const NAMES: &str = "/run/netns";
+
+/// A network namespace. Without a name it is gone when this value and all processes in it are, however they end.
+#[derive(Debug)]
+pub struct Namespace {
+    fd: OwnedFd,
+    name: Option<PathBuf>,
+}
+
+impl Namespace {
+    /// Makes one.
+    pub fn unnamed() -> Result<Self, LiveError> {
+        let make = || {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        };
+        let file = on_a_thread(make).map_err(LiveError::refused("making a network namespace"))?;
+        Ok(Namespace { fd: file.into(), name: None })
+    }
+
+    /// Makes one that `ip netns` knows by this name.
+    pub fn named(name: &str) -> Result<Self, LiveError> {
+        let mut namespace = Self::unnamed()?;
+        let path = Path::new(NAMES).join(name);
+        let link = |path: &Path| {
+            std::fs::create_dir_all(NAMES)?;
+            File::create_new(path)?;
+            let from = namespace.path();
+            let none = None::<&str>;
+            mount(Some(&from), path, none, MsFlags::MS_BIND, none).map_err(|error| {
+                let _ = std::fs::remove_file(path);
+                io::Error::from(error)
+            })
+        };
+        link(&path).map_err(LiveError::refused(format!("naming a network namespace {}", path.display())))?;
+        namespace.name = Some(path);
+        Ok(namespace)
+    }
+
+    /// Does something in it, on a thread of its own.
+    pub fn inside<T: Send>(&self, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        on_a_thread(|| {
+            setns(&self.fd, CloneFlags::CLONE_NEWNET)?;
+            act()
+        })
+    }
+
+    /// A path to it for other programs, as long as this process lives.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", process::id(), self.fd.as_raw_fd()))
+    }
+
+    /// Takes the name of a namespace away, whoever made it.
+    pub fn forget(path: &Path) -> io::Result<()> {
+        // Whether it was still mounted or not, the file must go.
+        let _ = umount2(path, MntFlags::MNT_DETACH);
+        std::fs::remove_file(path)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        if let Some(path) = &self.name {
+            let _ = Self::forget(path);
+        }
+    }
+}
+
+/// Namespaces belong to threads: what enters one does so on a thread that ends with it.
+fn on_a_thread<T: Send>(act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a thread that has entered a namespace must not do anything else"
+    )]
+    let done = std::thread::scope(|scope| scope.spawn(act).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

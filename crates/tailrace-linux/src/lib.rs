@@ -1,0 +1,24 @@
+//! The live level: a fabric in real time on a Linux machine, between network namespaces that are its hosts.
+//!
+//! Real frames go through the very network, ports and policies that are simulated. At their edge stand hosts with
+//! Tailrace's transport over UDP, or with whatever programs run in their namespaces.
+
+mod clock;
+mod driver;
+mod emulate;
+mod endpoints;
+mod error;
+pub mod frame;
+mod hosts;
+mod lag;
+mod run;
+mod slab;
+mod sys;
+
+pub use clock::Clock;
+pub use driver::{Driver, Priorities, Strays};
+pub use emulate::{LOOK_EVERY, PortView, View, emulate};
+pub use error::LiveError;
+pub use hosts::{Hosts, INTERFACE, Namespace};
+pub use lag::Lag;
+pub use run::{Limits, run};

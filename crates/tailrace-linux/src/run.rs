@@ -1,0 +1,90 @@
+//! A run of a world over its hosts' sockets, from the first flow to the last.
+
+use std::ops::ControlFlow;
+
+use tailrace_core::{Ending, Outcome, Progress, Scheme, Time};
+use tailrace_packet::{Pause, World};
+
+use crate::driver::{Driver, Priorities};
+use crate::error::LiveError;
+use crate::hosts::Hosts;
+use crate::lag::Lag;
+
+/// How often the caller hears of a run.
+const REPORT_EVERY: Time = Time::from_ms(100);
+/// What is under way when the last flow has ended, has this long to arrive.
+const SETTLING: Time = Time::from_ms(20);
+
+/// What a run must keep to, or its numbers say nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// All but one in a hundred packets leave the fabric less late than this.
+    pub lag: Time,
+}
+
+/// Runs `world`, whose hosts must stand outside, with Tailrace's transport between `hosts`. `report` is called now and
+/// then and may end the run. Fails if the machine was too slow for its numbers to say anything.
+pub fn run<S: Scheme>(
+    world: World<S>,
+    hosts: &Hosts,
+    mss: u16,
+    limits: Limits,
+    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(Outcome, Ending), LiveError> {
+    let mut driver = Driver::new(world, hosts, Priorities::new(None), mss, true)?;
+    let mut next_report = REPORT_EVERY;
+    let ending = loop {
+        if driver.turn(next_report)? == Pause::Horizon {
+            break Ending::Horizon;
+        }
+        if driver.world().is_over() {
+            break Ending::Finished;
+        }
+        let now = driver.now();
+        if now >= next_report {
+            next_report = now + REPORT_EVERY;
+            if report(&driver.world().progress()).is_break() {
+                return Err(LiveError::Interrupted);
+            }
+            if driver.world().is_stalled() {
+                break Ending::Stalled;
+            }
+        }
+    };
+    if ending == Ending::Finished {
+        let until = driver.now() + SETTLING;
+        while driver.now() < until {
+            driver.turn(until)?;
+        }
+        check_between(&driver)?;
+    }
+    let lateness = driver.lag().summary();
+    check_lag(driver.lag(), limits)?;
+    let outcome = driver.into_world().into_outcome();
+    Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
+}
+
+fn check_between<S: Scheme>(driver: &Driver<'_, S>) -> Result<(), LiveError> {
+    let (before, behind) = driver.between();
+    if before + behind == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "the machine was too slow: {before} packets were lost between hosts and fabric, {behind} between fabric and \
+         hosts, where nothing may be lost; ask for fewer hosts, lower rates or less load"
+    );
+    Err(LiveError::TooSlow(message))
+}
+
+fn check_lag(lag: &Lag, limits: Limits) -> Result<(), LiveError> {
+    let p99 = lag.quantile(0.99);
+    if p99 <= limits.lag {
+        return Ok(());
+    }
+    let message = format!(
+        "the machine was too slow: one packet in a hundred left more than {p99} late, and with more than {} the numbers \
+         say nothing; ask for fewer hosts, lower rates or less load, or run nothing else on the machine",
+        limits.lag
+    );
+    Err(LiveError::TooSlow(message))
+}

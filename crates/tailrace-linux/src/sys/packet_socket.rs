@@ -1,0 +1,53 @@
+//! Sockets that carry whole frames of one interface.
+#![expect(unsafe_code, reason = "addresses of the link layer, and options that the libraries do not know")]
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+
+/// What a host may have under way before its frames are lost.
+const QUEUED_BYTES: usize = 8 << 20;
+
+/// A socket for all frames of an interface of this thread's network namespace, in both directions.
+pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    // With no protocol, nothing is received before the socket is bound to its interface.
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+    setsockopt(&socket, sockopt::RcvBufForce, &QUEUED_BYTES)?;
+    setsockopt(&socket, sockopt::SndBufForce, &QUEUED_BYTES)?;
+    // What is sent here does not come back, and skips the interface's queues.
+    set_flag(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING)?;
+    set_flag(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS)?;
+    // SAFETY: zero is a value of all fields.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as i32;
+    // SAFETY: the address is of the type and length that is said.
+    let bound = unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), mem::size_of_val(&address) as u32)
+    };
+    if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets a UDP socket leave checksums out, which IPv4 allows.
+pub(crate) fn without_checksums(socket: &impl AsFd) -> io::Result<()> {
+    set_flag(socket, libc::SOL_SOCKET, libc::SO_NO_CHECK)
+}
+
+fn set_flag(socket: &impl AsFd, level: i32, option: i32) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the value is an integer, of the length that is said.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            (&raw const on).cast(),
+            mem::size_of_val(&on) as u32,
+        )
+    };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

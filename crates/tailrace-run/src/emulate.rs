@@ -1,0 +1,82 @@
+//! A scenario's fabric between hosts that run whatever programs they like.
+
+use std::ops::ControlFlow;
+
+use tailrace_config::ScenarioError;
+use tailrace_core::{HEADER_BYTES, Outcome, Scheme};
+use tailrace_linux::{Hosts, Priorities, View};
+use tailrace_packet::World;
+use tailrace_scenario::Scenario;
+use tailrace_schemes::SchemeVisitor;
+use tailrace_traffic::Feed;
+
+use crate::error::RunError;
+use crate::{build, packets};
+
+/// What hosts with programs must know of a scenario's fabric.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// How many hosts there are.
+    pub hosts: usize,
+    /// The longest IP packet.
+    pub mtu: usize,
+    /// Whether the scheme's hosts tag packets, as programs on these hosts do not by themselves.
+    pub tagged: bool,
+}
+
+/// Finds out, before anything runs, whether the packets of programs can go through the scenario's fabric under its
+/// scheme.
+pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
+    struct Ask<'a>(&'a Scenario);
+    impl SchemeVisitor for Ask<'_> {
+        type Output = Result<Programs, ScenarioError>;
+        fn visit<S: Scheme>(self) -> Self::Output {
+            let fabric = self.0.fabric.build();
+            let scheme = build::for_packets::<S>(self.0, &fabric)?;
+            if scheme.needs_header() {
+                let message = format!(
+                    "is {}, whose ports read a header that the TCP of programs cannot carry; choose another scheme (awafs \
+                     needs none with params = {{ silence = \"20ms\" }}), or run the scenario with level = \"live\" and \
+                     stack = \"tailrace\", whose packets have it",
+                    S::NAME
+                );
+                return Err(ScenarioError::new("scheme.name", message));
+            }
+            let plan = scheme.switch_plan(fabric.host_rate());
+            let tagged = plan.is_some_and(|plan| plan.queues.len() > 1);
+            let mtu = usize::from(self.0.transport.mss + HEADER_BYTES);
+            Ok(Programs { hosts: fabric.hosts, mtu, tagged })
+        }
+    }
+    build::visit(scenario, Ask(scenario))
+}
+
+/// Runs the scenario's fabric between `hosts`, until `watch` says stop.
+pub fn emulate(
+    scenario: &Scenario,
+    hosts: &Hosts,
+    watch: &mut dyn FnMut(View) -> ControlFlow<()>,
+) -> Result<Outcome, RunError> {
+    for_programs(scenario)?;
+    build::visit(scenario, Emulator { scenario, hosts, watch })?
+}
+
+struct Emulator<'a> {
+    scenario: &'a Scenario,
+    hosts: &'a Hosts,
+    watch: &'a mut dyn FnMut(View) -> ControlFlow<()>,
+}
+
+impl SchemeVisitor for Emulator<'_> {
+    type Output = Result<Result<Outcome, RunError>, ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let Emulator { scenario, hosts, watch } = self;
+        let fabric = scenario.fabric.build();
+        let scheme = build::for_packets::<S>(scenario, &fabric)?;
+        let priorities = Priorities::new(scheme.switch_plan(fabric.host_rate()).as_ref());
+        let world: World<S> = packets::world(scenario, &fabric, Feed::from(Vec::new()))?.outside();
+        let outcome = tailrace_linux::emulate(world, hosts, priorities, scenario.transport.mss, watch);
+        Ok(outcome.map_err(RunError::from))
+    }
+}

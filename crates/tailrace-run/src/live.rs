@@ -1,0 +1,54 @@
+//! Runs at the live level.
+
+use tailrace_config::ScenarioError;
+use tailrace_core::{Ending, Outcome, Scheme, Time};
+use tailrace_linux::{Hosts, Limits};
+use tailrace_packet::World;
+use tailrace_scenario::Scenario;
+use tailrace_schemes::SchemeVisitor;
+use tailrace_traffic::Feed;
+
+use crate::control::{Control, look};
+use crate::error::RunError;
+use crate::{build, packets};
+
+/// Where one packet in a hundred is later than this, or than a tenth of the farthest round trip if that is more, numbers
+/// are of the machine and not of the scheme.
+const WORST_LAG: Time = Time::from_us(300);
+
+/// Runs a scenario live.
+pub(crate) fn run(
+    scenario: &Scenario,
+    feed: Feed,
+    control: &dyn Control,
+) -> Result<(Outcome, Ending), RunError> {
+    let prepared = build::visit(scenario, Runner { scenario, feed, control })?;
+    let (outcome, ending) = prepared?;
+    let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
+    assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
+    Ok((outcome, ending))
+}
+
+struct Runner<'a> {
+    scenario: &'a Scenario,
+    feed: Feed,
+    control: &'a dyn Control,
+}
+
+impl SchemeVisitor for Runner<'_> {
+    type Output = Result<Result<(Outcome, Ending), RunError>, ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let Runner { scenario, feed, control } = self;
+        let fabric = scenario.fabric.build();
+        let world: World<S> = packets::world(scenario, &fabric, feed)?.outside();
+        let mss = scenario.transport.mss;
+        let mtu = tailrace_linux::frame::wire::longest_ip_packet::<S::Header>(mss);
+        let limits = Limits { lag: WORST_LAG.max(Time::from_ps(fabric.base_rtt().as_ps() / 10)) };
+        let run = || {
+            let hosts = Hosts::new(fabric.hosts, mtu, None)?;
+            tailrace_linux::run(world, &hosts, mss, limits, &mut |progress| look(control, progress))
+        };
+        Ok(run().map_err(RunError::from))
+    }
+}
