@@ -2,7 +2,6 @@
 
 use std::io;
 
-use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use tailrace_core::Time;
 
@@ -31,10 +30,4 @@ impl Clock {
 fn monotonic_ns() -> io::Result<u64> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
-}
-
-/// A span as the kernel takes it.
-pub(crate) fn time_spec(span: Time) -> TimeSpec {
-    let ns = span.as_ns();
-    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
 }

@@ -4,24 +4,28 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, ppoll};
 use tailrace_core::{Ecn, Header, HostId, Packet, Scheme, SwitchPlan, Time};
 use tailrace_packet::{Pause, World};
 
-use crate::clock::{Clock, time_spec};
+use crate::clock::Clock;
 use crate::endpoints::{Endpoints, is_full};
 use crate::error::LiveError;
 use crate::frame::{self, Frame, host_of_mac, wire};
 use crate::hosts::Hosts;
 use crate::lag::Lag;
 use crate::slab::Slab;
-use crate::sys::{Punctual, send_frames};
+use crate::sys::{Poll, Punctual, send_frames};
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
 const LONGEST_SLEEP: Time = Time::from_ms(20);
 /// A shorter sleep costs more than looking again.
-const SHORTEST_SLEEP: Time = Time::from_us(20);
+const SHORTEST_SLEEP: Time = Time::from_us(3);
+/// After so much work without a sleep comes a pause: the kernel takes 50 ms in a second at once from those who go
+/// before others and leave them less.
+const LONGEST_WORK: Time = Time::from_us(800);
+const PAUSE: Time = Time::from_us(60);
 
 /// Frames that are neither delivered nor dropped by a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,11 +72,14 @@ impl Priorities {
 /// A fabric in real time, between the hosts of this machine.
 pub struct Driver<'a, S: Scheme> {
     world: World<S>,
-    hosts: &'a Hosts,
+    /// The namespaces last as long as what runs in them.
+    _hosts: &'a Hosts,
     clock: Clock,
     /// The fabric's end of each host's link.
     ports: Vec<OwnedFd>,
     endpoints: Option<Endpoints<S::Header>>,
+    /// The fabric's sockets are numbered as hosts are, the hosts' own follow.
+    poll: Poll,
     slab: Slab,
     /// Frames for each host that are to leave, by number.
     leaving: Vec<VecDeque<u32>>,
@@ -85,6 +92,8 @@ pub struct Driver<'a, S: Scheme> {
     mss: u32,
     lag: Lag,
     strays: Strays,
+    /// When it last woke from a sleep.
+    awake_since: Time,
     _punctual: Punctual,
 }
 
@@ -100,13 +109,15 @@ impl<'a, S: Scheme> Driver<'a, S> {
     ) -> Result<Self, LiveError> {
         let ports = hosts.fabric_sockets()?;
         let endpoints = transport.then(|| Endpoints::new(hosts)).transpose()?;
+        let poll = poll_of(&ports, endpoints.as_ref()).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
-            hosts,
+            _hosts: hosts,
             clock: Clock::start()?,
             leaving: ports.iter().map(|_| VecDeque::new()).collect(),
             ports,
             endpoints,
+            poll,
             slab: Slab::new(hosts.mtu()),
             entering: Vec::new(),
             taken: Vec::new(),
@@ -115,6 +126,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             mss: u32::from(mss),
             lag: Lag::default(),
             strays: Strays::default(),
+            awake_since: Time::ZERO,
             _punctual: Punctual::begin(),
         })
     }
@@ -163,20 +175,21 @@ impl<'a, S: Scheme> Driver<'a, S> {
         if !came && pause == Pause::UpToDate {
             self.sleep(until).map_err(LiveError::refused("waiting for frames"))?;
         }
+        self.rest();
         Ok(pause)
     }
 
     /// Takes what waits at all sockets, up to a batch each; returns whether anything did.
     fn take_in(&mut self) -> io::Result<bool> {
-        let ready = self.ready(Time::ZERO)?;
-        let Some(ready) = ready else { return Ok(false) };
+        if !self.poll.wait(Time::ZERO)? {
+            return Ok(false);
+        }
         let hosts = self.ports.len();
-        for host in 0..hosts {
-            if ready[host] {
-                self.take_frames(host)?;
-            }
-            if ready.get(hosts + host) == Some(&true) {
-                self.take_datagrams(host)?;
+        for place in 0..self.poll.count() {
+            let socket = self.poll.number(place) as usize;
+            match socket.checked_sub(hosts) {
+                None => self.take_frames(socket)?,
+                Some(host) => self.take_datagrams(host)?,
             }
         }
         Ok(true)
@@ -275,24 +288,27 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let due = self.world.next_event().unwrap_or(Time::MAX).min(until);
         let span = due.saturating_sub(self.clock.now()).min(LONGEST_SLEEP);
         if span > SHORTEST_SLEEP {
-            self.ready(span)?;
+            self.poll.wait(span)?;
+            self.awake_since = self.clock.now();
         }
         Ok(())
     }
 
-    /// Waits up to `span` for sockets that have something: first the fabric's, then the hosts'. `None` if none has.
-    fn ready(&self, span: Time) -> io::Result<Option<Vec<bool>>> {
-        let hosts = 0..self.hosts.len();
-        let ports = self.ports.iter().map(AsFd::as_fd);
-        let ends = self.endpoints.iter().flat_map(|ends| hosts.clone().map(|host| ends.socket(host)));
-        let mut polled: Vec<PollFd<'_>> =
-            ports.chain(ends).map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
-        match ppoll(&mut polled, Some(time_spec(span)), None) {
-            Ok(0) | Err(nix::errno::Errno::EINTR) => Ok(None),
-            Ok(_) => Ok(Some(polled.iter().map(|fd| fd.any() == Some(true)).collect())),
-            Err(error) => Err(error.into()),
+    /// Pauses after much work.
+    fn rest(&mut self) {
+        if self.clock.now().saturating_sub(self.awake_since) > LONGEST_WORK {
+            std::thread::sleep(Duration::from_nanos(PAUSE.as_ns()));
+            self.awake_since = self.clock.now();
         }
     }
+}
+
+fn poll_of<H: Header>(ports: &[OwnedFd], endpoints: Option<&Endpoints<H>>) -> io::Result<Poll> {
+    let poll = Poll::new()?;
+    let ends = endpoints.iter().flat_map(|ends| (0..ports.len()).map(|host| ends.socket(host)));
+    let sockets = ports.iter().map(AsFd::as_fd).chain(ends);
+    (0..).zip(sockets).try_for_each(|(number, socket)| poll.add(socket, number))?;
+    Ok(poll)
 }
 
 /// The packet that a port policy sees of a frame.
