@@ -29,6 +29,8 @@ struct Outgoing {
 pub(crate) struct Endpoints<H> {
     sockets: Vec<UdpSocket>,
     outgoing: Vec<VecDeque<Outgoing>>,
+    /// The host that sends first.
+    turn: usize,
     /// Buffers of datagrams that have been sent.
     spare: Vec<Box<[u8]>>,
     buffers: Vec<Box<[u8]>>,
@@ -62,6 +64,7 @@ impl<H: Header> Endpoints<H> {
         let buffer = || vec![0; hosts.mtu()].into();
         Ok(Endpoints {
             outgoing: sockets.iter().map(|_| VecDeque::new()).collect(),
+            turn: 0,
             sockets,
             spare: Vec::new(),
             buffers: (0..BATCH).map(|_| buffer()).collect(),
@@ -87,17 +90,27 @@ impl<H: Header> Endpoints<H> {
         self.outgoing[usize::from(host)].push_back(outgoing);
     }
 
-    /// Gives the sockets what waits. What a socket does not take now, waits on.
+    /// Gives the sockets a batch of what waits: after it, something may be due in the fabric. The rest waits for the
+    /// next turn, and so does what a socket does not take.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        for (socket, queue) in self.sockets.iter().zip(&mut self.outgoing) {
+        let hosts = self.sockets.len();
+        let mut left = BATCH;
+        for place in 0..hosts {
+            let host = (self.turn + place) % hosts;
+            let (socket, queue) = (&self.sockets[host], &mut self.outgoing[host]);
             while !queue.is_empty() {
-                let datagrams = queue.iter().map(|outgoing| Datagram {
+                if left == 0 {
+                    self.turn = host;
+                    return Ok(());
+                }
+                let datagrams = queue.iter().take(left).map(|outgoing| Datagram {
                     to: SocketAddrV4::new(ipv4_of(outgoing.to), wire::PORT),
                     tos: outgoing.tos,
                     bytes: &outgoing.bytes[..outgoing.length],
                 });
                 match send_datagrams(socket.as_fd(), datagrams) {
                     Ok(sent) => {
+                        left -= sent;
                         self.sent += sent as u64;
                         self.spare.extend(queue.drain(..sent).map(|outgoing| outgoing.bytes));
                     }

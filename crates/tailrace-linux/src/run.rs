@@ -13,7 +13,7 @@ use crate::lag::Lag;
 /// How often the caller hears of a run.
 const REPORT_EVERY: Time = Time::from_ms(100);
 /// What is under way when the last flow has ended, has this long to arrive.
-const SETTLING: Time = Time::from_ms(20);
+const SETTLING: Time = Time::from_ms(200);
 
 /// What a run must keep to, or its numbers say nothing.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ pub fn run<S: Scheme>(
     };
     if ending == Ending::Finished {
         let until = driver.now() + SETTLING;
-        while driver.now() < until {
+        while driver.now() < until && driver.between() != (0, 0) {
             driver.turn(until)?;
         }
         check_between(&driver)?;

@@ -2,7 +2,7 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, Scheme, Time};
-use tailrace_linux::{Hosts, Limits};
+use tailrace_linux::{Hosts, Limits, LiveError};
 use tailrace_packet::World;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
@@ -16,14 +16,26 @@ use crate::{build, packets};
 /// are of the machine and not of the scheme.
 const WORST_LAG: Time = Time::from_us(300);
 
+/// How often a run is made, if something else on the machine disturbs it.
+const ATTEMPTS: u32 = 3;
+
 /// Runs a scenario live.
 pub(crate) fn run(
     scenario: &Scenario,
     feed: Feed,
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), RunError> {
-    let prepared = build::visit(scenario, Runner { scenario, feed, control })?;
-    let (outcome, ending) = prepared?;
+    let mut attempts = 1;
+    let (outcome, ending) = loop {
+        match build::visit(scenario, Runner { scenario, feed: feed.clone(), control })? {
+            Err(RunError::Live(LiveError::TooSlow(_))) if attempts < ATTEMPTS => attempts += 1,
+            Err(RunError::Live(LiveError::TooSlow(message))) => {
+                let message = format!("{}, tried {attempts} times: {message}", scenario.scheme.label());
+                return Err(RunError::Live(LiveError::TooSlow(message)));
+            }
+            done => break done?,
+        }
+    };
     let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
     assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
     Ok((outcome, ending))

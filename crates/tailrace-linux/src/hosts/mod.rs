@@ -18,6 +18,9 @@ pub use namespace::Namespace;
 /// The interface of every host.
 pub const INTERFACE: &str = "eth0";
 
+/// What may wait for a host's address.
+const UNRESOLVED_BYTES: &str = "8388608";
+
 /// The hosts of a fabric and the place where it runs, each a network namespace.
 #[derive(Debug)]
 pub struct Hosts {
@@ -86,6 +89,11 @@ impl Hosts {
                 std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0")
                     .or_else(absent)?;
                 ip_batch(&addresses(host))?;
+                // The first burst towards a host waits for its address; none of it may be lost.
+                for version in ["ipv4", "ipv6"] {
+                    let path = format!("/proc/sys/net/{version}/neigh/{INTERFACE}/unres_qlen_bytes");
+                    std::fs::write(path, UNRESOLVED_BYTES).or_else(absent)?;
+                }
                 offloads_off(INTERFACE)
             };
             namespace.inside(set_up).map_err(LiveError::refused(format!("setting up host {host}")))?;

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
 /// Packets that one call takes at most.
-pub(crate) const BATCH: usize = 32;
+pub(crate) const BATCH: usize = 16;
 
 /// Room for a control message with a field of the IP header, aligned as `cmsghdr` has to be.
 #[derive(Clone, Copy)]
