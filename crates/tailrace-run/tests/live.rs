@@ -1,0 +1,136 @@
+//! Real packets in real time, beside closed forms and the simulated packets. Timing is the machine's, so what is
+//! asserted has room for it; where it was too slow a run says so and is tried again.
+
+use tailrace_core::{Bytes, HEADER_BYTES, Outcome, Time};
+use tailrace_run::{Unattended, feed, run};
+use tailrace_scenario::{Level, Scenario};
+
+/// Four hosts under two leaves, with round trips of 2 ms.
+const FABRIC: &str = r#"
+    [fabric]
+    kind = "leaf-spine"
+    leaves = 2
+    spines = 2
+    hosts_per_leaf = 2
+    host_rate = "100Mbps"
+    spine_rate = "100Mbps"
+    host_delay = "250us"
+    spine_delay = "250us"
+    buffer = "200KB"
+    [transport]
+    min_rto = "50ms"
+"#;
+
+/// Whether this process may do what live runs need.
+fn may_run() -> bool {
+    let allowed = std::process::Command::new("unshare").args(["--net", "true"]).output();
+    let allowed = allowed.is_ok_and(|output| output.status.success());
+    if !allowed {
+        eprintln!("SKIPPED: network namespaces need root");
+    }
+    allowed
+}
+
+fn scenario(rest: &str) -> Scenario {
+    Scenario::parse(&format!("{rest}\n{FABRIC}")).unwrap()
+}
+
+fn at(level: Level, scenario: &Scenario) -> Outcome {
+    let scenario = Scenario { level, ..scenario.clone() };
+    let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, None).unwrap();
+    outcome
+}
+
+/// The completion times of a run's flows.
+fn completion(outcome: &Outcome) -> Vec<Time> {
+    outcome.flows.iter().map(|flow| flow.end.saturating_sub(flow.start)).collect()
+}
+
+fn alone(scheme: &str, bytes: u64) -> Scenario {
+    scenario(&format!(
+        "scheme = {{ name = \"{scheme}\" }}\nseed = 3\n\
+         workload = {{ sizes = {{ fixed = \"{bytes}B\" }}, load = 0.01, flows = 1 }}"
+    ))
+}
+
+#[test]
+fn a_lone_flow_takes_what_the_closed_form_says() {
+    if !may_run() {
+        return;
+    }
+    for bytes in [1_000, 14_600, 1_000_000] {
+        // A window that fills the path from the start.
+        let mut scenario = alone("pfabric", bytes);
+        scenario.transport.initial_window = 60;
+        let fabric = scenario.fabric.build();
+        let outcome = at(Level::Live, &scenario);
+        let flow = outcome.flows.of(0);
+        let ideal = fabric.ideal_fct(flow.src, flow.dst, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
+        let took = completion(&outcome)[0];
+        let off = took.as_secs_f64() - ideal.as_secs_f64();
+        let tolerance = (0.05 * ideal.as_secs_f64()).max(300e-6);
+        assert!((-20e-6..tolerance).contains(&off), "{bytes} B took {took}, alone {ideal}");
+    }
+}
+
+#[test]
+fn what_is_sent_arrives_at_the_simulated_time_and_nothing_is_lost_or_made_up() {
+    if !may_run() {
+        return;
+    }
+    for scheme in ["dctcp", "awafs", "rcp", "baraat"] {
+        let scenario = alone(scheme, 300_000);
+        let [live, simulated] = [Level::Live, Level::Packet].map(|level| at(level, &scenario));
+        assert!(live.ledger.unwrap().balances());
+        let [took, would] = [&live, &simulated].map(|outcome| completion(outcome)[0].as_secs_f64());
+        assert!((took / would - 1.0).abs() < 0.1, "{scheme}: {took} live, {would} simulated");
+        let sent = |outcome: &Outcome| outcome.ledger.unwrap().injected.packets as f64;
+        assert!((sent(&live) / sent(&simulated) - 1.0).abs() < 0.2, "{scheme}");
+    }
+}
+
+#[test]
+fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
+    if !may_run() {
+        return;
+    }
+    // Long flows sink to the last queue; between the same two hosts, ten short ones come by.
+    let list = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    let mut text = "src,dst,size_bytes,start_ns\n0,3,3000000,0\n".to_owned();
+    (1..=10).for_each(|flow| text.push_str(&format!("0,3,2920,{}\n", 60_000_000 + flow * 12_000_000)));
+    std::fs::write(list.path(), text).unwrap();
+    let path = list.path().display();
+    let mut scenario = scenario(&format!(
+        "scheme = {{ name = \"mlfq\", params = {{ thresholds = [\"20KB\"], port = {{ queues = 2 }} }} }}\nworkload = {{ flow_list = \"{path}\" }}"
+    ));
+    scenario.read_files(std::path::Path::new("/")).unwrap();
+    let fabric = scenario.fabric.build();
+    let outcome = at(Level::Live, &scenario);
+    let lag = outcome.lateness.unwrap().p99;
+    let (frame, hops) = (fabric.host_rate().time_for(Bytes::new(1500)), fabric.hops_between(0, 3) as u64);
+    let ideal = fabric.ideal_fct(0, 3, Bytes::new(2920), &scenario.transport, HEADER_BYTES);
+    let allowed = ideal.as_secs_f64() + frame.as_secs_f64() * hops as f64 + 2.0 * lag.as_secs_f64() + 300e-6;
+    let late: Vec<Time> =
+        completion(&outcome).into_iter().skip(1).filter(|took| took.as_secs_f64() > allowed).collect();
+    // The machine may stumble once.
+    assert!(late.len() <= 1, "{late:?} are above {allowed} s; alone {ideal}, lag {lag}");
+}
+
+#[test]
+fn marking_begins_at_the_threshold() {
+    if !may_run() {
+        return;
+    }
+    // A burst of 30 packets into the card of its sender, which marks above K.
+    let marks = |threshold: u32, level| {
+        let mut scenario = scenario(&format!(
+            "scheme = {{ name = \"dctcp\", params = {{ port = {{ marking_threshold = \"{threshold}KB\" }} }} }}\nseed = 3\n\
+             workload = {{ sizes = {{ fixed = \"43800B\" }}, load = 0.01, flows = 1 }}"
+        ));
+        scenario.transport.initial_window = 30;
+        at(level, &scenario).ports.iter().map(|port| port.marked).sum::<u64>()
+    };
+    assert_eq!([Level::Packet, Level::Live].map(|level| marks(60, level)), [0, 0]);
+    let [simulated, live] = [Level::Packet, Level::Live].map(|level| marks(15, level));
+    assert!(simulated >= 15 && live.abs_diff(simulated) <= 2, "{live} live, {simulated} simulated");
+}
