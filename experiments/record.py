@@ -16,7 +16,8 @@ from pathlib import Path
 def number(value: float) -> str:
     """Four significant digits, without an exponent."""
     rounded = float(f"{value:.4g}")
-    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.10f}".rstrip("0").rstrip(".")
+    text = str(int(rounded)) if rounded == int(rounded) else f"{rounded:.10f}".rstrip("0").rstrip(".")
+    return text if text != "-0" else "0"
 
 
 def measured(claim: dict[str, float | None], scale: float) -> str:

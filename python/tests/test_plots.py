@@ -251,6 +251,14 @@ def test_a_distribution_ends_at_the_share_that_finished(folder: ResultFolder) ->
     assert axes.get_figure().get_supxlabel() == "short flows; full scale; flows of seeds 1, 2"
 
 
+def test_powers_of_ten_are_plain_text(folder: ResultFolder) -> None:
+    axes = drawn(folder, kind="cdf", y="fct_ns", log="x", at={"workload.load": 0.8})
+    axes.set_xlim(1e3, 1e8)
+    assert {text.get_text() for text in axes.get_xticklabels()} >= {"10³", "10⁸"}
+    axes.set_xlim(1e4, 5e4)
+    assert "2×10⁴" in {text.get_text() for text in axes.get_xticklabels(minor=True)}
+
+
 def test_series_are_chosen_by_place_and_index(folder: ResultFolder) -> None:
     chosen = {"kind": "series", "y": "queue_bytes", "at": {"workload.load": 0.4, "scheme": "PIAS"}}
     axes = drawn(folder, **chosen, index=[0, 7], places="switch0->host0")

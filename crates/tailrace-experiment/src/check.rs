@@ -5,7 +5,7 @@ use std::path::Path;
 use tailrace_core::Progress;
 use tailrace_scenario::Level;
 
-use crate::claim::{Claim, Deviation, Standing, Verdict};
+use crate::claim::{Claim, Deviation, Standing, Verdict, Wrong};
 use crate::error::Error;
 use crate::file::Experiment;
 
@@ -96,7 +96,7 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
         (Some(Standing::Holds | Standing::InShape | Standing::Deviates), _)
             if fails && *holds_for_wrong == Some(true) =>
         {
-            let wrong = claim.wrong.as_deref().unwrap_or("a change of nothing");
+            let wrong = claim.wrong.as_ref().map_or("a change of nothing".into(), Wrong::to_string);
             (Outcome::Fails, format!("judges nothing, since {wrong} passes too"))
         }
         (Some(Standing::Undecided), _) if fails && !claim.is_recorded_as(Standing::Undecided) => {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use crate::error::Error;
 use crate::numbers::rounded;
@@ -28,13 +29,84 @@ pub struct Claim {
     pub tolerance: Option<f64>,
     /// The same number here.
     pub number: Quantity,
-    /// A scheme (label) that is wrong: for it the claim must not hold, or it would judge nothing. Without it a change
-    /// must not hold for one of 0.
-    pub wrong: Option<String>,
+    /// What is wrong: for it the claim must not hold, or it would judge nothing. Without it a change must not hold
+    /// for one of 0, which says little of a claim that does not hold.
+    pub wrong: Option<Wrong>,
     /// What was measured here.
     pub measured: Option<Record>,
     /// How it is known not to hold here, if it is.
     pub deviation: Option<Deviation>,
+}
+
+/// In what a number for which a claim must not hold differs from the claim's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be a scheme's label, or fields of number that are otherwise: of, against, class, \
+                               at, against_at, less_at or place"
+)]
+pub enum Wrong {
+    /// It is of this scheme (label).
+    Scheme(String),
+    /// It has these fields otherwise.
+    Number(Box<Otherwise>),
+}
+
+/// Fields of a number that are otherwise: both schemes exchanged, say, or another point of the sweep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Otherwise {
+    /// Another scheme.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Compared with another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Another class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Other points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Table>,
+    /// Compared with other points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_at: Option<Table>,
+    /// Less the change at other points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub less_at: Option<Table>,
+    /// Another place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Wrong {
+    /// The number of which this is the wrong one.
+    pub(crate) fn instead_of(&self, number: &Quantity) -> Quantity {
+        let Otherwise { of, against, class, at, against_at, less_at, place } = match self {
+            Wrong::Scheme(label) => Otherwise { of: Some(label.clone()), ..Otherwise::default() },
+            Wrong::Number(otherwise) => otherwise.as_ref().clone(),
+        };
+        let own = number.clone();
+        Quantity {
+            of: of.unwrap_or(own.of),
+            against: against.or(own.against),
+            class: class.unwrap_or(own.class),
+            at: at.unwrap_or(own.at),
+            against_at: against_at.or(own.against_at),
+            less_at: less_at.or(own.less_at),
+            place: place.or(own.place),
+            ..own
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Scheme(label) => out.write_str(label),
+            Wrong::Number(_) => out.write_str("what its file calls wrong"),
+        }
+    }
 }
 
 /// What a claim's number was in a run that is not at hand.
@@ -45,7 +117,7 @@ pub struct Record {
     pub value: f64,
     /// How far chance moves it; see [`Quantity::spread`].
     pub spread: Option<f64>,
-    /// The number of the wrong scheme.
+    /// The wrong number.
     pub wrong: Option<f64>,
     /// The `--scale` of the run. From here on the claim is judged.
     pub scale: f64,
@@ -116,7 +188,7 @@ pub struct Measurement {
     pub value: Option<f64>,
     /// See [`Quantity::spread`].
     pub spread: Option<f64>,
-    /// The number of the wrong scheme.
+    /// The wrong number: see [`Wrong`].
     pub wrong: Option<f64>,
 }
 
@@ -127,7 +199,7 @@ pub struct Verdict {
     pub measured: Measurement,
     /// How the number stands; `None` if it was not measured.
     pub standing: Option<Standing>,
-    /// Whether it would stand as well for a wrong scheme: then it judges nothing. `None` if that was not measured.
+    /// Whether it would stand as well for what is [`Wrong`]: then it judges nothing. `None` if that was not measured.
     pub holds_for_wrong: Option<bool>,
     /// In a few words: sign, order, factor.
     pub words: String,
@@ -142,7 +214,7 @@ const NUMBER_FACTOR: f64 = 2.0;
 impl Claim {
     /// Compares the claim with the results. Fails if a series cannot be read.
     pub fn judge(&self, results: &Results) -> Result<Verdict, Error> {
-        let of_wrong = self.wrong.as_ref().map(|label| Quantity { of: label.clone(), ..self.number.clone() });
+        let of_wrong = self.wrong.as_ref().map(|wrong| wrong.instead_of(&self.number));
         Ok(self.verdict(Measurement {
             value: self.number.value(results)?,
             spread: self.number.spread(results)?,
@@ -191,7 +263,7 @@ impl Claim {
         let holds = |value| self.stand(value, measured.spread).0 == Standing::Holds;
         let holds_for_wrong = match measured.wrong {
             Some(wrong) => Some(holds(wrong) || (standing != Standing::Holds && self.is_declared(wrong))),
-            // A change of nothing is the least that a wrong scheme can show.
+            // A change of nothing is the least that a wrong number can be.
             None => (self.wrong.is_none() && self.is_change()).then(|| holds(0.0)),
         };
         Verdict { measured, standing: Some(standing), holds_for_wrong, words }
@@ -407,6 +479,23 @@ mod tests {
         let deviation = "paper = -0.4\ntolerance = 0.1\nwrong = \"c\"\ndeviation = { within = [-0.2, 0.0], reason = \"\" }";
         assert_eq!(judged(&change(deviation), -0.1, Some(-0.15)), Some(true));
         assert_eq!(judged(&change(deviation), -0.1, Some(0.1)), Some(false));
+    }
+
+    #[test]
+    fn a_wrong_number_is_the_claims_own_but_for_the_fields_that_are_otherwise() {
+        let wrong = |fields: &str| {
+            let number = "number = { metric = \"m\", class = \"short\", of = \"a\", against = \"b\", at = { load = 1 } }";
+            let claim = claim(&format!("paper = \"lower\"\n{number}\nwrong = {fields}"));
+            let Quantity { metric, class, of, against, at, .. } =
+                claim.wrong.unwrap().instead_of(&claim.number);
+            format!("{metric} {class} {of} {} {}", against.unwrap(), at["load"])
+        };
+        assert_eq!(wrong("\"c\""), "m short c b 1");
+        assert_eq!(wrong("{ of = \"b\", against = \"a\" }"), "m short b a 1");
+        assert_eq!(wrong("{ class = \"long\", at = { load = 2 } }"), "m long a b 2");
+        let misspelt = "id = \"1\"\npaper = \"lower\"\nnumber = {}\nwrong = { off = \"b\" }";
+        let error = toml::from_str::<Claim>(misspelt).unwrap_err().to_string();
+        assert!(error.contains("fields of number that are otherwise"), "{error}");
     }
 
     #[test]

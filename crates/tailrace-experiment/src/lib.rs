@@ -33,7 +33,9 @@ mod task_stats;
 mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};
-pub use claim::{Claim, Deviation, Direction, Figure, Measurement, Record, Standing, Verdict};
+pub use claim::{
+    Claim, Deviation, Direction, Figure, Measurement, Otherwise, Record, Standing, Verdict, Wrong,
+};
 pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use expectation::Expectation;

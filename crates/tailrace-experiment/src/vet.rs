@@ -4,7 +4,7 @@ use tailrace_config::{ScenarioError, suggest::unknown};
 use tailrace_core::Time;
 use toml::Table;
 
-use crate::claim::{Claim, Deviation, Figure};
+use crate::claim::{Claim, Deviation, Figure, Wrong};
 use crate::expectation::Expectation;
 use crate::groups::{Group, SIZE_CLASSES};
 use crate::numbers::STATISTICS;
@@ -29,7 +29,14 @@ pub(crate) fn vet(
         judgeable(claim).map_err(|e| e.within(&here))?;
         vetter.quantity(&claim.number).map_err(|e| e.within(&format!("{here}.number")))?;
         if let Some(wrong) = &claim.wrong {
-            vetter.scheme("wrong", wrong, "number.at", &claim.number.at).map_err(|e| e.within(&here))?;
+            match wrong {
+                Wrong::Scheme(label) => vetter
+                    .scheme("wrong", label, "number.at", &claim.number.at)
+                    .map_err(|e| e.within(&here))?,
+                Wrong::Number(_) => vetter
+                    .quantity(&wrong.instead_of(&claim.number))
+                    .map_err(|e| e.within(&format!("{here}.wrong")))?,
+            }
         }
     }
     for (index, expectation) in expectations.iter().enumerate() {

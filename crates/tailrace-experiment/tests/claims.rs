@@ -33,17 +33,21 @@ fn fault(claim: &Claim) -> Option<String> {
         (_, Some(deviation)) if deviation.reason.is_empty() => return Some("gives no reason".into()),
         _ => {}
     }
+    // That nothing changes is no rival: all that deviates passes beside it.
+    if claim.wrong.is_none() {
+        return Some("names nothing that is wrong".into());
+    }
     match verdict.holds_for_wrong {
-        // Seeds do not part it from a wrong scheme either.
+        // Seeds do not part it from what is wrong either.
         _ if verdict.standing == Some(Standing::Undecided) => None,
         Some(false) => None,
-        Some(true) => Some(format!("holds for a wrong scheme too: {:?}", claim.wrong)),
-        None => Some("names no wrong scheme, or none that was measured".into()),
+        Some(true) => Some(format!("holds for what is wrong too: {:?}", claim.wrong)),
+        None => Some("has no record of what is wrong".into()),
     }
 }
 
 #[test]
-fn claims_name_their_source_stand_as_declared_and_fail_for_a_wrong_scheme() {
+fn claims_name_their_source_stand_as_declared_and_fail_for_what_is_wrong() {
     let mut faults = Vec::new();
     for file in files().unwrap() {
         let experiment = Experiment::read(&file, &[], 1.0).unwrap();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailrace.plots.flows import draw_cdf
-from tailrace.plots.style import PENS, Chart, finish, label, new_chart, styled
+from tailrace.plots.style import PENS, Chart, finish, label, log_scale, new_chart, styled
 from tailrace.result import Result
 
 
@@ -17,7 +17,8 @@ def overview(result: Result) -> Chart:
                 if len(flows):
                     values = flows[column] / 1e3 if column == "fct_ns" else flows[column]
                     draw_cdf(axes, values, size_class, pen)
-            axes.set(xscale="log", xlabel=label(column), ylabel="Share of flows")
+            log_scale(axes, "x")
+            axes.set(xlabel=label(column), ylabel="Share of flows")
         panels[0].set_title(result.info["scheme"])
         finish(chart, "measured flows, by size class")
     return chart

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
-from tailrace.plots.style import PENS, Pen, label
+from tailrace.plots.style import PENS, Pen, label, log_scale
 
 # Units of times, in microseconds.
 UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -39,7 +39,7 @@ class Plot(ABC):
         axes.set_xlabel(self.x_label or x_label)
         axes.set_ylabel(self.y_label or y_label)
         for axis in self.log:
-            axes.set(**{f"{axis}scale": "log"})
+            log_scale(axes, axis)
 
     def wrong(self, key: str, message: str) -> ScenarioError:
         """An error about one of the table's keys."""

@@ -14,6 +14,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterSciNotation
 
 from tailrace import _tailrace
 
@@ -55,6 +56,9 @@ _STYLE = {
 
 # Control characters but the new line, and those that turn the direction of what follows.
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_POWER = re.compile(r"\^\{([−-]?\d+)\}")
+_RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 
 _STATISTIC = re.compile(r"(fct|tct|slowdown)_(mean|p50|p95|p99|max)(_us)?")
 _STATISTICS = {
@@ -108,6 +112,22 @@ class Chart(Figure):
         with styled():
             self.savefig(image, format="png")
         return image.getvalue()
+
+
+class _Powers(LogFormatterSciNotation):
+    """Powers of ten in plain text, since no text is read as mathematics: 4×10⁴."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        text = _POWER.sub(lambda match: match[1].translate(_RAISED), super().__call__(x, pos))
+        return text.replace("$\\mathdefault{", "").replace("}$", "").replace(r"\times", "×")
+
+
+def log_scale(axes: Axes, which: str) -> None:
+    """Make the axis logarithmic, ``"x"`` or ``"y"``."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter(_Powers())
+    axis.set_minor_formatter(_Powers())
 
 
 @contextmanager
