@@ -1,6 +1,8 @@
 //! Real packets in real time, beside closed forms and the simulated packets. Timing is the machine's, so what is
 //! asserted has room for it; where it was too slow a run says so and is tried again.
 
+use std::sync::{Mutex, PoisonError};
+
 use tailrace_core::{Bytes, HEADER_BYTES, Outcome, Time};
 use tailrace_run::{Unattended, feed, run};
 use tailrace_scenario::{Level, Scenario};
@@ -35,7 +37,11 @@ fn scenario(rest: &str) -> Scenario {
     Scenario::parse(&format!("{rest}\n{FABRIC}")).unwrap()
 }
 
+/// Live runs have the machine to themselves.
+static MACHINE: Mutex<()> = Mutex::new(());
+
 fn at(level: Level, scenario: &Scenario) -> Outcome {
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let scenario = Scenario { level, ..scenario.clone() };
     let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, None).unwrap();
     outcome
@@ -48,8 +54,8 @@ fn completion(outcome: &Outcome) -> Vec<Time> {
 
 fn alone(scheme: &str, bytes: u64) -> Scenario {
     scenario(&format!(
-        "scheme = {{ name = \"{scheme}\" }}\nseed = 3\n\
-         workload = {{ sizes = {{ fixed = \"{bytes}B\" }}, load = 0.01, flows = 1 }}"
+        "scheme = {{ name = \"{scheme}\" }}\n\
+         workload = {{ sizes = {{ fixed = \"{bytes}B\" }}, load = 0.01, flows = 1, pattern = \"pairs\", from = [0], to = [3] }}"
     ))
 }
 
@@ -63,10 +69,10 @@ fn a_lone_flow_takes_what_the_closed_form_says() {
         let mut scenario = alone("pfabric", bytes);
         scenario.transport.initial_window = 60;
         let fabric = scenario.fabric.build();
-        let outcome = at(Level::Live, &scenario);
-        let flow = outcome.flows.of(0);
-        let ideal = fabric.ideal_fct(flow.src, flow.dst, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
-        let took = completion(&outcome)[0];
+        let ideal = fabric.ideal_fct(0, 3, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
+        let took = || completion(&at(Level::Live, &scenario))[0];
+        // The machine may stumble; no run is faster than its links.
+        let took = (0..3).map(|_| took()).min().unwrap();
         let off = took.as_secs_f64() - ideal.as_secs_f64();
         let tolerance = (0.05 * ideal.as_secs_f64()).max(300e-6);
         assert!((-20e-6..tolerance).contains(&off), "{bytes} B took {took}, alone {ideal}");
