@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import completion
+import live
 import lone_flow
 import ns3
 import page
@@ -26,6 +27,7 @@ EXAMPLES = """examples:
   .venv/bin/python benches/validate --seeds 4 --ns3-option=--recovery=prr
   .venv/bin/python benches/validate --seeds 10 --load 0.8 --units packets --balancing spray
   .venv/bin/python benches/validate --write docs/validation.md
+  .venv/bin/python benches/validate --live --write docs/validation.md
 
 Exit status: 0 if everything is within its tolerance, 1 if not, 2 if something could not be run.
 docs/validation.md explains the tables."""
@@ -79,6 +81,11 @@ def _arguments() -> argparse.Namespace:
         metavar="PAGE",
         help=f"all, and {seeds.STANDARD} seeds; then put what was printed into this page "
         "(docs/validation.md)",
+    )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="instead of all: every scheme on real packets beside its simulation; needs root and a quiet machine",
     )
     parser.add_argument(
         "--ns3-option",
@@ -142,6 +149,9 @@ def _check(report: Report, folder: Path, arguments: argparse.Namespace) -> dict[
     """Compare. What was printed, by the part of the page it belongs to, if that part is complete."""
     program = _find_ns3(arguments.ns3, arguments.ns3_option)
     report.text(page.heading(arguments.seed))
+    if arguments.live:
+        live.check(report, folder)
+        return {}
     if arguments.seeds is not None:
         cases = _sixteen_hosts(arguments.seed, arguments.load, arguments.units, arguments.balancing)
         _check_seeds(report, folder, program, cases, arguments.seeds)
@@ -167,6 +177,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             printed = _check(report, Path(folder), arguments)
         status = report.finish()
+        if arguments.live and arguments.write:
+            page.write(arguments.write, {"live": report.take()})
         if printed:
             printed["verdict"] = report.take()
             page.write(arguments.write, printed)
