@@ -38,6 +38,13 @@ pub struct Strays {
     pub answered: u64,
 }
 
+/// Frames of Tailrace's transport: hosts send others too, such as questions for addresses to those who have them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    entered: u64,
+    left: u64,
+}
+
 /// What is known of DSCPs: the priority that each stands for.
 #[derive(Clone, Debug)]
 pub struct Priorities([u8; 64]);
@@ -92,6 +99,7 @@ pub struct Driver<'a, S: Scheme> {
     mss: u32,
     lag: Lag,
     strays: Strays,
+    own: Own,
     /// When it last woke from a sleep.
     awake_since: Time,
     _punctual: Punctual,
@@ -126,6 +134,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             mss: u32::from(mss),
             lag: Lag::default(),
             strays: Strays::default(),
+            own: Own::default(),
             awake_since: Time::ZERO,
             _punctual: Punctual::begin(),
         })
@@ -154,11 +163,8 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// Datagrams that hosts have sent and that have not reached the fabric, and such that have left it and not reached
     /// their host: on their way, or lost where the machine was too slow.
     pub fn between(&self) -> (u64, u64) {
-        let ledger = self.world.ledger();
-        let (sent, received) = self.endpoints.as_ref().map_or((0, 0), |ends| (ends.sent, ends.received));
-        let entered = if self.endpoints.is_some() { ledger.injected.packets } else { 0 };
-        let left = if self.endpoints.is_some() { ledger.delivered.packets } else { 0 };
-        (sent.saturating_sub(entered), left.saturating_sub(received))
+        let Some(ends) = &self.endpoints else { return (0, 0) };
+        (ends.sent.saturating_sub(self.own.entered), self.own.left.saturating_sub(ends.received))
     }
 
     /// The world, when the run is over.
@@ -232,11 +238,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// Lets happen what is due, and what has come.
     fn let_happen(&mut self) -> Pause {
         let now = self.clock.now();
-        let (slab, leaving, lag) = (&mut self.slab, &mut self.leaving, &mut self.lag);
+        let (slab, leaving, lag, own) = (&mut self.slab, &mut self.leaving, &mut self.lag, &mut self.own);
         let mut deliver = |due: Time, host: HostId, packet: Packet<S::Header>| {
             lag.note(now.saturating_sub(due));
             let slot = packet.sent_ps as u32;
             write_back(slab, slot, &packet);
+            own.left += u64::from(slab.get(slot).own);
             leaving[usize::from(host)].push_back(slot);
         };
         let pause = self.world.run_until(now, &mut deliver);
@@ -245,6 +252,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
         }
         for (host, slot) in self.entering.drain(..) {
             let packet = packet_of(&mut self.slab, slot, &self.priorities, self.mss);
+            self.own.entered += u64::from(self.slab.get(slot).own);
             self.world.enter(host, packet);
         }
         let outside = self.world.carry_on();
