@@ -1,5 +1,6 @@
 //! What is known of a fabric that runs: its latest view, one of a second before, and what its policies have reported.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use tailrace_core::{Place, PortId};
@@ -107,15 +108,15 @@ impl Board {
         (view, Pace { bits_per_second, utilisation })
     }
 
-    /// Ports from the busiest on. Of those that are alike to a tenth of their link the order stays the same, so that one
-    /// can read them.
+    /// Ports from the busiest on. Those that are alike to a tenth of their link keep their order, so that one can read
+    /// them.
     pub fn busiest(&self) -> Vec<usize> {
         let mut ports: Vec<usize> = (0..self.ports.len()).collect();
-        ports.sort_by_key(|&port| {
+        ports.sort_by_cached_key(|&port| {
             let (view, pace) = self.port(port);
-            let waits = view.queues.iter().any(|&bytes| bytes > 0);
-            let idle = view.counts.sent.packets == 0;
-            (std::cmp::Reverse(((pace.utilisation * 10.0).ceil() as u32).max(u32::from(waits))), idle)
+            let tenths = (pace.utilisation * 10.0).round() as u32;
+            let (waits, idle) = (view.queues.iter().any(|&bytes| bytes > 0), view.counts.sent.packets == 0);
+            (Reverse(tenths.max(u32::from(waits))), idle)
         });
         ports
     }
@@ -126,5 +127,75 @@ impl Board {
             Spot::Port(port) => self.ports[port as usize].name.clone(),
             Spot::Host(host) => format!("h{host}"),
         }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use tailrace_core::{Count, SeriesRow};
+
+    use super::*;
+
+    /// A view of ports that have sent so many bytes and hold some in their last queue, with thresholds of the first one.
+    pub fn view(ms: u64, ports: &[(u64, u64)], thresholds: &[f64]) -> View {
+        let port = |&(bytes, waiting): &(u64, u64)| {
+            let sent = Count { packets: bytes / 1_000, bytes };
+            let mut queues = [0; tailrace_core::MAX_PRIORITIES];
+            queues[7] = waiting;
+            PortView { counts: PortCounts { sent, marked: bytes / 100_000, ..PortCounts::default() }, queues }
+        };
+        let at = Time::from_ms(ms);
+        let row = |(index, &value): (usize, &f64)| {
+            (Place::Port(0), SeriesRow { at, metric: "threshold_bytes", index: index as u16, value })
+        };
+        let reported = thresholds.iter().enumerate().map(row).collect();
+        View { now: at, ports: ports.iter().map(port).collect(), reported, ..View::default() }
+    }
+
+    /// So many ports of 100 Mbps, without a view.
+    pub fn board(ports: usize) -> Board {
+        let rate = Rate::from_bps(100_000_000);
+        let port = |port| PortName { name: format!("leaf0->host{port}"), rate };
+        Board {
+            title: "test".to_owned(),
+            hints: vec!["do this".to_owned()],
+            ports: (0..ports).map(port).collect(),
+            reports: BTreeMap::new(),
+            views: VecDeque::new(),
+        }
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_second() {
+        let mut board = board(2);
+        assert_eq!(board.port(0).1.bits_per_second, 0.0);
+        for ms in (0..=3_000).step_by(200) {
+            // Nothing for two seconds, then 10 MB a second.
+            board.take(view(ms, &[(ms.saturating_sub(2_000) * 10_000, 0), (0, 0)], &[]));
+        }
+        let (seen, pace) = board.port(0);
+        assert_eq!(seen.counts.sent.bytes, 10_000_000);
+        assert_eq!((pace.bits_per_second, pace.utilisation), (80e6, 0.8));
+        assert_eq!(board.port(1).1.bits_per_second, 0.0);
+        assert!(board.views.len() <= 7, "{}", board.views.len());
+    }
+
+    #[test]
+    fn the_busiest_ports_come_first_and_alike_ones_keep_their_order() {
+        let mut board = board(5);
+        board.take(view(0, &[(0, 0); 5], &[]));
+        board.take(view(1_000, &[(0, 0), (6_250_000, 0), (10_000, 0), (6_260_000, 0), (0, 1_500)], &[]));
+        // Half of the link twice, one that holds something, one that is nearly idle, one that has never sent.
+        assert_eq!(board.busiest(), [1, 3, 4, 2, 0]);
+    }
+
+    #[test]
+    fn moves_are_counted_when_a_value_changes() {
+        let mut board = board(1);
+        for thresholds in [&[1e3, 5e3], &[1e3, 5e3], &[2e3, 6e3], &[2e3, 7e3]] {
+            board.take(view(0, &[(0, 0)], thresholds));
+        }
+        let report = &board.reports[&(Spot::Port(0), "threshold_bytes")];
+        assert_eq!((report.values.as_slice(), report.moves), (&[2e3, 7e3][..], 3));
     }
 }

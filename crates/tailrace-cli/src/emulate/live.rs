@@ -125,7 +125,7 @@ fn reports(board: &Board, rows: usize) -> Vec<Line> {
     if lines.is_empty() {
         return lines;
     }
-    let heads = format!("{:<17}{:>12}{:>40}{:>6}", "adapted to", "", "bytes", "moves");
+    let heads = format!("{:<17}{:>12}{:>40}{:>6}", "thresholds", "", "bytes", "moves");
     [(Tone::Plain, String::new()), (Tone::Heads, heads)].into_iter().chain(lines).collect()
 }
 
@@ -163,4 +163,78 @@ pub fn line(board: &Board, view: &View) -> String {
         view.ledger.dropped().packets,
         duration(view.lateness.p99.as_secs_f64()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_core::Time;
+
+    use super::super::board::tests::{board, view};
+    use super::*;
+
+    #[test]
+    fn a_terminal_of_80_by_24_is_enough() {
+        let mut board = board(40);
+        board.take(view(0, &[(0, 0); 40], &[]));
+        let ports: Vec<(u64, u64)> = (0..40).map(|port| (port * 312_500, 2_000_000)).collect();
+        board.take(view(1_000, &ports, &[1e3, 2e4, 3e5, 4e6, 5e6, 6e6, 7e6]));
+        let lines = lines(&board, 80, 24);
+        assert_eq!(lines.len(), 24);
+        assert!(lines.iter().all(|(_, line)| line.chars().count() <= 80), "{lines:?}");
+        let text: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(text[0], "test · 1.00 s · q ends");
+        assert_eq!(
+            text[5],
+            "port              bit/s  link   q0   q1   q2   q3   q4   q5   q6   q7 mark drop"
+        );
+        assert_eq!(
+            text[6],
+            "leaf0->host38       95M  95 %    0    0    0    0    0    0    0 2.0M  118    0"
+        );
+        assert_eq!(lines[6].0, Tone::Busy);
+        assert!(text.contains(&"and 26 ports that are less busy"), "{text:?}");
+        assert_eq!(text[22], "leaf0->host0        threshold 1.0K  20K 300K 4.0M 5.0M 6.0M 7.0M          0");
+        assert_eq!(text[23], "do this");
+    }
+
+    #[test]
+    fn any_size_will_do() {
+        let mut board = board(9);
+        for (columns, rows) in [(80, 24), (1, 1), (0, 0), (20, 7), (500, 200)] {
+            assert!(lines(&board, columns, rows).len() <= rows);
+        }
+        board.take(view(0, &[(5, 5); 9], &[1.0]));
+        for (columns, rows) in [(80, 24), (1, 1), (0, 0), (20, 7), (500, 200)] {
+            let lines = lines(&board, columns, rows);
+            assert!(lines.len() <= rows && lines.iter().all(|(_, line)| line.chars().count() <= columns));
+        }
+    }
+
+    #[test]
+    fn numbers_have_four_characters() {
+        for (number, said) in [
+            (0.0, "0"),
+            (999.4, "999"),
+            (999.5, "1.0K"),
+            (9_949.0, "9.9K"),
+            (9_951.0, "10K"),
+            (999_499.0, "999K"),
+            (999_500.0, "1.0M"),
+            (97_100_000.0, "97M"),
+            (5e15, "5000T"),
+        ] {
+            assert_eq!(short(number), said);
+        }
+    }
+
+    #[test]
+    fn a_line_says_what_is_busy() {
+        let mut board = board(2);
+        board.take(view(0, &[(0, 0); 2], &[]));
+        assert!(line(&board, board.latest().unwrap()).starts_with("0.0 s: all ports idle; 0 frames"));
+        board.take(view(1_000, &[(0, 0), (6_250_000, 0)], &[]));
+        let view = board.latest().unwrap();
+        assert_eq!(view.now, Time::from_ms(1_000));
+        assert!(line(&board, view).starts_with("1.0 s: leaf0->host1 50 %; "), "{}", line(&board, view));
+    }
 }

@@ -130,3 +130,32 @@ impl Page {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::board::tests::{board, view};
+    use super::*;
+
+    #[test]
+    fn each_number_has_a_line_with_its_labels() {
+        let mut board = board(2);
+        assert_eq!(text(&board), "");
+        board.take(view(1_000, &[(500_000, 0), (7_000, 1_500)], &[1_000.0, 2_500.5]));
+        let page = text(&board);
+        for line in [
+            "# TYPE tailrace_port_bytes_total counter",
+            "tailrace_port_bytes_total{port=\"leaf0->host0\"} 500000",
+            "tailrace_port_marked_packets_total{port=\"leaf0->host0\"} 5",
+            "tailrace_queue_bytes{port=\"leaf0->host1\",priority=\"7\"} 1500",
+            "tailrace_lag_seconds{quantile=\"0.99\"} 0",
+            "tailrace_reported{place=\"leaf0->host0\",metric=\"threshold_bytes\",index=\"1\"} 2500.5",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}: {page}");
+        }
+        // A name, labels and a number in every line that is no comment, and each family once.
+        let samples = page.lines().filter(|line| !line.starts_with('#'));
+        assert!(samples.clone().all(|line| line.rsplit(' ').next().unwrap().parse::<f64>().is_ok()));
+        let types: Vec<&str> = page.lines().filter(|line| line.starts_with("# TYPE")).collect();
+        assert_eq!(types.len(), 11);
+    }
+}
