@@ -53,7 +53,9 @@ impl Place {
         }
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Place { _alone: Some(alone), ..Self::beside() })
+        let mut place = Self::beside();
+        place._alone = Some(alone);
+        Some(place)
     }
 
     /// Another one in the same test.

@@ -26,13 +26,14 @@ pub type Line = (Tone, String);
 
 /// Links above this are busy.
 const BUSY: f64 = 0.9;
-/// Reports take no more than this part of the lines.
+/// Reports take no more than this part of the lines, and none where these are few.
 const REPORTS_PART: usize = 3;
+const FEW: usize = 16;
 
 /// The view, in so many lines of so many columns at most.
 pub fn lines(board: &Board, columns: usize, rows: usize) -> Vec<Line> {
     let mut lines = head(board);
-    let reports = reports(board, rows / REPORTS_PART);
+    let reports = reports(board, if rows < FEW { 0 } else { rows / REPORTS_PART });
     let hints = board.hints.iter().map(|hint| (Tone::Hint, hint.clone()));
     let left = rows.saturating_sub(lines.len() + reports.len() + board.hints.len());
     lines.extend(ports(board, left));
