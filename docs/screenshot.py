@@ -18,8 +18,9 @@ def draw(lines: list[str], path: str) -> None:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(-1, columns + 1), ylim=(len(lines) + 0.5, -0.5))
     axes.axis("off")
+    codes = {0}  # which last until they are changed, over ends of lines
     for row, line in enumerate(lines):
-        column, codes = 0, {0}
+        column = 0
         for escape, character in re.findall(r"\x1b\[([0-9;]*)m|(.)", line):
             if not character:
                 for code in map(int, filter(None, (escape or "0").split(";"))):

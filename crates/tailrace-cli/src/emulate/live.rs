@@ -193,7 +193,7 @@ mod tests {
             "leaf0->host38       95M  95 %    0    0    0    0    0    0    0 2.0M  118    0"
         );
         assert_eq!(lines[6].0, Tone::Busy);
-        assert!(text.contains(&"and 26 ports that are less busy"), "{text:?}");
+        assert!(text.contains(&"and 27 ports that are less busy"), "{text:?}");
         assert_eq!(text[22], "leaf0->host0        threshold 1.0K  20K 300K 4.0M 5.0M 6.0M 7.0M          0");
         assert_eq!(text[23], "do this");
     }
