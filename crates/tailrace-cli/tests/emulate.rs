@@ -100,7 +100,8 @@ impl Place {
     }
 
     fn assert_no_traces(&self) {
-        assert_eq!(self.traces(), [PathBuf::new(); 0]);
+        let traces = self.traces();
+        assert!(traces.is_empty(), "{traces:?}");
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         assert!(!mounts.contains(&self.name), "{mounts}");
     }
