@@ -75,7 +75,7 @@ impl Priorities {
 pub struct Driver<'a, S: Scheme> {
     world: World<S>,
     /// The namespaces last as long as what runs in them.
-    _hosts: &'a Hosts,
+    hosts: &'a Hosts,
     clock: Clock,
     /// The fabric's end of each host's link.
     ports: Vec<OwnedFd>,
@@ -114,7 +114,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let poll = poll_of(&ports, endpoints.as_ref()).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
-            _hosts: hosts,
+            hosts,
             clock: Clock::start()?,
             leaving: ports.iter().map(|_| VecDeque::new()).collect(),
             ports,
