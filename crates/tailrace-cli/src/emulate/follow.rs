@@ -73,8 +73,8 @@ impl<'a> Follower<'a> {
         Follower { board, hosts, stops, now: Time::ZERO, next_line: LINE_EVERY }
     }
 
-    /// Shows views until the fabric is to end, or has.
-    pub fn follow(mut self, views: &Receiver<View>) -> Result<Ended, Error> {
+    /// Shows views until the fabric is to end, or has. It ends when nobody takes its views.
+    pub fn follow(mut self, views: Receiver<View>) -> Result<Ended, Error> {
         let screen = Screen::take().unwrap_or(None);
         loop {
             match views.recv_timeout(LOOK_EVERY) {

@@ -8,8 +8,8 @@ mod metrics;
 mod screen;
 mod summary;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -65,30 +65,25 @@ fn run(
     server: Option<&Server>,
     stops: Stops<'_>,
 ) -> (Result<Ended, Error>, Result<Outcome, Error>) {
-    let stop = AtomicBool::new(false);
     let (sender, views) = sync_channel(WAITING_VIEWS);
+    let mut watch = move |view: View| match sender.try_send(view) {
+        // If it waits for a terminal, the next one says the same and more.
+        Ok(()) | Err(TrySendError::Full(_)) => ControlFlow::Continue(()),
+        Err(TrySendError::Disconnected(_)) => ControlFlow::Break(()),
+    };
     thread::scope(|scope| {
-        let stop = &stop;
-        let mut watch = move |view: View| {
-            // If nobody takes it, the next one says the same and more.
-            let _ = sender.try_send(view);
-            match stop.load(Ordering::Relaxed) {
-                true => std::ops::ControlFlow::Break(()),
-                false => std::ops::ControlFlow::Continue(()),
-            }
-        };
         let fabric = scope.spawn(move || {
             let outcome = tailrace_run::emulate(scenario, hosts, &mut watch);
             drop(watch); // which tells whoever follows that there are no more views
             outcome
         });
-        let answers = server.map(|server| scope.spawn(|| metrics::serve(server, board)));
-        let ended = Follower::new(board, hosts, stops).follow(&views);
-        stop.store(true, Ordering::Relaxed);
-        drop(views);
-        let outcome = fabric.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if let Some(server) = server {
+            scope.spawn(|| metrics::serve(server, board));
+        }
+        let ended = Follower::new(board, hosts, stops).follow(views);
+        let outcome = fabric.join();
         server.inspect(|server| server.unblock());
-        answers.map(|answers| answers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (ended, outcome.map_err(Error::from))
     })
 }
