@@ -61,7 +61,8 @@ def wrong_command(line: str, folder: Path) -> str | None:
         known = options(command)
         if known is None:
             return f"tailrace {command}"
-        for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", rest):
+        # Behind a lone -- are another program's.
+        for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", rest.split(" -- ")[0]):
             if option not in known:
                 return f"tailrace {command} {option}"
     for package, test in CARGO.findall(line):
@@ -89,6 +90,8 @@ def wrong_command(line: str, folder: Path) -> str | None:
     ("cargo test -p tailrace-packet --test promises md1", None),
     ("cargo test -p tailrace-packet --test promise", "-p tailrace-packet --test promise"),
     ("cargo test -p tailrace-paket", "-p tailrace-paket"),
+    ("tailrace enter h3 --name a -- iperf3 --client h0", None),
+    ("tailrace enter h3 --nam a -- true", "tailrace enter --nam"),
     ("make fuzz TARGET=flow_list", None),
     ("make fuss", "make fuss"),
     ("make -C benches/ns3 check", None),

@@ -1,11 +1,13 @@
 //! Arguments and help.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use tailrace_core::Rate;
+use tailrace_core::{Rate, Time};
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
@@ -13,6 +15,8 @@ use tailrace_core::Rate;
 #[command(after_help = "Examples:
   tailrace run experiments/demo.toml             first table and plot
   tailrace run FILE --set workload.load=0.7      another load
+  tailrace emulate experiments/live/leaf-spine8.toml
+                                                 eight hosts for your programs
   tailrace schemes pias                          a scheme's parameters
   tailrace thresholds --sizes my.cdf --load 0.8  thresholds for your own traffic")]
 pub struct Args {
@@ -44,6 +48,10 @@ pub enum Command {
     Flows(Flows),
     /// Solve a fluid model: long flows over one bottleneck as differential equations
     Fluid(Fluid),
+    /// Run a scenario's fabric in real time between hosts of this machine that run programs of yours
+    Emulate(Emulate),
+    /// Run a program on a host of a fabric that `tailrace emulate` runs
+    Enter(Enter),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
     /// Measure the simulator's speed
@@ -327,6 +335,57 @@ pub struct Fluid {
     /// Print the means as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace emulate experiments/live/leaf-spine8.toml
+  tailrace emulate FILE --scheme pias --set fabric.host_rate=50Mbps --name fifty
+  tailrace emulate FILE --for 10s --metrics 127.0.0.1:9090 > lines.txt
+  tailrace emulate --clean
+Needs root and `ip` of iproute2. Hosts are network namespaces, NAME-h0, NAME-h1, and so on; run programs on
+them with `tailrace enter h0 -- PROGRAM`. The fabric ends with q or Ctrl-C, and programs on its hosts with it.
+A program sets DSCP D with IP_TOS = 4 D; the scheme's switch plan says which queue that is.
+A file's flows mean nothing here; a sweep counts with its first point.")]
+pub struct Emulate {
+    /// Experiment file; its first scheme and first point of the sweep count
+    #[arg(required_unless_present = "clean")]
+    pub file: Option<PathBuf>,
+    /// The scheme, by its label in the file; the first by default
+    #[arg(long, value_name = "LABEL")]
+    pub scheme: Option<String>,
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// What namespaces' names begin with; the file's name by default
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "TIME")]
+    pub lasts: Option<Time>,
+    /// Answer Prometheus at this address of the loopback interface
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<SocketAddr>,
+    /// Take away what emulations have left that could not do it themselves, and do nothing else
+    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "name", "lasts", "metrics"])]
+    pub clean: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace enter h3 -- ping h0
+  tailrace enter fifty/h3 -- iperf3 --server
+  tailrace enter h3                              a shell on host h3
+Hosts know one another as h0, h1, and so on. Exit status is the program's.")]
+pub struct Enter {
+    /// The host, such as h3, or NAME/h3 where several emulations run
+    pub host: String,
+    /// The emulation, by its name
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The program and its arguments; your shell by default
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(ClapArgs)]

@@ -17,7 +17,7 @@ pub fn flows(options: &args::Flows) -> Result<i32, Error> {
 }
 
 /// Says where in the experiment a mistake is.
-fn in_file(error: Error, file: &Path) -> Error {
+pub fn in_file(error: Error, file: &Path) -> Error {
     match error {
         Error::Input(error) => {
             let text = std::fs::read_to_string(file).unwrap_or_default();

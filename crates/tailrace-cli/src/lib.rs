@@ -9,6 +9,8 @@ mod catalogue;
 mod check;
 mod claims;
 mod duration;
+mod emulate;
+mod enter;
 mod flows;
 mod fluid;
 mod gather;
@@ -78,6 +80,8 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Qos(options) => qos::qos(options),
         Command::Flows(options) => flows::flows(options),
         Command::Fluid(options) => fluid::fluid(options, host),
+        Command::Emulate(options) => emulate::emulate(options, host),
+        Command::Enter(options) => enter::enter(options),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Bench(options) => bench::bench(options),
     }

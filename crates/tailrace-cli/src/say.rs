@@ -4,12 +4,12 @@
 //! Titles, labels and messages hold what users wrote: what that would do to a terminal is shown and not done.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{self, ErrorKind, Write, stderr, stdout};
 
 use tailrace_config::shown;
 
 /// A shell's status of a program that wrote into a closed pipe: 128 and SIGPIPE.
-const CLOSED_PIPE: i32 = 141;
+pub const CLOSED_PIPE: i32 = 141;
 
 /// As `println!`.
 macro_rules! say {
@@ -30,12 +30,17 @@ macro_rules! complain_part {
 
 /// Writes to standard output; ends the program if that is closed or full. Results are in their files by then.
 pub fn write(text: Arguments<'_>) {
-    let Err(error) = stdout().write_all(shown(&text.to_string(), usize::MAX).as_bytes()) else { return };
+    let Err(error) = try_write(text) else { return };
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(CLOSED_PIPE);
     }
     complain!("error: cannot write to standard output: {error}");
     std::process::exit(1);
+}
+
+/// Writes to standard output, for those who have something to do first if that is closed.
+pub fn try_write(text: Arguments<'_>) -> io::Result<()> {
+    stdout().write_all(shown(&text.to_string(), usize::MAX).as_bytes())
 }
 
 /// Writes to standard error, if that can be written.

@@ -36,6 +36,8 @@ pub struct Strays {
     pub too_long: u64,
     /// Questions for addresses, which the fabric has answered.
     pub answered: u64,
+    /// For a host whose link was down, after they had left the fabric.
+    pub link_down: u64,
 }
 
 /// Frames of Tailrace's transport: hosts send others too, such as questions for addresses to those who have them.
@@ -80,7 +82,7 @@ impl Priorities {
 pub struct Driver<'a, S: Scheme> {
     world: World<S>,
     /// The namespaces last as long as what runs in them.
-    _hosts: &'a Hosts,
+    hosts: &'a Hosts,
     clock: Clock,
     /// The fabric's end of each host's link.
     ports: Vec<OwnedFd>,
@@ -120,7 +122,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let poll = poll_of(&ports, endpoints.as_ref()).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
-            _hosts: hosts,
+            hosts,
             clock: Clock::start()?,
             leaving: ports.iter().map(|_| VecDeque::new()).collect(),
             ports,
@@ -204,7 +206,9 @@ impl<'a, S: Scheme> Driver<'a, S> {
     fn take_frames(&mut self, host: usize) -> io::Result<()> {
         let (_, too_long) = match self.slab.receive(self.ports[host].as_fd(), &mut self.taken) {
             Err(error) if is_full(&error) => return Ok(()),
-            received => received?,
+            // Somebody has set it down, or taken it away.
+            Err(error) if is_down(&error) && self.hosts.is_linked(host as HostId) => return Ok(()),
+            received => received.map_err(|error| of_link(host, error))?,
         };
         self.strays.too_long += too_long as u64;
         for slot in self.taken.drain(..) {
@@ -271,7 +275,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
         if let Some(endpoints) = &mut self.endpoints {
             endpoints.flush()?;
         }
-        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
+        for (host, (port, leaving)) in self.ports.iter().zip(&mut self.leaving).enumerate() {
             while !leaving.is_empty() {
                 let frames = leaving.iter().map(|&slot| self.slab.get(slot).bytes());
                 match send_frames(port.as_fd(), frames) {
@@ -281,7 +285,11 @@ impl<'a, S: Scheme> Driver<'a, S> {
                         }
                     }
                     Err(error) if is_full(&error) => break,
-                    Err(error) => return Err(error),
+                    Err(error) if is_down(&error) => {
+                        self.strays.link_down += leaving.len() as u64;
+                        leaving.drain(..).for_each(|slot| self.slab.free(slot));
+                    }
+                    Err(error) => return Err(of_link(host, error)),
                 }
             }
         }
@@ -317,6 +325,23 @@ fn poll_of<H: Header>(ports: &[OwnedFd], endpoints: Option<&Endpoints<H>>) -> io
     let sockets = ports.iter().map(AsFd::as_fd).chain(ends);
     (0..).zip(sockets).try_for_each(|(number, socket)| poll.add(socket, number))?;
     Ok(poll)
+}
+
+/// Whether an interface is down. A packet socket says so once more when its interface is taken away.
+fn is_down(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENETDOWN)
+}
+
+/// A failure at the link of a host.
+fn of_link(host: usize, error: io::Error) -> io::Error {
+    let gone = [libc::ENETDOWN, libc::ENXIO, libc::ENODEV].map(Some).contains(&error.raw_os_error());
+    let message = match gone {
+        true => format!(
+            "the interface of host h{host} is gone; somebody has deleted it, or its end in the fabric"
+        ),
+        false => format!("at the link of host h{host}: {error}"),
+    };
+    io::Error::new(error.kind(), message)
 }
 
 /// The packet that a port policy sees of a frame.

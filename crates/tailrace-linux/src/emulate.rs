@@ -13,7 +13,7 @@ use crate::hosts::Hosts;
 pub const LOOK_EVERY: Time = Time::from_ms(200);
 
 /// A fabric, seen at one time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     /// Since the start.
     pub now: Time,
@@ -30,7 +30,7 @@ pub struct View {
 }
 
 /// A port, seen at one time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PortView {
     /// What it has done since the start.
     pub counts: PortCounts,

@@ -15,6 +15,12 @@ pub enum LiveError {
         /// What would help, with a space before it; or nothing.
         hint: &'static str,
     },
+    /// A name is no name, or somebody else has it.
+    #[error("{0}")]
+    Name(String),
+    /// Somebody has taken away what was needed.
+    #[error("{0}")]
+    Gone(String),
     /// A program that sets up interfaces failed, or is not there.
     #[error("{0}")]
     SetUp(String),

@@ -19,6 +19,6 @@ pub use clock::Clock;
 pub use driver::{Driver, Priorities, Strays};
 pub use emulate::{LOOK_EVERY, PortView, View, emulate};
 pub use error::LiveError;
-pub use hosts::{Hosts, INTERFACE, Namespace};
+pub use hosts::{Hosts, INTERFACE, LONGEST_NAME, Namespace, Standing, clean};
 pub use lag::Lag;
 pub use run::{Limits, run};

@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{HEADER_BYTES, Outcome, Scheme};
+use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPlace, Scheme, Time};
 use tailrace_linux::{Hosts, Priorities, View};
 use tailrace_packet::World;
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{SamplePorts, Scenario};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
 use crate::error::RunError;
-use crate::{build, packets};
+use crate::{build, live, packets};
 
 /// What hosts with programs must know of a scenario's fabric.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Programs {
     pub mtu: usize,
     /// Whether the scheme's hosts tag packets, as programs on these hosts do not by themselves.
     pub tagged: bool,
+    /// If more than one frame in a hundred is later than this, times say more of the machine than of the scheme.
+    pub tolerable_lag: Time,
 }
 
 /// Finds out, before anything runs, whether the packets of programs can go through the scenario's fabric under its
@@ -45,20 +47,36 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
             let plan = scheme.switch_plan(fabric.host_rate());
             let tagged = plan.is_some_and(|plan| plan.queues.len() > 1);
             let mtu = usize::from(self.0.transport.mss + HEADER_BYTES);
-            Ok(Programs { hosts: fabric.hosts, mtu, tagged })
+            Ok(Programs { hosts: fabric.hosts, mtu, tagged, tolerable_lag: live::tolerable_lag(&fabric) })
         }
     }
     build::visit(scenario, Ask(scenario))
 }
 
-/// Runs the scenario's fabric between `hosts`, until `watch` says stop.
+/// Runs the scenario's fabric between `hosts`, until `watch` says stop. The policies of the ports that the scenario
+/// samples, or else of all ports of switches, are watched. The scenario's flows and its horizon mean nothing here.
 pub fn emulate(
     scenario: &Scenario,
     hosts: &Hosts,
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
 ) -> Result<Outcome, RunError> {
     for_programs(scenario)?;
+    let scenario = &endless(scenario);
     build::visit(scenario, Emulator { scenario, hosts, watch })?
+}
+
+/// The scenario without an end, and with no more samples than views show.
+fn endless(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    let measure = &mut scenario.measure;
+    (measure.horizon, measure.sample_every) = (None, None);
+    if measure.sample_ports == SamplePorts::None {
+        let fabric = scenario.fabric.build();
+        let of_switches = |port: &PortId| fabric.ports[*port as usize].place() != PortPlace::Nic;
+        let ports = (0..fabric.ports.len() as PortId).filter(of_switches);
+        measure.sample_ports = SamplePorts::Named(ports.map(|port| fabric.port_name(port)).collect());
+    }
+    scenario
 }
 
 struct Emulator<'a> {

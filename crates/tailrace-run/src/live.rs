@@ -2,6 +2,7 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, Scheme, Time};
+use tailrace_fabric::Fabric;
 use tailrace_linux::{Hosts, Limits, LiveError};
 use tailrace_packet::World;
 use tailrace_scenario::Scenario;
@@ -18,6 +19,11 @@ const WORST_LAG: Time = Time::from_us(300);
 
 /// How often a run is made, if something else on the machine disturbs it.
 const ATTEMPTS: u32 = 3;
+
+/// What may be the lag of one packet in a hundred.
+pub(crate) fn tolerable_lag(fabric: &Fabric) -> Time {
+    WORST_LAG.max(Time::from_ps(fabric.base_rtt().as_ps() / 10))
+}
 
 /// Runs a scenario live.
 pub(crate) fn run(
@@ -56,7 +62,7 @@ impl SchemeVisitor for Runner<'_> {
         let world: World<S> = packets::world(scenario, &fabric, feed)?.outside();
         let mss = scenario.transport.mss;
         let mtu = tailrace_linux::frame::wire::longest_ip_packet::<S::Header>(mss);
-        let limits = Limits { lag: WORST_LAG.max(Time::from_ps(fabric.base_rtt().as_ps() / 10)) };
+        let limits = Limits { lag: tolerable_lag(&fabric) };
         let run = || {
             let hosts = Hosts::new(fabric.hosts, mtu, None)?;
             tailrace_linux::run(world, &hosts, mss, limits, &mut |progress| look(control, progress))

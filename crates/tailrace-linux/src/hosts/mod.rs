@@ -1,9 +1,13 @@
 //! The hosts of a fabric: a network namespace each, whose only interface leads to the fabric.
 
 mod namespace;
+mod programs;
+mod site;
+mod standing;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::net::if_::if_nametoindex;
@@ -13,7 +17,11 @@ use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
 use crate::sys::{offloads_off, packet_socket};
 
+use site::Site;
+
 pub use namespace::Namespace;
+pub use site::{LONGEST_NAME, clean};
+pub use standing::Standing;
 
 /// The interface of every host.
 pub const INTERFACE: &str = "eth0";
@@ -24,6 +32,8 @@ const UNRESOLVED_BYTES: &str = "8388608";
 /// The hosts of a fabric and the place where it runs, each a network namespace.
 #[derive(Debug)]
 pub struct Hosts {
+    /// What is to be taken away of them, if they have names.
+    site: Option<Site>,
     fabric: Namespace,
     hosts: Vec<Namespace>,
     mtu: usize,
@@ -31,18 +41,23 @@ pub struct Hosts {
 
 impl Hosts {
     /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes. With a `name`, `ip netns` knows them
-    /// as NAME-h0, NAME-h1, …, and the fabric as NAME.
+    /// as NAME-h0, NAME-h1, …, and the fabric as NAME; they know one another as h0, h1, …; and no other process can have
+    /// hosts of that name. Programs that run on named hosts are ended when this value goes.
     pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
-        let make = |name: Option<String>| match name {
-            Some(name) => Namespace::named(&name),
-            None => Namespace::unnamed(),
-        };
-        let fabric = make(name.map(str::to_owned))?;
-        let hosts: Result<Vec<_>, _> =
-            (0..count).map(|host| make(name.map(|name| format!("{name}-h{host}")))).collect();
-        let this = Hosts { fabric, hosts: hosts?, mtu };
+        let site = name.map(|name| Site::claim(name, count)).transpose()?;
+        let fabric = Namespace::unnamed()?;
+        let hosts: Result<Vec<_>, _> = (0..count).map(|_| Namespace::unnamed()).collect();
+        let this = Hosts { site, fabric, hosts: hosts?, mtu };
         this.connect()?;
+        if let Some(site) = &this.site {
+            site.keep(std::iter::once(&this.fabric).chain(&this.hosts))?;
+        }
         Ok(this)
+    }
+
+    /// A name of these hosts that somebody has taken away, if there is one.
+    pub fn missing(&self) -> Option<&Path> {
+        self.site.as_ref()?.missing()
     }
 
     /// How many there are.
@@ -99,6 +114,11 @@ impl Hosts {
             namespace.inside(set_up).map_err(LiveError::refused(format!("setting up host {host}")))?;
         }
         Ok(())
+    }
+
+    /// Whether a host is still linked to the fabric, be it that the link is down.
+    pub(crate) fn is_linked(&self, host: HostId) -> bool {
+        self.fabric.inside(|| Ok(if_nametoindex(port_name(host).as_str())?)).is_ok()
     }
 
     /// For each host a socket at the fabric's end of its link.

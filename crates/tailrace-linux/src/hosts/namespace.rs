@@ -11,14 +11,10 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::error::LiveError;
 
-/// Where `ip netns` keeps the names of network namespaces.
-const NAMES: &str = "/run/netns";
-
 /// A network namespace. Without a name it is gone when this value and all processes in it are, however they end.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,
-    name: Option<PathBuf>,
 }
 
 impl Namespace {
@@ -29,26 +25,17 @@ impl Namespace {
             File::open("/proc/thread-self/ns/net")
         };
         let file = on_a_thread(make).map_err(LiveError::refused("making a network namespace"))?;
-        Ok(Namespace { fd: file.into(), name: None })
+        Ok(Namespace { fd: file.into() })
     }
 
-    /// Makes one that `ip netns` knows by this name.
-    pub fn named(name: &str) -> Result<Self, LiveError> {
-        let mut namespace = Self::unnamed()?;
-        let path = Path::new(NAMES).join(name);
-        let link = |path: &Path| {
-            std::fs::create_dir_all(NAMES)?;
-            File::create_new(path)?;
-            let from = namespace.path();
-            let none = None::<&str>;
-            mount(Some(&from), path, none, MsFlags::MS_BIND, none).map_err(|error| {
-                let _ = std::fs::remove_file(path);
-                io::Error::from(error)
-            })
-        };
-        link(&path).map_err(LiveError::refused(format!("naming a network namespace {}", path.display())))?;
-        namespace.name = Some(path);
-        Ok(namespace)
+    /// Gives it a name at `path`, which must not be taken. It lives on until [`Self::forget`], even without this process.
+    pub(super) fn keep_at(&self, path: &Path) -> io::Result<()> {
+        File::create_new(path)?;
+        let none = None::<&str>;
+        mount(Some(&self.path()), path, none, MsFlags::MS_BIND, none).map_err(|error| {
+            let _ = std::fs::remove_file(path);
+            io::Error::from(error)
+        })
     }
 
     /// Does something in it, on a thread of its own.
@@ -65,18 +52,10 @@ impl Namespace {
     }
 
     /// Takes the name of a namespace away, whoever made it.
-    pub fn forget(path: &Path) -> io::Result<()> {
+    pub(super) fn forget(path: &Path) -> io::Result<()> {
         // Whether it was still mounted or not, the file must go.
         let _ = umount2(path, MntFlags::MNT_DETACH);
         std::fs::remove_file(path)
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        if let Some(path) = &self.name {
-            let _ = Self::forget(path);
-        }
     }
 }
 

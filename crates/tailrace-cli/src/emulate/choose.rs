@@ -1,0 +1,124 @@
+//! What is emulated: a scenario of a file, under a name.
+
+use std::path::Path;
+
+use tailrace_config::suggest::unknown;
+use tailrace_core::{PlannedQueue, Rate};
+use tailrace_experiment::{Error, Experiment};
+use tailrace_linux::LONGEST_NAME;
+use tailrace_run::{Programs, for_programs, switch_plan};
+use tailrace_scenario::Scenario;
+
+use super::board::Board;
+use crate::args;
+use crate::flows::in_file;
+use crate::run::overrides;
+use crate::traffic::wrong;
+
+/// What is emulated.
+pub struct Chosen {
+    pub scenario: Scenario,
+    pub programs: Programs,
+    pub name: String,
+    scheme: String,
+    /// The queues that hosts' tags stand for, if there is more than one.
+    queues: Vec<PlannedQueue>,
+    host_rate: Rate,
+}
+
+pub fn choose(options: &args::Emulate, file: &Path) -> Result<Chosen, Error> {
+    let experiment = Experiment::read(file, &overrides(&options.set)?, 1.0)?;
+    let labels = || experiment.runs.iter().map(|run| run.scheme.as_str());
+    let run = match &options.scheme {
+        None => &experiment.runs[0],
+        Some(label) => experiment
+            .runs
+            .iter()
+            .find(|run| run.scheme == *label)
+            .ok_or_else(|| wrong("--scheme", unknown("scheme of this experiment", label, labels())))?,
+    };
+    let (scenario, scheme) = (run.scenario(), run.scheme.clone());
+    let of_file = |error| in_file(Error::Input(error), file);
+    let programs = for_programs(&scenario).map_err(of_file)?;
+    let host_rate = scenario.fabric.build().host_rate();
+    let plan = if programs.tagged { switch_plan(&scenario, host_rate).map_err(of_file)? } else { None };
+    let queues = plan.map(|plan| plan.queues).unwrap_or_default();
+    let name = options.name.clone().unwrap_or_else(|| name_of(&experiment.name));
+    Ok(Chosen { scenario, programs, name, scheme, queues, host_rate })
+}
+
+/// A name that namespaces can have, after that of a file.
+fn name_of(file: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = file.chars().map(fits).collect();
+    let name: String = name.trim_start_matches(['-', '_']).chars().take(LONGEST_NAME).collect();
+    if name.is_empty() { "fabric".to_owned() } else { name }
+}
+
+impl Chosen {
+    /// What there is and how to use it, in lines.
+    pub fn how_to_use(&self) -> Vec<String> {
+        let (name, hosts) = (&self.name, self.programs.hosts);
+        let last = hosts.saturating_sub(1);
+        let mut lines = vec![
+            format!(
+                "{name}: {hosts} hosts, h0 to h{last}, with {} each, under {}",
+                self.host_rate, self.scheme
+            ),
+            format!("  {}", self.example()),
+            format!("  ip netns exec {name}-h{last} COMMAND"),
+        ];
+        lines.extend(self.what_tags_mean());
+        lines
+    }
+
+    fn example(&self) -> String {
+        let last = self.programs.hosts.saturating_sub(1);
+        format!("tailrace enter {}/h{last} -- ping h0", self.name)
+    }
+
+    fn what_tags_mean(&self) -> Vec<String> {
+        let Some(last) = self.queues.len().checked_sub(1) else { return Vec::new() };
+        let note = format!(
+            "note: {}'s own hosts write a DSCP into packets, and programs do not: all their packets are in the last of {} \
+             queues, unless they set a DSCP themselves (as with iperf3 --dscp D, ping -Q {{4 D}}, IP_TOS = 4 D)",
+            self.scheme,
+            last + 1
+        );
+        let queue = |(number, queue): (usize, &PlannedQueue)| {
+            format!("  DSCP {}: queue {number}, {}", queue.dscp, queue.holds)
+        };
+        std::iter::once(note).chain(self.queues.iter().enumerate().map(queue)).collect()
+    }
+
+    /// An empty board for it.
+    pub fn board(&self) -> Board {
+        let (name, scheme, hosts) = (&self.name, &self.scheme, self.programs.hosts);
+        let title = format!("{name} · {scheme} · {hosts} hosts with {}", self.host_rate);
+        let mut hints = Vec::new();
+        if let Some(last) = self.queues.len().checked_sub(1) {
+            let first = self.queues[0].dscp;
+            hints.push(format!("packets without a DSCP are in q{last}; DSCP {first} is q0"));
+        }
+        hints.push(self.example());
+        Board::new(title, hints, &self.scenario.fabric.build())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_give_names_that_namespaces_can_have() {
+        for (file, name) in [
+            ("leaf-spine8", "leaf-spine8"),
+            ("My file (2)", "My-file--2-"),
+            ("-x", "x"),
+            ("é", "fabric"),
+            ("a-very-long-name-of-an-experiment-file", "a-very-long-name-of-an-experimen"),
+        ] {
+            assert_eq!(name_of(file), name);
+        }
+    }
+}

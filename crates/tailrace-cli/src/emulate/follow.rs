@@ -1,0 +1,130 @@
+//! Follows a fabric that runs: shows it, and notices when it is to end.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use tailrace_core::Time;
+use tailrace_experiment::Error;
+use tailrace_linux::{Hosts, LiveError, View};
+
+use super::board::Board;
+use super::live;
+use super::screen::Screen;
+use crate::Host;
+
+/// How often it is looked whether to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Time = Time::from_ms(5_000);
+
+/// Why a fabric ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its time was over, or somebody typed q, or it was told to with SIGTERM.
+    AsAsked,
+    /// Ctrl-C.
+    Interrupted,
+    /// Nobody reads what it says.
+    Unheard,
+}
+
+/// What can end a fabric from outside.
+pub struct Stops<'a> {
+    host: &'a dyn Host,
+    told: Arc<AtomicBool>,
+    lasts: Option<Time>,
+}
+
+impl<'a> Stops<'a> {
+    /// From now on a signal to end ends the fabric, and no longer the process.
+    pub fn new(host: &'a dyn Host, lasts: Option<Time>) -> Result<Self, Error> {
+        let told = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, told.clone())
+                .map_err(|error| Error::Live(LiveError::SetUp(format!("noticing signals: {error}"))))?;
+        }
+        Ok(Stops { host, told, lasts })
+    }
+
+    fn now(&self, since_start: Time) -> Option<Ended> {
+        if self.host.interrupted() {
+            return Some(Ended::Interrupted);
+        }
+        let over = self.lasts.is_some_and(|lasts| since_start >= lasts);
+        (over || self.told.load(Ordering::Relaxed)).then_some(Ended::AsAsked)
+    }
+}
+
+/// Shows a fabric.
+pub struct Follower<'a> {
+    board: &'a Mutex<Board>,
+    hosts: &'a Hosts,
+    stops: Stops<'a>,
+    now: Time,
+    next_line: Time,
+}
+
+impl<'a> Follower<'a> {
+    pub fn new(board: &'a Mutex<Board>, hosts: &'a Hosts, stops: Stops<'a>) -> Self {
+        Follower { board, hosts, stops, now: Time::ZERO, next_line: LINE_EVERY }
+    }
+
+    /// Shows views until the fabric is to end, or has. It ends when nobody takes its views.
+    pub fn follow(mut self, views: Receiver<View>) -> Result<Ended, Error> {
+        let screen = Screen::take().unwrap_or(None);
+        loop {
+            match views.recv_timeout(LOOK_EVERY) {
+                Ok(view) => {
+                    self.take(view)?;
+                    if self.show(screen.as_ref()).is_err() {
+                        return Ok(Ended::Unheard);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // It says itself why.
+                Err(RecvTimeoutError::Disconnected) => return Ok(Ended::AsAsked),
+            }
+            if let Some(ended) = self.stops.now(self.now) {
+                return Ok(ended);
+            }
+            match screen.as_ref().map_or(Ok(false), Screen::asked_to_end) {
+                Ok(false) => {}
+                Ok(true) => return Ok(Ended::AsAsked),
+                Err(_) => return Ok(Ended::Unheard),
+            }
+        }
+    }
+
+    fn take(&mut self, view: View) -> Result<(), Error> {
+        self.now = view.now;
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).take(view);
+        match self.hosts.missing() {
+            None => Ok(()),
+            Some(path) => {
+                let message = format!(
+                    "{} is gone: somebody has deleted the namespace; the fabric has ended",
+                    path.display()
+                );
+                Err(Error::Live(LiveError::Gone(message)))
+            }
+        }
+    }
+
+    fn show(&mut self, screen: Option<&Screen>) -> io::Result<()> {
+        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(screen) = screen {
+            return screen.show(|columns, rows| live::lines(&board, columns, rows));
+        }
+        match board.latest() {
+            Some(view) if view.now >= self.next_line => {
+                self.next_line = view.now + LINE_EVERY;
+                crate::say::try_write(format_args!("{}\n", live::line(&board, view)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

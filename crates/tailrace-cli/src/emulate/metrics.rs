@@ -1,0 +1,161 @@
+//! The fabric's counters in the text format of Prometheus (version 0.0.4), at a port of the loopback interface.
+//!
+//! The format is a line a number, so a library that keeps registries of counters would be more code than this.
+
+use std::fmt::{Display, Write};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use tailrace_core::PortCounts;
+use tailrace_experiment::Error;
+use tailrace_linux::View;
+use tiny_http::{Header, Method, Request, Response, Server};
+
+use super::board::Board;
+use crate::traffic::wrong;
+
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Takes the address, which nobody outside this machine can reach.
+pub fn bind(address: SocketAddr) -> Result<Server, Error> {
+    if !address.ip().is_loopback() {
+        let message =
+            format!("{address} is not on the loopback interface: give 127.0.0.1:PORT or [::1]:PORT");
+        return Err(wrong("--metrics", message));
+    }
+    Server::http(address).map_err(|error| {
+        let taken =
+            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::AddrInUse);
+        let message = match taken {
+            true => format!("{address} is taken by another program: give another port"),
+            false => format!("{address}: {error}"),
+        };
+        wrong("--metrics", message)
+    })
+}
+
+/// Answers until the server is unblocked.
+pub fn serve(server: &Server, board: &Mutex<Board>) {
+    server.incoming_requests().for_each(|request| answer(request, board));
+}
+
+fn answer(request: Request, board: &Mutex<Board>) {
+    let path = request.url().split('?').next().unwrap_or_default();
+    // Whoever asked may have gone.
+    let _ = match (request.method(), path) {
+        (Method::Get | Method::Head, "/metrics") => {
+            let text = text(&board.lock().unwrap_or_else(PoisonError::into_inner));
+            let kind = Header::from_bytes("Content-Type", FORMAT).ok();
+            let response = Response::from_string(text);
+            request.respond(kind.into_iter().fold(response, Response::with_header))
+        }
+        _ => request.respond(Response::from_string("metrics are at /metrics\n").with_status_code(404)),
+    };
+}
+
+/// All numbers of a fabric.
+pub fn text(board: &Board) -> String {
+    let mut page = Page(String::new());
+    let Some(view) = board.latest() else { return page.0 };
+    ports(board, view, &mut page);
+    let queues = board.ports.iter().zip(&view.ports).flat_map(|(port, seen)| {
+        let of =
+            |(queue, bytes): (usize, &u64)| (format!("port=\"{}\",priority=\"{queue}\"", port.name), *bytes);
+        seen.queues.iter().enumerate().map(of).collect::<Vec<_>>()
+    });
+    page.family("queue_bytes", "gauge", "Bytes that wait at a port, by priority; 0 is served first.", queues);
+    let lag = view.lateness;
+    let quantiles = [("0.5", lag.median), ("0.99", lag.p99), ("1", lag.worst)];
+    let quantiles = quantiles.map(|(q, lag)| (format!("quantile=\"{q}\""), lag.as_secs_f64()));
+    page.family("lag_seconds", "gauge", "How late frames left the fabric, since its start.", quantiles);
+    let ledger = &view.ledger;
+    let frames = [
+        ("entered", ledger.injected),
+        ("delivered", ledger.delivered),
+        ("dropped_buffer", ledger.dropped_buffer),
+        ("dropped_evicted", ledger.dropped_evicted),
+    ];
+    let frames = frames.map(|(what, count)| (format!("what=\"{what}\""), count.packets));
+    page.family("frames_total", "counter", "Frames that hosts have sent, and what became of them.", frames);
+    let strays = view.strays;
+    let strays = [
+        ("unroutable", strays.unroutable),
+        ("too_long", strays.too_long),
+        ("answered", strays.answered),
+        ("link_down", strays.link_down),
+    ];
+    let strays = strays.map(|(why, count)| (format!("why=\"{why}\""), count));
+    page.family("stray_frames_total", "counter", "Frames that no port has seen, or no host got.", strays);
+    let reported = board.reports.iter().flat_map(|((spot, metric), report)| {
+        let labels = format!("place=\"{}\",metric=\"{metric}\"", board.name(*spot));
+        let of = move |(index, value): (usize, &f64)| (format!("{labels},index=\"{index}\""), *value);
+        report.values.iter().enumerate().map(of).collect::<Vec<_>>()
+    });
+    page.family("reported", "gauge", "What policies reported last, such as thresholds.", reported);
+    page.0
+}
+
+fn ports(board: &Board, view: &View, page: &mut Page) {
+    let mut family = |name, help, of: &dyn Fn(&PortCounts) -> u64| {
+        let samples = board.ports.iter().zip(&view.ports);
+        let samples = samples.map(|(port, seen)| (format!("port=\"{}\"", port.name), of(&seen.counts)));
+        page.family(name, "counter", help, samples);
+    };
+    family("port_bytes_total", "Bytes of IP packets that a port has sent.", &|port| port.sent.bytes);
+    family("port_packets_total", "Packets that a port has sent.", &|port| port.sent.packets);
+    family("port_marked_packets_total", "Packets that a port has marked.", &|port| port.marked);
+    family("port_dropped_packets_total", "Packets that a port has dropped.", &|port| port.dropped.packets);
+    family("port_dropped_bytes_total", "Bytes that a port has dropped.", &|port| port.dropped.bytes);
+    let rates = board.ports.iter().map(|port| (format!("port=\"{}\"", port.name), port.rate.as_bps()));
+    page.family("port_link_bits_per_second", "gauge", "Rate of a port's link.", rates);
+}
+
+struct Page(String);
+
+impl Page {
+    /// Numbers of one name, each with its labels.
+    fn family<V: Display>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (String, V)>,
+    ) {
+        let name = format!("tailrace_{name}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in samples {
+            let _ = writeln!(self.0, "{name}{{{labels}}} {value}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::board::tests::{board, view};
+    use super::*;
+
+    #[test]
+    fn each_number_has_a_line_with_its_labels() {
+        let mut board = board(2);
+        assert_eq!(text(&board), "");
+        board.take(view(1_000, &[(500_000, 0), (7_000, 1_500)], &[1_000.0, 2_500.5]));
+        let page = text(&board);
+        for line in [
+            "# TYPE tailrace_port_bytes_total counter",
+            "tailrace_port_bytes_total{port=\"leaf0->host0\"} 500000",
+            "tailrace_port_marked_packets_total{port=\"leaf0->host0\"} 5",
+            "tailrace_queue_bytes{port=\"leaf0->host1\",priority=\"7\"} 1500",
+            "tailrace_lag_seconds{quantile=\"0.99\"} 0",
+            "tailrace_reported{place=\"leaf0->host0\",metric=\"threshold_bytes\",index=\"1\"} 2500.5",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}: {page}");
+        }
+        // A name, labels and a number in every line that is no comment, and each family once.
+        let samples = page.lines().filter(|line| !line.starts_with('#'));
+        assert!(samples.clone().all(|line| line.rsplit(' ').next().unwrap().parse::<f64>().is_ok()));
+        let types: Vec<&str> = page.lines().filter(|line| line.starts_with("# TYPE")).collect();
+        assert_eq!(types.len(), 11);
+    }
+}

@@ -1,0 +1,46 @@
+//! What is said of a fabric when it has ended.
+
+use tailrace_core::{Outcome, Time};
+
+use super::board::Board;
+use super::live;
+use crate::duration::duration;
+
+/// The ledger, lag, and every port that had something to do, in lines. Frames of which one in a hundred was later than
+/// `tolerable_lag` say little about the scheme.
+pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<String> {
+    let mut lines = vec![format!("{} · ended after {}", board.title, duration(outcome.end.as_secs_f64()))];
+    if let Some(ledger) = &outcome.ledger {
+        let (full, evicted) = (ledger.dropped_buffer.packets, ledger.dropped_evicted.packets);
+        lines.push(format!(
+            "{} ({full} as buffers were full, {evicted} as others were more urgent)",
+            live::frames(ledger)
+        ));
+    }
+    lines.extend(board.latest().map(|view| live::strays(view.strays)));
+    lines.extend(outcome.lateness.as_ref().map(live::lag));
+    if let Some(lateness) = outcome.lateness.filter(|lateness| lateness.p99 > tolerable_lag) {
+        lines.push(format!(
+            "note: one frame in a hundred was more than {} late; above {} times say more of this machine than of the scheme: \
+             ask for fewer hosts or lower rates",
+            duration(lateness.p99.as_secs_f64()),
+            duration(tolerable_lag.as_secs_f64())
+        ));
+    }
+    lines.extend(ports(board, outcome));
+    lines
+}
+
+fn ports(board: &Board, outcome: &Outcome) -> Vec<String> {
+    let heads = format!("{:<17}{:>12}{:>15}{:>10}{:>10}", "port", "packets", "bytes", "marked", "dropped");
+    let busy = board.ports.iter().zip(&outcome.ports);
+    let busy = busy.filter(|(_, counts)| counts.sent.packets + counts.dropped.packets > 0);
+    let line = |(port, counts): (&super::board::PortName, &tailrace_core::PortCounts)| {
+        format!(
+            "{:<17}{:>12}{:>15}{:>10}{:>10}",
+            port.name, counts.sent.packets, counts.sent.bytes, counts.marked, counts.dropped.packets
+        )
+    };
+    let lines: Vec<String> = busy.map(line).collect();
+    if lines.is_empty() { lines } else { std::iter::once(heads).chain(lines).collect() }
+}
