@@ -103,6 +103,31 @@ fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() 
     }
 }
 
+/// Where each task is a flow of 1.1 to 1.4 round trips, who waits hears half of one late that the link is free, and ports grant
+/// nothing beyond what it carries to flows that would take all of it (`refill`). So the link is full at a load of 0.7, where
+/// it is not with shorter or longer tasks, nor with several flows.
+#[test]
+fn tasks_of_a_little_more_than_a_round_trip_take_longer_than_shorter_and_longer_ones() {
+    let cases = [
+        (12_500, 1, 0.7, 2.5),
+        (14_375, 1, 0.5, 1.8),
+        (14_375, 1, 0.7, 10.0),
+        (14_375, 3, 0.7, 2.5),
+        (18_750, 1, 0.7, 3.0),
+    ];
+    for (gbps, rtt_us) in [(1, 100), (10, 10)] {
+        for (size, servers, load, most) in cases {
+            for seed in 1..4 {
+                let mix = Mix { seed, gbps, rtt_us, size, servers, load, heavy: 0 };
+                let [packets, rates] = mix.p95();
+                let ratio = packets / (rates + 2.0 * rtt_us as f64);
+                println!("{ratio:.2} {packets:.0} {rates:.0} {mix:?}");
+                assert!(ratio < most, "{mix:?}: {packets} µs in packets, {rates} at flow level");
+            }
+        }
+    }
+}
+
 /// Four clients whose links are loaded by 0.8 read over an uplink that is no faster than all of these together. Where tasks are
 /// numbered by four counters, a newcomer often goes before others, and for its first round trip keeps of the uplink what
 /// its client's link then does not let it use: so the uplink carries less than 0.8, and the longer a run is the more wait.
