@@ -115,8 +115,9 @@ def reporting(
 
 def warn_of_what_is_left_out(result: Result) -> None:
     """Warn the caller's caller of what the scheme does that the level of the run cannot express."""
+    level = toml.loads(result.scenario).get("level", "packet")
     for what in _tailrace.leaves_out(result.scenario):
-        warnings.warn(f"at flow level: {what}", stacklevel=3)
+        warnings.warn(f"at {level} level: {what}", stacklevel=3)
 
 
 def _set(table: dict[str, Any], path: list[str], value: Any, field: str) -> None:

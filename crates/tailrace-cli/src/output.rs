@@ -9,7 +9,7 @@ use tailrace_config::ScenarioError;
 use tailrace_experiment::{
     Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text, expected_packet_hops,
 };
-use tailrace_scenario::{Level, Scenario};
+use tailrace_scenario::{Level, LiveLevel, Scenario};
 
 use crate::duration::duration;
 
@@ -195,15 +195,20 @@ fn flows(class: &ClassSummary) -> String {
 /// What schemes and scenarios ask for that their level cannot express, a line each.
 pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
     let mut notes: Vec<String> = Vec::new();
-    let mut seen: Vec<(&str, Level, Vec<String>)> = Vec::new();
+    let mut seen: Vec<(&str, Level, LiveLevel, Vec<String>)> = Vec::new();
     for (scenario, _) in experiment.but_for_seeds() {
         let label = scenario.scheme.label();
-        let asked = (label, scenario.level, scenario.without_effect());
+        let asked = (label, scenario.level, scenario.live.clone(), scenario.without_effect());
         if seen.contains(&asked) {
             continue;
         }
         let left_out = tailrace_run::leaves_out(scenario)?;
-        notes.extend(left_out.iter().map(|what| format!("note: {label} at flow level: {what}\n")));
+        let level = match scenario.level {
+            Level::Packet => "packet",
+            Level::Flow => "flow",
+            Level::Live => "live",
+        };
+        notes.extend(left_out.iter().map(|what| format!("note: {label} at {level} level: {what}\n")));
         seen.push(asked);
     }
     Ok(notes.concat())

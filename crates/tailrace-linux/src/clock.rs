@@ -20,6 +20,17 @@ impl Clock {
         Ok(Clock { start_ns: now })
     }
 
+    /// Starts after a span; until then it is zero.
+    pub fn start_in(span: Time) -> Result<Self, LiveError> {
+        let Clock { start_ns } = Self::start()?;
+        Ok(Clock { start_ns: start_ns + span.as_ns() })
+    }
+
+    /// How long it is until the start; zero from then on.
+    pub fn until_start(&self) -> Time {
+        Time::from_ns(monotonic_ns().map_or(0, |now| self.start_ns.saturating_sub(now)))
+    }
+
     /// The time since the start.
     pub fn now(&self) -> Time {
         // A clock that could be read at the start can be read later.

@@ -16,7 +16,7 @@ use crate::frame::{self, Frame, host_of_mac, wire};
 use crate::hosts::Hosts;
 use crate::lag::Lag;
 use crate::slab::Slab;
-use crate::sys::{Poll, Punctual, send_frames};
+use crate::sys::{Poll, Punctual, overrun, send_frames};
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
 const LONGEST_SLEEP: Time = Time::from_ms(20);
@@ -155,6 +155,17 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// Frames that no port has seen.
     pub fn strays(&self) -> Strays {
         self.strays
+    }
+
+    /// Begins time anew, in so long from now. Nothing may have happened yet.
+    pub(crate) fn start_in(&mut self, span: Time) -> Result<Clock, LiveError> {
+        self.clock = Clock::start_in(span)?;
+        Ok(self.clock)
+    }
+
+    /// Frames of hosts that were lost before they came in, since this was last asked.
+    pub(crate) fn overrun(&self) -> u64 {
+        self.ports.iter().map(|port| u64::from(overrun(port).unwrap_or(0))).sum()
     }
 
     /// The time since the start.

@@ -27,6 +27,9 @@ pub enum LiveError {
     /// The machine was too slow for what was asked of it.
     #[error("{0}")]
     TooSlow(String),
+    /// A connection between hosts broke, which nothing that a fabric does explains.
+    #[error("{0}")]
+    Broken(String),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -11,7 +11,7 @@ use crate::hosts::Hosts;
 use crate::lag::Lag;
 
 /// How often the caller hears of a run.
-const REPORT_EVERY: Time = Time::from_ms(100);
+pub(crate) const REPORT_EVERY: Time = Time::from_ms(100);
 /// What is under way when the last flow has ended, has this long to arrive.
 const SETTLING: Time = Time::from_ms(200);
 
@@ -59,7 +59,7 @@ pub fn run<S: Scheme>(
         check_between(&driver)?;
     }
     let lateness = driver.lag().summary();
-    check_lag(driver.lag(), limits)?;
+    check_lag("packet in a hundred left", driver.lag(), limits)?;
     let outcome = driver.into_world().into_outcome();
     Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
 }
@@ -76,13 +76,14 @@ fn check_between<S: Scheme>(driver: &Driver<'_, S>) -> Result<(), LiveError> {
     Err(LiveError::TooSlow(message))
 }
 
-fn check_lag(lag: &Lag, limits: Limits) -> Result<(), LiveError> {
+/// Fails if more than one `what` was later than the limit.
+pub(crate) fn check_lag(what: &str, lag: &Lag, limits: Limits) -> Result<(), LiveError> {
     let p99 = lag.quantile(0.99);
     if p99 <= limits.lag {
         return Ok(());
     }
     let message = format!(
-        "the machine was too slow: one packet in a hundred left more than {p99} late, and with more than {} the numbers \
+        "the machine was too slow: one {what} more than {p99} late, and with more than {} the numbers \
          say nothing; ask for fewer hosts, lower rates or less load, or run nothing else on the machine",
         limits.lag
     );

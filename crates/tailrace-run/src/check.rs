@@ -3,10 +3,10 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::Scheme;
 use tailrace_fabric::Fabric;
-use tailrace_scenario::{Level, Scenario};
+use tailrace_scenario::{Level, Scenario, Stack};
 use tailrace_schemes::SchemeVisitor;
 
-use crate::{build, packets, rates};
+use crate::{build, kernel, packets, rates};
 
 /// Finds out, before anything runs, whether the scenario's scheme exists at its level, takes its parameters, and can
 /// run on its fabric.
@@ -15,6 +15,9 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     match scenario.level {
         Level::Packet | Level::Live => {
             packets::watch(scenario, &fabric)?;
+            if scenario.level == Level::Live && scenario.live.stack == Stack::Kernel {
+                kernel::check(scenario)?;
+            }
             build::visit(scenario, Check { scenario, fabric: &fabric })
         }
         Level::Flow => rates::check(scenario, &fabric),

@@ -8,6 +8,8 @@ mod check;
 mod control;
 mod emulate;
 mod error;
+mod host_tags;
+mod kernel;
 mod live;
 mod packets;
 mod rates;
@@ -22,7 +24,7 @@ pub use tailrace_packet::Tap;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId};
-use tailrace_scenario::{Level, Scenario};
+use tailrace_scenario::{Level, Scenario, Stack};
 use tailrace_traffic::Feed;
 
 /// Runs a scenario with the flows of `feed`. `tap` is told of all that one port sends; at flow level there is
@@ -48,16 +50,18 @@ pub fn feed(scenario: &Scenario) -> Result<Feed, ScenarioError> {
 
 /// What the scenario asks for that its level cannot express, in words for users: a sentence each.
 pub fn leaves_out(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
-    let mut left_out = match scenario.level {
-        Level::Packet | Level::Live => Vec::new(),
-        Level::Flow => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
+    let mut left_out = match (scenario.level, scenario.live.stack) {
+        (Level::Packet, _) | (Level::Live, Stack::Tailrace) => Vec::new(),
+        (Level::Live, Stack::Kernel) => kernel::leaves_out(scenario)?,
+        (Level::Flow, _) => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
     };
     let fields = scenario.without_effect();
     if !fields.is_empty() {
-        left_out.push(format!(
-            "There are no packets, queues or losses, so nothing depends on {}.",
-            fields.join(", ")
-        ));
+        let why = match scenario.level {
+            Level::Flow => "There are no packets, queues or losses",
+            _ => "The kernel has its own transport",
+        };
+        left_out.push(format!("{why}, so nothing depends on {}.", fields.join(", ")));
     }
     Ok(left_out)
 }

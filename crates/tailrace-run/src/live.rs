@@ -5,13 +5,13 @@ use tailrace_core::{Ending, Outcome, Scheme, Time};
 use tailrace_fabric::Fabric;
 use tailrace_linux::{Hosts, Limits, LiveError};
 use tailrace_packet::World;
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Scenario, Stack};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
 use crate::control::{Control, look};
 use crate::error::RunError;
-use crate::{build, packets};
+use crate::{build, kernel, packets};
 
 /// Where one packet in a hundred is later than this, or than a tenth of the farthest round trip if that is more, numbers
 /// are of the machine and not of the scheme.
@@ -33,7 +33,7 @@ pub(crate) fn run(
 ) -> Result<(Outcome, Ending), RunError> {
     let mut attempts = 1;
     let (outcome, ending) = loop {
-        match build::visit(scenario, Runner { scenario, feed: feed.clone(), control })? {
+        match once(scenario, feed.clone(), control) {
             Err(RunError::Live(LiveError::TooSlow(_))) if attempts < ATTEMPTS => attempts += 1,
             Err(RunError::Live(LiveError::TooSlow(message))) => {
                 let message = format!("{}, tried {attempts} times: {message}", scenario.scheme.label());
@@ -47,9 +47,18 @@ pub(crate) fn run(
     Ok((outcome, ending))
 }
 
+fn once(scenario: &Scenario, feed: Feed, control: &dyn Control) -> Result<(Outcome, Ending), RunError> {
+    let limits = Limits { lag: tolerable_lag(&scenario.fabric.build()) };
+    match scenario.live.stack {
+        Stack::Tailrace => build::visit(scenario, Runner { scenario, feed, limits, control })?,
+        Stack::Kernel => kernel::run(scenario, feed, limits, control),
+    }
+}
+
 struct Runner<'a> {
     scenario: &'a Scenario,
     feed: Feed,
+    limits: Limits,
     control: &'a dyn Control,
 }
 
@@ -57,12 +66,11 @@ impl SchemeVisitor for Runner<'_> {
     type Output = Result<Result<(Outcome, Ending), RunError>, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Runner { scenario, feed, control } = self;
+        let Runner { scenario, feed, limits, control } = self;
         let fabric = scenario.fabric.build();
         let world: World<S> = packets::world(scenario, &fabric, feed)?.outside();
         let mss = scenario.transport.mss;
         let mtu = tailrace_linux::frame::wire::longest_ip_packet::<S::Header>(mss);
-        let limits = Limits { lag: tolerable_lag(&fabric) };
         let run = || {
             let hosts = Hosts::new(fabric.hosts, mtu, None)?;
             tailrace_linux::run(world, &hosts, mss, limits, &mut |progress| look(control, progress))

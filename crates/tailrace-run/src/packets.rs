@@ -52,8 +52,18 @@ pub(crate) fn world<S: Scheme>(
     fabric: &Fabric,
     feed: Feed,
 ) -> Result<World<S>, ScenarioError> {
+    world_watching(scenario, fabric, feed, watch(scenario, fabric)?)
+}
+
+/// The same, with something else observed.
+pub(crate) fn world_watching<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: Feed,
+    watch: Watch,
+) -> Result<World<S>, ScenarioError> {
     let scheme = build::for_packets::<S>(scenario, fabric)?;
-    let (watch, horizon) = (watch(scenario, fabric)?, scenario.measure.horizon);
+    let horizon = scenario.measure.horizon;
     let gamma = GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed);
     let world = World::new(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed);
     Ok(world.controlled(gamma).omniscient(scenario.scheme.oracle))

@@ -21,6 +21,17 @@ const OF_PACKETS: [&str; 8] = [
     "ecn_capable_acks",
 ];
 
+/// Fields of `[transport]` that the kernel's TCP has its own ways in.
+const OF_OUR_TRANSPORT: [&str; 7] = [
+    "max_window",
+    "min_window",
+    "rto",
+    "loss_detection",
+    "delayed_ack_timeout",
+    "ack_bytes",
+    "ecn_capable_acks",
+];
+
 /// What becomes of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -62,7 +73,7 @@ pub enum Stack {
     #[default]
     Tailrace,
     /// TCP connections of the machine's kernel: schemes whose packets need no header of their own, and of these what
-    /// the fabric does.
+    /// the fabric does and which priorities packets have.
     Kernel,
 }
 
@@ -93,20 +104,30 @@ impl LiveLevel {
 impl Scenario {
     /// Fields that differ from their defaults, but have no effect at the scenario's level.
     pub fn without_effect(&self) -> Vec<String> {
-        if self.level != Level::Flow {
-            return Vec::new();
+        match (self.level, self.live.stack) {
+            (Level::Flow, _) => {
+                let of_packets = self.changed_of_transport(&OF_PACKETS);
+                self.changed_of_ports().into_iter().chain(of_packets).collect()
+            }
+            (Level::Live, Stack::Kernel) => self.changed_of_transport(&OF_OUR_TRANSPORT),
+            _ => Vec::new(),
         }
+    }
+
+    fn changed_of_ports(&self) -> Vec<String> {
         let (rules, usual) = (self.fabric.port_rules, PortRules::default());
         let of_ports = [
             ("queue_unit", rules.queue_unit != usual.queue_unit),
             ("marking_at", rules.marking_at != usual.marking_at),
             ("cards_mark", rules.cards_mark != usual.cards_mark),
         ];
-        let of_ports =
-            of_ports.iter().filter(|(_, differs)| *differs).map(|(name, _)| format!("fabric.{name}"));
+        of_ports.iter().filter(|(_, differs)| *differs).map(|(name, _)| format!("fabric.{name}")).collect()
+    }
+
+    fn changed_of_transport(&self, fields: &[&str]) -> Vec<String> {
         let (given, usual) = (table::write(&self.transport), table::write(&TransportParams::default()));
-        let of_packets = OF_PACKETS.iter().filter(|&&name| given.get(name) != usual.get(name));
-        of_ports.chain(of_packets.map(|name| format!("transport.{name}"))).collect()
+        let changed = fields.iter().filter(|&&name| given.get(name) != usual.get(name));
+        changed.map(|name| format!("transport.{name}")).collect()
     }
 }
 

@@ -101,6 +101,16 @@ fn fields_of_the_flow_level_are_checked() {
     );
 }
 
+#[test]
+fn what_tcp_of_the_kernel_cannot_do_is_refused() {
+    let kernel = "level = \"live\"\nlive = { stack = \"kernel\" }";
+    let problem =
+        "scheme[0].name: is baraat, whose ports read a header that the TCP of programs cannot carry";
+    refused(&at(kernel, "baraat", ""), &["x.toml:", problem, "stack = \"tailrace\""]);
+    let own = "level = \"live\"\nlive = { tcp_congestion = \"cubic\" }";
+    refused(&at(own, "pias", ""), &["x.toml:", "live.tcp_congestion: is for stack = \"kernel\""]);
+}
+
 fn in_a_row(switches: u16, level: &str, scheme: &str, more: &str) -> String {
     format!(
         "title = \"t\"\nlevel = \"{level}\"\n[fabric]\nkind = \"parking-lot\"\nswitches = {switches}\n\

@@ -121,6 +121,13 @@ impl Hosts {
         self.fabric.inside(|| Ok(if_nametoindex(port_name(host).as_str())?)).is_ok()
     }
 
+    /// Frames that the fabric has sent and that were lost on their way to hosts.
+    pub(crate) fn lost_on_links(&self) -> Result<u64, LiveError> {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
+        let text = self.fabric.inside(read).map_err(LiveError::refused("the interfaces' counters"))?;
+        Ok(text.lines().filter_map(lost_by).sum())
+    }
+
     /// For each host a socket at the fabric's end of its link.
     pub(crate) fn fabric_sockets(&self) -> Result<Vec<OwnedFd>, LiveError> {
         let open = || {
@@ -129,6 +136,13 @@ impl Hosts {
         };
         self.fabric.inside(open).map_err(LiveError::refused("opening packet sockets"))
     }
+}
+
+/// The frames that an interface of the fabric could not hand over, from its line of `/proc/net/dev`.
+fn lost_by(line: &str) -> Option<u64> {
+    let (name, counters) = line.split_once(':')?;
+    // Eight numbers of what was received, then bytes, packets, errors and drops of what was sent.
+    name.trim().starts_with("port").then(|| counters.split_whitespace().nth(11)?.parse().ok())?
 }
 
 /// The fabric's end of a host's link.
@@ -157,7 +171,7 @@ fn absent(error: io::Error) -> io::Result<()> {
 }
 
 /// Gives `ip` a list of commands, in the namespace of this thread.
-fn ip_batch(commands: &str) -> io::Result<()> {
+pub(crate) fn ip_batch(commands: &str) -> io::Result<()> {
     let mut child = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

@@ -46,6 +46,11 @@ impl Namespace {
         })
     }
 
+    /// Moves this thread into it: for a thread that ends without doing anything else.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.fd, CloneFlags::CLONE_NEWNET)?)
+    }
+
     /// A path to it for other programs, as long as this process lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", process::id(), self.fd.as_raw_fd()))

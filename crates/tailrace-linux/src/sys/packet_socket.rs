@@ -32,21 +32,43 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Frames that a packet socket had no room for, since this was last asked.
+pub(crate) fn overrun(socket: &impl AsFd) -> io::Result<u32> {
+    // `struct tpacket_stats` of linux/if_packet.h: packets, and of these those that were dropped.
+    let mut counts = [0u32; 2];
+    let mut length = mem::size_of_val(&counts) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which are there; any bytes are a value.
+    let asked = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut counts).cast(),
+            &raw mut length,
+        )
+    };
+    if asked == 0 { Ok(counts[1]) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Lets a UDP socket leave checksums out, which IPv4 allows.
 pub(crate) fn without_checksums(socket: &impl AsFd) -> io::Result<()> {
     set_flag(socket, libc::SOL_SOCKET, libc::SO_NO_CHECK)
 }
 
 fn set_flag(socket: &impl AsFd, level: i32, option: i32) -> io::Result<()> {
-    let on: libc::c_int = 1;
+    set_number(socket, level, option, 1)
+}
+
+/// Sets an option that is an integer.
+pub(super) fn set_number(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the value is an integer, of the length that is said.
     let set = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             level,
             option,
-            (&raw const on).cast(),
-            mem::size_of_val(&on) as u32,
+            (&raw const value).cast(),
+            mem::size_of_val(&value) as u32,
         )
     };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
@@ -28,7 +28,17 @@ impl Poll {
 
     /// Waits for `socket`, too, to have something to be read.
     pub(crate) fn add(&self, socket: BorrowedFd<'_>, number: u64) -> io::Result<()> {
-        Ok(self.epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
+        self.watch(socket, EpollFlags::EPOLLIN, number)
+    }
+
+    /// Waits for `socket`, too, to be what `interest` says, or broken.
+    pub(crate) fn watch(&self, socket: impl AsFd, interest: EpollFlags, number: u64) -> io::Result<()> {
+        Ok(self.epoll.add(socket, EpollEvent::new(interest, number))?)
+    }
+
+    /// Tells of a watched socket again, where only changes are told.
+    pub(crate) fn tell_again(&self, socket: impl AsFd, interest: EpollFlags, number: u64) -> io::Result<()> {
+        Ok(self.epoll.modify(socket, &mut EpollEvent::new(interest, number))?)
     }
 
     /// Waits up to `span` until a socket has something; returns whether any has.

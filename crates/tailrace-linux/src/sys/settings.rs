@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 /// `struct ethtool_value` of linux/ethtool.h.
@@ -53,6 +54,16 @@ fn ethtool(socket: i32, interface: &str, command: u32, data: u32) -> io::Result<
     // SAFETY: the request is terminated by a zero, and points to a value that lives until the call is over.
     let done = unsafe { libc::ioctl(socket, libc::SIOCETHTOOL as _, &raw mut request) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }
+}
+
+/// Lets this process have as many files open as it may: a connection takes two. Where there are too few of them, opening
+/// one says so.
+pub(crate) fn allow_many_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
 }
 
 /// While it lives, this thread wakes when it asked to, and before others of the machine: by default the kernel lets

@@ -1,0 +1,49 @@
+//! What a scheme's hosts write into packets that the kernel sends.
+
+use tailrace_core::{FlowInfo, FlowRecord, HostId, HostPolicy, Refresh, Scheme, SeriesRow, Time};
+use tailrace_linux::{Tagger, Tags};
+
+/// The policies of all hosts, which are told what the scheme may know.
+pub(crate) struct HostTags<S: Scheme> {
+    policies: Vec<S::Host>,
+    oracle: bool,
+}
+
+impl<S: Scheme> HostTags<S> {
+    pub(crate) fn new(scheme: &S, hosts: usize, oracle: bool) -> Self {
+        HostTags { policies: (0..hosts).map(|_| scheme.host()).collect(), oracle }
+    }
+
+    fn known(&self, flow: &FlowRecord) -> FlowInfo {
+        let deadline = (flow.deadline != Time::MAX).then_some(flow.deadline);
+        let FlowRecord { id, src, dst, size, start, slice, task, reveals, .. } = *flow;
+        let known = FlowInfo { id, src, dst, size: Some(size), start, deadline, slice, task };
+        S::KNOWS.filter(if self.oracle { known } else { reveals.filter(known) })
+    }
+}
+
+impl<S: Scheme> Tagger for HostTags<S> {
+    fn tags(&self, flow: &FlowRecord) -> Tags {
+        let directive = self.policies[usize::from(flow.src)].directive(&self.known(flow));
+        Tags { data: directive.tags, acks: directive.acks }
+    }
+
+    fn ended(&mut self, now: Time, flow: &FlowRecord) {
+        let known = self.known(flow);
+        self.policies[usize::from(flow.src)].on_flow_end(now, &known, flow.size);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.policies.iter().filter_map(HostPolicy::next_wake).min()
+    }
+
+    fn wake(&mut self, now: Time) -> Vec<HostId> {
+        // Series are the fabric's, on another thread.
+        let mut unheard: Vec<SeriesRow> = Vec::new();
+        let due = (0..)
+            .zip(&mut self.policies)
+            .filter(|(_, policy)| policy.next_wake().is_some_and(|at| at <= now));
+        due.filter_map(|(host, policy)| (policy.on_wake(now, &mut unheard) == Refresh::All).then_some(host))
+            .collect()
+    }
+}
