@@ -199,7 +199,9 @@ fn what_was_killed_is_cleaned_up_by_the_next_one_or_on_request() {
     let Some(place) = Place::new() else { return };
     for next in ["emulate --clean", "emulate star.toml --name NAME --for 100ms"] {
         let emulation = place.start("");
-        let mut program = place.command("enter NAME/h1 -- sleep 1000").spawn().unwrap();
+        let mut program = place.command("enter NAME/h1 -- sh -c");
+        let mut program = program.arg("echo ready; exec sleep 1000").stdout(Stdio::piped()).spawn().unwrap();
+        BufReader::new(program.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
         emulation.signal("-KILL");
         assert_eq!(emulation.end().0, None);
         assert_eq!(place.traces().len(), 1 + 4 + 3);
@@ -247,9 +249,10 @@ fn a_name_has_one_emulation_and_several_do_not_meet() {
 #[test]
 fn who_takes_something_away_is_told_what() {
     let Some(place) = Place::new() else { return };
+    // Its status says nothing: a program that is in a namespace as the fabric ends is ended, too.
     let ip = |words: &str| {
         let words = words.replace("NAME", &place.name);
-        assert!(Command::new("ip").args(words.split_whitespace()).status().unwrap().success(), "{words}");
+        Command::new("ip").args(words.split_whitespace()).status().unwrap();
     };
     for (words, message) in [
         ("netns exec NAME ip link del port1", "the interface of host h1 is gone"),

@@ -63,24 +63,27 @@ impl<'a> Stops<'a> {
 pub struct Follower<'a> {
     board: &'a Mutex<Board>,
     hosts: &'a Hosts,
+    /// What is said when the fabric runs.
+    welcome: Vec<String>,
     stops: Stops<'a>,
+    screen: Option<Screen>,
     now: Time,
     next_line: Time,
 }
 
 impl<'a> Follower<'a> {
-    pub fn new(board: &'a Mutex<Board>, hosts: &'a Hosts, stops: Stops<'a>) -> Self {
-        Follower { board, hosts, stops, now: Time::ZERO, next_line: LINE_EVERY }
+    pub fn new(board: &'a Mutex<Board>, hosts: &'a Hosts, welcome: Vec<String>, stops: Stops<'a>) -> Self {
+        Follower { board, hosts, welcome, stops, screen: None, now: Time::ZERO, next_line: LINE_EVERY }
     }
 
     /// Shows views until the fabric is to end, or has. It ends when nobody takes its views.
     pub fn follow(mut self, views: Receiver<View>) -> Result<Ended, Error> {
-        let screen = Screen::take().unwrap_or(None);
         loop {
             match views.recv_timeout(LOOK_EVERY) {
                 Ok(view) => {
+                    self.welcome();
                     self.take(view)?;
-                    if self.show(screen.as_ref()).is_err() {
+                    if self.show().is_err() {
                         return Ok(Ended::Unheard);
                     }
                 }
@@ -91,12 +94,23 @@ impl<'a> Follower<'a> {
             if let Some(ended) = self.stops.now(self.now) {
                 return Ok(ended);
             }
-            match screen.as_ref().map_or(Ok(false), Screen::asked_to_end) {
+            match self.screen.as_ref().map_or(Ok(false), Screen::asked_to_end) {
                 Ok(false) => {}
                 Ok(true) => return Ok(Ended::AsAsked),
                 Err(_) => return Ok(Ended::Unheard),
             }
         }
+    }
+
+    /// With the first view the fabric runs.
+    fn welcome(&mut self) {
+        let welcome = std::mem::take(&mut self.welcome);
+        if welcome.is_empty() {
+            return;
+        }
+        welcome.iter().for_each(|line| complain!("{line}"));
+        // Without a screen there are lines.
+        self.screen = Screen::take().unwrap_or(None);
     }
 
     fn take(&mut self, view: View) -> Result<(), Error> {
@@ -114,9 +128,9 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn show(&mut self, screen: Option<&Screen>) -> io::Result<()> {
+    fn show(&mut self) -> io::Result<()> {
         let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(screen) = screen {
+        if let Some(screen) = &self.screen {
             return screen.show(|columns, rows| live::lines(&board, columns, rows));
         }
         match board.latest() {

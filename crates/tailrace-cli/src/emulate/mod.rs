@@ -36,12 +36,10 @@ pub fn emulate(options: &args::Emulate, host: &dyn Host) -> Result<i32, Error> {
     }
     let hosts =
         Hosts::new(chosen.programs.hosts, chosen.programs.mtu, Some(&chosen.name)).map_err(failure)?;
-    chosen.how_to_use().iter().for_each(|line| complain!("{line}"));
-    if let Some(server) = &server {
-        complain!("metrics: http://{}/metrics", server.server_addr());
-    }
+    let mut welcome = chosen.how_to_use();
+    welcome.extend(server.as_ref().map(|server| format!("metrics: http://{}/metrics", server.server_addr())));
     let board = Mutex::new(chosen.board());
-    let (ended, outcome) = run(&chosen.scenario, &hosts, &board, server.as_ref(), stops);
+    let (ended, outcome) = run(&chosen.scenario, &hosts, &board, server.as_ref(), (welcome, stops));
     drop(hosts);
     let outcome = outcome?;
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +61,7 @@ fn run(
     hosts: &Hosts,
     board: &Mutex<Board>,
     server: Option<&Server>,
-    stops: Stops<'_>,
+    (welcome, stops): (Vec<String>, Stops<'_>),
 ) -> (Result<Ended, Error>, Result<Outcome, Error>) {
     let (sender, views) = sync_channel(WAITING_VIEWS);
     let mut watch = move |view: View| match sender.try_send(view) {
@@ -80,7 +78,7 @@ fn run(
         if let Some(server) = server {
             scope.spawn(|| metrics::serve(server, board));
         }
-        let ended = Follower::new(board, hosts, stops).follow(views);
+        let ended = Follower::new(board, hosts, welcome, stops).follow(views);
         let outcome = fabric.join();
         server.inspect(|server| server.unblock());
         let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -131,7 +131,10 @@ impl Hosts {
     /// For each host a socket at the fabric's end of its link.
     pub(crate) fn fabric_sockets(&self) -> Result<Vec<OwnedFd>, LiveError> {
         let open = || {
-            let socket = |host| packet_socket(if_nametoindex(port_name(host).as_str())?);
+            let socket = |host| {
+                let open = || packet_socket(if_nametoindex(port_name(host).as_str())?);
+                open().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", port_name(host))))
+            };
             (0..self.hosts.len() as HostId).map(socket).collect()
         };
         self.fabric.inside(open).map_err(LiveError::refused("opening packet sockets"))
