@@ -343,8 +343,9 @@ pub struct Fluid {
   tailrace emulate FILE --scheme pias --set fabric.host_rate=50Mbps --name fifty
   tailrace emulate FILE --for 10s --metrics 127.0.0.1:9090 > lines.txt
   tailrace emulate --clean
-Needs root and `ip` of iproute2. Hosts are network namespaces, NAME-h0, NAME-h1, and so on; run programs on
-them with `tailrace enter h0 -- PROGRAM`. The fabric ends with q or Ctrl-C, and programs on its hosts with it.
+Needs root and `ip` of iproute2. Hosts are network namespaces, NAME-h0, NAME-h1, and so on; run
+programs on them with `tailrace enter h0 -- PROGRAM`. The fabric ends with q or Ctrl-C, and programs
+on its hosts with it.
 A program sets DSCP D with IP_TOS = 4 D; the scheme's switch plan says which queue that is.
 A file's flows mean nothing here; a sweep counts with its first point.")]
 pub struct Emulate {

@@ -12,10 +12,7 @@ pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<Strin
     let mut lines = vec![format!("{} · ended after {}", board.title, duration(outcome.end.as_secs_f64()))];
     if let Some(ledger) = &outcome.ledger {
         let (full, evicted) = (ledger.dropped_buffer.packets, ledger.dropped_evicted.packets);
-        lines.push(format!(
-            "{} ({full} as buffers were full, {evicted} as others were more urgent)",
-            live::frames(ledger)
-        ));
+        lines.push(format!("{} ({full} for lack of room, {evicted} evicted)", live::frames(ledger)));
     }
     lines.extend(board.latest().map(|view| live::strays(view.strays)));
     lines.extend(outcome.lateness.as_ref().map(live::lag));
