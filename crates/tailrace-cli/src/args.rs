@@ -54,7 +54,9 @@ pub enum Command {
     Enter(Enter),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
-    /// Measure the simulator's speed
+    /// Give the packets of a live network's record to a fresh one, and compare what it does
+    Replay(Replay),
+    /// Measure the simulator's speed, and the live level's
     Bench(Bench),
 }
 
@@ -367,8 +369,11 @@ pub struct Emulate {
     /// Answer Prometheus at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
+    /// Write down every packet that enters the network, leaves it or is dropped, for `tailrace replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Take away what emulations have left that could not do it themselves, and do nothing else
-    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "name", "lasts", "metrics"])]
+    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "name", "lasts", "metrics", "record"])]
     pub clean: bool,
 }
 
@@ -401,12 +406,25 @@ pub struct NewScheme {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace emulate scenario.toml --record run.rec
+  tailrace replay run.rec
+A record holds the scenario and every packet that entered the network, left it or was dropped. The simulated
+network is given the same packets at the same times, and must do the same to the byte. Exit status 0 only if
+it does.")]
+pub struct Replay {
+    /// The record
+    pub file: PathBuf,
+}
+
+#[derive(ClapArgs)]
 pub struct Bench {
     /// Print JSON: packet_hops_per_cpu_second, instructions_per_packet_hop, ratio_to_kernel, ratio_to_ns3
     /// (null where not measured), allocator
     #[arg(long)]
     pub json: bool,
-    /// With "flow": measure runs at flow level instead, and against SimGrid
+    /// With "flow": measure runs at flow level instead, and against SimGrid. With "live": frames through a live switch,
+    /// against a forwarder without fabric and a bridge of the kernel; needs root
     #[arg(long, value_enum)]
     pub level: Option<Level>,
     /// At flow level: tasks at the end of the table of growth, which begins at 100 and goes on in tens

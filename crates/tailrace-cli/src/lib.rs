@@ -18,6 +18,7 @@ mod new_scheme;
 mod output;
 mod progress;
 mod qos;
+mod replay;
 mod run;
 mod thresholds;
 mod traffic;
@@ -83,6 +84,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Emulate(options) => emulate::emulate(options, host),
         Command::Enter(options) => enter::enter(options),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
+        Command::Replay(options) => replay::replay(options),
         Command::Bench(options) => bench::bench(options),
     }
 }

@@ -3,20 +3,22 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use tailrace_core::{Ecn, Header, HostId, Packet, Scheme, SwitchPlan, Time};
+use tailrace_core::{HostId, Packet, Scheme, Time};
 use tailrace_packet::{Pause, World};
 
 use crate::clock::Clock;
-use crate::endpoints::{Endpoints, is_full};
+use crate::endpoints::Endpoints;
 use crate::error::LiveError;
-use crate::frame::{self, Frame, host_of_mac, wire};
+use crate::frame::{self, host_of_mac};
 use crate::hosts::Hosts;
 use crate::lag::Lag;
+use crate::link::{Frames, Links, Wanted, is_full};
+use crate::packets::{Priorities, packet_of, write_back};
+use crate::record::Recorder;
 use crate::slab::Slab;
-use crate::sys::{Poll, Punctual, overrun, send_frames};
+use crate::sys::{Poll, Punctual};
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
 const LONGEST_SLEEP: Time = Time::from_ms(20);
@@ -38,6 +40,8 @@ pub struct Strays {
     pub answered: u64,
     /// For a host whose link was down, after they had left the fabric.
     pub link_down: u64,
+    /// Came faster than they were taken in, so that the kernel has dropped them.
+    pub lost: u64,
 }
 
 /// Frames of Tailrace's transport: hosts send others too, such as questions for addresses to those who have them.
@@ -47,48 +51,18 @@ struct Own {
     left: u64,
 }
 
-/// What is known of DSCPs: the priority that each stands for.
-#[derive(Clone, Debug)]
-pub struct Priorities([u8; 64]);
-
-impl Priorities {
-    /// As a scheme's plan says; without one, as Tailrace's transport tags. A DSCP that is not among these is for the
-    /// last queue.
-    pub fn new(plan: Option<&SwitchPlan>) -> Self {
-        let mut of_dscp = [tailrace_core::MAX_PRIORITIES as u8 - 1; 64];
-        match plan {
-            Some(plan) => {
-                of_dscp = [plan.queues.len().saturating_sub(1) as u8; 64];
-                for (priority, queue) in (0..).zip(&plan.queues) {
-                    of_dscp[usize::from(queue.dscp)] = priority;
-                }
-            }
-            None => (0..).zip(of_dscp.iter_mut().take(8).rev()).for_each(|(priority, of)| *of = priority),
-        }
-        Priorities(of_dscp)
-    }
-
-    fn of(&self, dscp: u8) -> u8 {
-        self.0[usize::from(dscp)]
-    }
-
-    /// Of what is not IP.
-    fn last(&self) -> u8 {
-        self.0.iter().copied().max().unwrap_or(0)
-    }
-}
-
 /// A fabric in real time, between the hosts of this machine.
 pub struct Driver<'a, S: Scheme> {
     world: World<S>,
-    /// The namespaces last as long as what runs in them.
     hosts: &'a Hosts,
     clock: Clock,
-    /// The fabric's end of each host's link.
-    ports: Vec<OwnedFd>,
-    endpoints: Option<Endpoints<S::Header>>,
-    /// The fabric's sockets are numbered as hosts are, the hosts' own follow.
+    links: Links,
+    frames: Frames,
+    /// The links are numbered as hosts are, the hosts' own sockets follow.
     poll: Poll,
+    /// Whether what the poll has found last is still to be seen to.
+    found: bool,
+    endpoints: Option<Endpoints<S::Header>>,
     slab: Slab,
     /// Frames for each host that are to leave, by number.
     leaving: Vec<VecDeque<u32>>,
@@ -104,31 +78,36 @@ pub struct Driver<'a, S: Scheme> {
     own: Own,
     /// When it last woke from a sleep.
     awake_since: Time,
+    recorder: Option<Recorder<S::Header>>,
     _punctual: Punctual,
 }
 
 impl<'a, S: Scheme> Driver<'a, S> {
     /// Puts `world`, whose hosts must stand outside, between `hosts`. With `transport` its own flows run over their
-    /// sockets.
+    /// sockets. Frames come in and leave as is `wanted`.
     pub fn new(
         world: World<S>,
         hosts: &'a Hosts,
         priorities: Priorities,
         mss: u16,
         transport: bool,
+        wanted: Wanted,
     ) -> Result<Self, LiveError> {
-        let ports = hosts.fabric_sockets()?;
+        let (links, slab, frames) = Links::open(hosts, wanted)?;
         let endpoints = transport.then(|| Endpoints::new(hosts)).transpose()?;
-        let poll = poll_of(&ports, endpoints.as_ref()).map_err(LiveError::refused("waiting for frames"))?;
+        let ends = endpoints.iter().flat_map(|ends| (0..hosts.len()).map(|host| ends.socket(host)));
+        let poll = Poll::of(links.sockets().chain(ends)).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
             hosts,
             clock: Clock::start()?,
-            leaving: ports.iter().map(|_| VecDeque::new()).collect(),
-            ports,
-            endpoints,
+            leaving: (0..hosts.len()).map(|_| VecDeque::new()).collect(),
+            links,
+            frames,
             poll,
-            slab: Slab::new(hosts.mtu()),
+            found: false,
+            endpoints,
+            slab,
             entering: Vec::new(),
             taken: Vec::new(),
             arriving: Vec::new(),
@@ -138,6 +117,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             strays: Strays::default(),
             own: Own::default(),
             awake_since: Time::ZERO,
+            recorder: None,
             _punctual: Punctual::begin(),
         })
     }
@@ -152,20 +132,31 @@ impl<'a, S: Scheme> Driver<'a, S> {
         &self.lag
     }
 
-    /// Frames that no port has seen.
-    pub fn strays(&self) -> Strays {
+    /// Frames that no port has seen. Some of the newest that were lost may be missing.
+    pub fn strays(&mut self) -> Strays {
+        self.count_lost(false)
+    }
+
+    /// The same with all that were lost, which takes longer.
+    pub fn all_strays(&mut self) -> Strays {
+        self.count_lost(true)
+    }
+
+    fn count_lost(&mut self, exact: bool) -> Strays {
+        // What could be counted at the start can be counted later.
+        self.strays.lost = self.links.lost(exact).unwrap_or(self.strays.lost);
         self.strays
+    }
+
+    /// How frames come in and leave.
+    pub fn frames(&self) -> &Frames {
+        &self.frames
     }
 
     /// Begins time anew, in so long from now. Nothing may have happened yet.
     pub(crate) fn start_in(&mut self, span: Time) -> Result<Clock, LiveError> {
         self.clock = Clock::start_in(span)?;
         Ok(self.clock)
-    }
-
-    /// Frames of hosts that were lost before they came in, since this was last asked.
-    pub(crate) fn overrun(&self) -> u64 {
-        self.ports.iter().map(|port| u64::from(overrun(port).unwrap_or(0))).sum()
     }
 
     /// The time since the start.
@@ -180,9 +171,18 @@ impl<'a, S: Scheme> Driver<'a, S> {
         (ends.sent.saturating_sub(self.own.entered), self.own.left.saturating_sub(ends.received))
     }
 
-    /// The world, when the run is over.
-    pub fn into_world(self) -> World<S> {
-        self.world
+    /// Writes down from now on, which should be the beginning, every packet that enters the network, leaves it or is
+    /// dropped.
+    pub fn record(&mut self, recorder: Recorder<S::Header>) {
+        self.recorder = Some(recorder);
+    }
+
+    /// The world, when the run is over. Fails if a record could not be written.
+    pub fn into_world(self) -> Result<World<S>, LiveError> {
+        if let Some(recorder) = self.recorder {
+            recorder.finish(self.world.now()).map_err(LiveError::refused("writing the record"))?;
+        }
+        Ok(self.world)
     }
 
     /// One turn: takes in what has come, lets happen what is due, sends what leaves, and sleeps until something comes
@@ -200,45 +200,57 @@ impl<'a, S: Scheme> Driver<'a, S> {
 
     /// Takes what waits at all sockets, up to a batch each; returns whether anything did.
     fn take_in(&mut self) -> io::Result<bool> {
-        if !self.poll.wait(Time::ZERO)? {
-            return Ok(false);
+        let (hosts, mut came) = (self.hosts.len(), false);
+        if self.links.tell() {
+            for host in 0..hosts {
+                came |= self.take_frames(host)?;
+            }
+            if self.endpoints.is_none() {
+                return Ok(came);
+            }
         }
-        let hosts = self.ports.len();
+        if !std::mem::take(&mut self.found) && !self.poll.wait(Time::ZERO)? {
+            return Ok(came);
+        }
         for place in 0..self.poll.count() {
             let socket = self.poll.number(place) as usize;
             match socket.checked_sub(hosts) {
-                None => self.take_frames(socket)?,
                 Some(host) => self.take_datagrams(host)?,
+                None if self.links.tell() => {}
+                None => came |= self.take_frames(socket)?,
             }
+            came |= socket >= hosts;
         }
-        Ok(true)
+        Ok(came)
     }
 
-    fn take_frames(&mut self, host: usize) -> io::Result<()> {
-        let (_, too_long) = match self.slab.receive(self.ports[host].as_fd(), &mut self.taken) {
-            Err(error) if is_full(&error) => return Ok(()),
+    fn take_frames(&mut self, host: usize) -> io::Result<bool> {
+        let received = match self.links.receive(host, &mut self.slab, &mut self.taken) {
             // Somebody has set it down, or taken it away.
-            Err(error) if is_down(&error) && self.hosts.is_linked(host as HostId) => return Ok(()),
+            Err(error) if is_down(&error) && self.hosts.is_linked(host as HostId) => return Ok(false),
             received => received.map_err(|error| of_link(host, error))?,
         };
-        self.strays.too_long += too_long as u64;
-        for slot in self.taken.drain(..) {
-            let to = self.slab.get(slot).bytes().get(..6).and_then(host_of_mac);
-            if to.is_some_and(|to| usize::from(to) < self.ports.len()) {
-                self.entering.push((host as HostId, slot));
+        self.strays.too_long += received.too_long as u64;
+        let hosts = self.hosts.len();
+        for number in self.taken.drain(..) {
+            let bytes = self.slab.bytes(number);
+            let to = bytes.get(..6).and_then(host_of_mac);
+            if to.is_some_and(|to| usize::from(to) < hosts) {
+                self.entering.push((host as HostId, number));
                 continue;
             }
-            match frame::answer(self.slab.get(slot).bytes(), self.ports.len()) {
+            let answer = frame::answer(bytes, hosts);
+            self.slab.free(number);
+            match answer {
                 Some(answer) => {
                     self.strays.answered += 1;
                     // If it is lost, the host asks again.
-                    let _ = send_frames(self.ports[host].as_fd(), std::iter::once(&answer[..]));
+                    self.links.send_bytes(host, &mut self.slab, &answer)?;
                 }
                 None => self.strays.unroutable += 1,
             }
-            self.slab.free(slot);
         }
-        Ok(())
+        Ok(received.frames > 0)
     }
 
     fn take_datagrams(&mut self, host: usize) -> io::Result<()> {
@@ -253,26 +265,36 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// Lets happen what is due, and what has come.
     fn let_happen(&mut self) -> Pause {
         let now = self.clock.now();
-        let (slab, leaving, lag, own) = (&mut self.slab, &mut self.leaving, &mut self.lag, &mut self.own);
+        let (slab, leaving, lag) = (&mut self.slab, &mut self.leaving, &mut self.lag);
+        let (recorder, own) = (&mut self.recorder, &mut self.own);
         let mut deliver = |due: Time, host: HostId, packet: Packet<S::Header>| {
             lag.note(now.saturating_sub(due));
-            let slot = packet.sent_ps as u32;
-            write_back(slab, slot, &packet);
-            own.left += u64::from(slab.get(slot).own);
-            leaving[usize::from(host)].push_back(slot);
+            if let Some(recorder) = recorder.as_mut() {
+                recorder.left(due, host, &packet);
+            }
+            let number = write_back(slab, &packet);
+            own.left += u64::from(slab.slot(number).own);
+            leaving[usize::from(host)].push_back(number);
         };
         let pause = self.world.run_until(now, &mut deliver);
+        let entering_at = self.world.now();
         for (host, packet) in self.arriving.drain(..) {
             self.world.arrive(host, &packet);
         }
         for (host, slot) in self.entering.drain(..) {
             let packet = packet_of(&mut self.slab, slot, &self.priorities, self.mss);
-            self.own.entered += u64::from(self.slab.get(slot).own);
+            self.own.entered += u64::from(self.slab.slot(slot).own);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.entered(entering_at, host, &packet);
+            }
             self.world.enter(host, packet);
         }
         let outside = self.world.carry_on();
         for lost in outside.lost.drain(..) {
-            self.slab.free(lost.sent_ps as u32);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.dropped(&lost);
+            }
+            self.slab.free(lost.packet.sent_ps as u32);
         }
         if let Some(endpoints) = &mut self.endpoints {
             for (host, packet) in outside.sent.drain(..) {
@@ -286,22 +308,13 @@ impl<'a, S: Scheme> Driver<'a, S> {
         if let Some(endpoints) = &mut self.endpoints {
             endpoints.flush()?;
         }
-        for (host, (port, leaving)) in self.ports.iter().zip(&mut self.leaving).enumerate() {
-            while !leaving.is_empty() {
-                let frames = leaving.iter().map(|&slot| self.slab.get(slot).bytes());
-                match send_frames(port.as_fd(), frames) {
-                    Ok(sent) => {
-                        for slot in leaving.drain(..sent) {
-                            self.slab.free(slot);
-                        }
-                    }
-                    Err(error) if is_full(&error) => break,
-                    Err(error) if is_down(&error) => {
-                        self.strays.link_down += leaving.len() as u64;
-                        leaving.drain(..).for_each(|slot| self.slab.free(slot));
-                    }
-                    Err(error) => return Err(of_link(host, error)),
+        for (host, leaving) in self.leaving.iter_mut().enumerate() {
+            match self.links.send(host, &mut self.slab, leaving) {
+                Err(error) if is_down(&error) => {
+                    self.strays.link_down += leaving.len() as u64;
+                    leaving.drain(..).for_each(|number| self.slab.free(number));
                 }
+                sent => sent.map_err(|error| of_link(host, error))?,
             }
         }
         Ok(())
@@ -315,8 +328,17 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let due = self.world.next_event().unwrap_or(Time::MAX).min(until);
         let span = due.saturating_sub(self.clock.now()).min(LONGEST_SLEEP);
         if span > SHORTEST_SLEEP {
-            self.poll.wait(span)?;
+            self.found = self.poll.wait(span)?;
             self.awake_since = self.clock.now();
+        }
+        for place in 0..self.poll.count() {
+            let socket = self.poll.number(place) as usize;
+            if self.poll.has_failed(place) && socket < self.hosts.len() {
+                match self.links.failure(socket) {
+                    Err(error) if is_down(&error) && self.hosts.is_linked(socket as HostId) => {}
+                    failure => failure.map_err(|error| of_link(socket, error))?,
+                }
+            }
         }
         Ok(())
     }
@@ -328,14 +350,6 @@ impl<'a, S: Scheme> Driver<'a, S> {
             self.awake_since = self.clock.now();
         }
     }
-}
-
-fn poll_of<H: Header>(ports: &[OwnedFd], endpoints: Option<&Endpoints<H>>) -> io::Result<Poll> {
-    let poll = Poll::new()?;
-    let ends = endpoints.iter().flat_map(|ends| (0..ports.len()).map(|host| ends.socket(host)));
-    let sockets = ports.iter().map(AsFd::as_fd).chain(ends);
-    (0..).zip(sockets).try_for_each(|(number, socket)| poll.add(socket, number))?;
-    Ok(poll)
 }
 
 /// Whether an interface is down. A packet socket says so once more when its interface is taken away.
@@ -355,51 +369,5 @@ fn of_link(host: usize, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), message)
 }
 
-/// The packet that a port policy sees of a frame.
-fn packet_of<H: Header>(slab: &mut Slab, number: u32, priorities: &Priorities, mss: u32) -> Packet<H> {
-    let slot = slab.get_mut(number);
-    let to = slot.bytes().get(..6).and_then(host_of_mac).unwrap_or(0);
-    let Some(frame) = slot.read else {
-        let bytes = slot.bytes().len().saturating_sub(frame::ETHERNET_BYTES) as u16;
-        let (dst, priority, sent_ps) = (to, priorities.last(), u64::from(number));
-        return Packet { dst, bytes, priority, sent_ps, ..Packet::EMPTY };
-    };
-    if let Some(packet) = own_packet(slot.bytes(), &frame).filter(|packet| packet.dst == to) {
-        slot.own = true;
-        return Packet { sent_ps: u64::from(number), ..packet };
-    }
-    let mut packet = Packet {
-        flow: frame.flow,
-        dst: to,
-        bytes: frame.ip_bytes,
-        priority: priorities.of(frame.dscp()),
-        seq: frame.transport.map_or(0, |transport| transport.seq / mss),
-        sent_ps: u64::from(number),
-        ..Packet::EMPTY
-    };
-    packet.set(frame.kind(), frame.ecn());
-    packet
-}
-
-/// The packet of Tailrace's transport in a frame, if it is one.
-fn own_packet<H: Header>(bytes: &[u8], frame: &Frame) -> Option<Packet<H>> {
-    let udp = frame.transport.filter(|udp| udp.is_udp() && udp.ports == (wire::PORT, wire::PORT))?;
-    wire::decode(bytes.get(udp.payload_at..)?, frame.tos)
-}
-
-/// Writes into a frame what ports have made of its packet.
-fn write_back<H: Header>(slab: &mut Slab, number: u32, packet: &Packet<H>) {
-    let slot = slab.get_mut(number);
-    let (Some(frame), own) = (slot.read, slot.own) else { return };
-    if own {
-        if let Some(udp) = frame.transport {
-            wire::encode_header(&packet.header, &mut slot.bytes_mut()[udp.payload_at..]);
-        }
-        let tos = wire::tos(packet);
-        if tos != frame.tos {
-            frame.set_tos(slot.bytes_mut(), tos);
-        }
-    } else if packet.ecn() == Ecn::Marked && frame.ecn() != Ecn::Marked {
-        frame.mark(slot.bytes_mut());
-    }
-}
+#[cfg(test)]
+mod tests;

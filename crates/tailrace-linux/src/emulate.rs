@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
-use tailrace_packet::World;
 
-use crate::driver::{Driver, Priorities, Strays};
+use crate::driver::{Driver, Strays};
 use crate::error::LiveError;
-use crate::hosts::Hosts;
+use crate::link::Frames;
 
 /// How often the fabric is looked at.
 pub const LOOK_EVERY: Time = Time::from_ms(200);
@@ -25,6 +24,8 @@ pub struct View {
     pub strays: Strays,
     /// How late frames left.
     pub lateness: Lateness,
+    /// How frames come in and leave.
+    pub frames: Frames,
     /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
     pub reported: Vec<(Place, SeriesRow)>,
 }
@@ -38,16 +39,12 @@ pub struct PortView {
     pub queues: [u64; tailrace_core::MAX_PRIORITIES],
 }
 
-/// Runs the fabric of `world`, whose hosts must stand outside and whose feed must be empty, between `hosts`, until
-/// `watch` says stop. It is shown the fabric every [`LOOK_EVERY`].
+/// Runs a fabric without Tailrace's transport, whose feed must be empty, until `watch` says stop. It is shown the fabric
+/// every [`LOOK_EVERY`].
 pub fn emulate<S: Scheme>(
-    world: World<S>,
-    hosts: &Hosts,
-    priorities: Priorities,
-    mss: u16,
+    mut driver: Driver<'_, S>,
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
 ) -> Result<Outcome, LiveError> {
-    let mut driver = Driver::new(world, hosts, priorities, mss, false)?;
     let mut next_look = Time::ZERO;
     loop {
         // No flow is planned, and none is waited for.
@@ -60,11 +57,12 @@ pub fn emulate<S: Scheme>(
         }
     }
     let lateness = Some(driver.lag().summary());
-    Ok(Outcome { lateness, ..driver.into_world().into_outcome() })
+    Ok(Outcome { lateness, ..driver.into_world()?.into_outcome() })
 }
 
 fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
     let (now, strays, lateness) = (driver.now(), driver.strays(), driver.lag().summary());
+    let frames = driver.frames().clone();
     let world = driver.world();
     let counts: Vec<PortCounts> = world.port_counts().collect();
     let ports = (0..).zip(counts).map(|(port, counts)| {
@@ -72,5 +70,5 @@ fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
         PortView { counts, queues }
     });
     let ports = ports.collect();
-    View { now, ports, ledger: world.ledger(), strays, lateness, reported: world.take_series() }
+    View { now, ports, ledger: world.ledger(), strays, lateness, frames, reported: world.take_series() }
 }

@@ -12,6 +12,7 @@ use tailrace_core::{Header, HostId, Packet};
 use crate::error::LiveError;
 use crate::frame::{ipv4_of, wire};
 use crate::hosts::Hosts;
+use crate::link::is_full;
 use crate::sys::{BATCH, Datagram, receive, send_datagrams, without_checksums};
 
 /// What a host may have received before it looks.
@@ -134,7 +135,7 @@ impl<H: Header> Endpoints<H> {
         mut take: impl FnMut(HostId, Packet<H>),
     ) -> io::Result<usize> {
         let socket = self.sockets[usize::from(host)].as_fd();
-        let count = receive(socket, &mut self.buffers, &mut self.lengths, true)?;
+        let count = receive(socket, &mut self.buffers, &mut self.lengths)?;
         for (buffer, &(length, tos)) in self.buffers.iter().zip(&self.lengths).take(count) {
             self.received += 1;
             match wire::decode(&buffer[..length.min(buffer.len())], tos) {
@@ -144,9 +145,4 @@ impl<H: Header> Endpoints<H> {
         }
         Ok(count)
     }
-}
-
-/// Whether a socket takes no more for now.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
 }

@@ -30,6 +30,11 @@ impl Lag {
         self.worst = self.worst.max(late);
     }
 
+    /// How many things there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The lateness that a part `q` of all things did not exceed; zero if there was nothing.
     pub fn quantile(&self, q: f64) -> Time {
         let rank = (q * self.count as f64).ceil() as u64;

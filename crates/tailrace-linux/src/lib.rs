@@ -3,6 +3,7 @@
 //! Real frames go through the very network, ports and policies that are simulated. At their edge stand hosts with
 //! Tailrace's transport over UDP, or with whatever programs run in their namespaces.
 
+pub mod bench;
 mod clock;
 mod driver;
 mod emulate;
@@ -12,15 +13,21 @@ pub mod frame;
 mod hosts;
 mod kernel;
 mod lag;
+mod link;
+mod packets;
+mod record;
 mod run;
 mod slab;
 mod sys;
 
 pub use clock::Clock;
-pub use driver::{Driver, Priorities, Strays};
+pub use driver::{Driver, Strays};
 pub use emulate::{LOOK_EVERY, PortView, View, emulate};
 pub use error::LiveError;
 pub use hosts::{Hosts, INTERFACE, LONGEST_NAME, Namespace, Standing, clean};
 pub use kernel::{Fabrics, Flows, Tagger, Tags, Terms, run_on_kernel};
 pub use lag::Lag;
+pub use link::{Frames, Wanted};
+pub use packets::Priorities;
+pub use record::{Difference, Record, RecordError, Recorder, Replayed, replay};
 pub use run::{Limits, run};

@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::{Ending, Outcome, Progress, Scheme, Time};
-use tailrace_packet::{Pause, World};
+use tailrace_packet::Pause;
 
-use crate::driver::{Driver, Priorities};
+use crate::driver::Driver;
 use crate::error::LiveError;
-use crate::hosts::Hosts;
 use crate::lag::Lag;
 
 /// How often the caller hears of a run.
@@ -22,16 +21,13 @@ pub struct Limits {
     pub lag: Time,
 }
 
-/// Runs `world`, whose hosts must stand outside, with Tailrace's transport between `hosts`. `report` is called now and
-/// then and may end the run. Fails if the machine was too slow for its numbers to say anything.
+/// Runs a world with Tailrace's transport. `report` is called now and then and may end the run. Fails if the machine was
+/// too slow for its numbers to say anything.
 pub fn run<S: Scheme>(
-    world: World<S>,
-    hosts: &Hosts,
-    mss: u16,
+    mut driver: Driver<'_, S>,
     limits: Limits,
     report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), LiveError> {
-    let mut driver = Driver::new(world, hosts, Priorities::new(None), mss, true)?;
     let mut next_report = REPORT_EVERY;
     let ending = loop {
         if driver.turn(next_report)? == Pause::Horizon {
@@ -60,7 +56,7 @@ pub fn run<S: Scheme>(
     }
     let lateness = driver.lag().summary();
     check_lag("packet in a hundred left", driver.lag(), limits)?;
-    let outcome = driver.into_world().into_outcome();
+    let outcome = driver.into_world()?.into_outcome();
     Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
 }
 

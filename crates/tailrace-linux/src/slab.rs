@@ -1,97 +1,137 @@
 //! Frames that are in the fabric. A packet carries its frame's number; no policy sees the bytes.
 
 use std::io;
-use std::mem;
-use std::os::fd::BorrowedFd;
 
 use crate::frame::Frame;
-use crate::sys::{BATCH, receive};
+use crate::sys::{HEADROOM, Memory};
 
-/// Length of a buffer beyond the IP packet: the Ethernet header, and VLAN tags.
-const LINK_BYTES: usize = 14 + 8;
+/// Length of a frame beyond its IP packet: the Ethernet header, and VLAN tags.
+pub(crate) const LINK_BYTES: usize = 14 + 8;
+/// The shortest chunks that a kernel's rings take.
+const SHORTEST_CHUNK: usize = 2048;
 
 /// A frame in the fabric.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    buffer: Box<[u8]>,
-    length: usize,
+    /// Where it begins in its chunk.
+    start: u32,
+    length: u32,
     /// What is known of it, if it carries IP.
     pub(crate) read: Option<Frame>,
     /// Whether Tailrace's transport has sent it.
     pub(crate) own: bool,
 }
 
-impl Slot {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.length]
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[..self.length]
-    }
-}
-
-/// The frames in the fabric, and buffers for those to come.
+/// The frames in the fabric, and room for those to come: a chunk of memory each.
 #[derive(Debug)]
 pub(crate) struct Slab {
+    memory: Memory,
+    /// Of the chunks that have been used so far.
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Where the next frames are received.
-    spare: Vec<Box<[u8]>>,
-    lengths: [(usize, u8); BATCH],
-    size: usize,
+    longest: usize,
 }
 
 impl Slab {
-    /// For frames that carry IP packets of up to so many bytes.
-    pub(crate) fn new(mtu: usize) -> Self {
-        let size = mtu + LINK_BYTES;
-        let spare = (0..BATCH).map(|_| vec![0; size].into()).collect();
-        Slab { slots: Vec::new(), free: Vec::new(), spare, lengths: [(0, 0); BATCH], size }
+    /// For so many frames that carry IP packets of up to `mtu` bytes.
+    pub(crate) fn new(frames: u32, mtu: usize) -> io::Result<Self> {
+        let longest = mtu + LINK_BYTES;
+        let memory = Memory::new(frames, chunk_bytes(mtu))?;
+        Ok(Slab { memory, slots: Vec::new(), free: Vec::new(), longest })
     }
 
-    /// Receives what waits at a socket, up to a batch. Frames that are too long for a buffer are left out: they are
-    /// counted in the second number.
-    pub(crate) fn receive(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        taken: &mut Vec<u32>,
-    ) -> io::Result<(usize, usize)> {
-        let count = receive(socket, &mut self.spare, &mut self.lengths, false)?;
-        let mut too_long = 0;
-        for place in 0..count {
-            let (length, _) = self.lengths[place];
-            if length > self.size {
-                too_long += 1;
-                continue;
-            }
-            let number = self.free.pop().unwrap_or_else(|| self.grow());
-            let slot = &mut self.slots[number as usize];
-            mem::swap(&mut slot.buffer, &mut self.spare[place]);
-            slot.length = length;
-            slot.read = Frame::read(slot.bytes());
-            slot.own = false;
-            taken.push(number);
-        }
-        Ok((count, too_long))
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
-    fn grow(&mut self) -> u32 {
-        let buffer = vec![0; self.size].into();
-        self.slots.push(Slot { buffer, length: 0, read: None, own: false });
-        self.slots.len() as u32 - 1
+    pub(crate) fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 
-    pub(crate) fn get(&self, slot: u32) -> &Slot {
-        &self.slots[slot as usize]
+    /// The longest frame.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Slot {
-        &mut self.slots[slot as usize]
+    /// A number for a frame to come; `None` if all are taken.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            let number = self.slots.len() as u32;
+            let slot = Slot { start: HEADROOM as u32, length: 0, read: None, own: false };
+            (number < self.memory.chunks()).then(|| {
+                self.slots.push(slot);
+                number
+            })
+        })
+    }
+
+    /// The frame of this number has come, and is so long from `start` in its chunk.
+    #[inline]
+    pub(crate) fn put(&mut self, number: u32, start: usize, length: usize) {
+        let (start, length) = (start as u32, length as u32);
+        self.slots[number as usize] = Slot { start, length, read: None, own: false };
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, number: u32) -> &Slot {
+        &self.slots[number as usize]
+    }
+
+    #[inline]
+    pub(crate) fn slot_mut(&mut self, number: u32) -> &mut Slot {
+        &mut self.slots[number as usize]
+    }
+
+    /// Where a frame begins in its chunk, and how long it is.
+    #[inline]
+    pub(crate) fn place(&self, number: u32) -> (usize, usize) {
+        let slot = self.slot(number);
+        (slot.start as usize, slot.length as usize)
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self, number: u32) -> &[u8] {
+        let (start, length) = self.place(number);
+        self.memory.get(number, start, length)
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self, number: u32) -> &mut [u8] {
+        let (start, length) = self.place(number);
+        self.memory.get_mut(number, start, length)
     }
 
     /// The frame has left, or is dropped.
-    pub(crate) fn free(&mut self, slot: u32) {
-        self.free.push(slot);
+    #[inline]
+    pub(crate) fn free(&mut self, number: u32) {
+        self.free.push(number);
+    }
+}
+
+/// Length of a chunk for a frame that carries an IP packet of `mtu` bytes: a power of two.
+pub(crate) fn chunk_bytes(mtu: usize) -> usize {
+    (HEADROOM + mtu + LINK_BYTES).next_power_of_two().max(SHORTEST_CHUNK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_frames_as_was_said() {
+        let mut slab = Slab::new(3, 1500).unwrap();
+        let numbers: Vec<_> = std::iter::from_fn(|| slab.take()).collect();
+        assert_eq!(numbers, [0, 1, 2]);
+        slab.put(1, HEADROOM, 60);
+        slab.bytes_mut(1).fill(9);
+        assert_eq!(slab.bytes(1), [9; 60]);
+        slab.free(1);
+        assert_eq!((slab.take(), slab.take()), (Some(1), None));
+    }
+
+    #[test]
+    fn the_longest_frame_of_ordinary_links_fits_the_shortest_chunk() {
+        assert_eq!([1500, 9000].map(chunk_bytes), [2048, 16_384]);
     }
 }

@@ -12,6 +12,6 @@ mod tap;
 mod timers;
 mod world;
 
-pub use network::{Network, Outside, Step};
+pub use network::{Lost, Network, Outside, Step};
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
-    PortPolicy, SeriesSink, Time,
+    PortPolicy, Reason, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, SwitchId};
@@ -27,8 +27,19 @@ pub struct Outside<H> {
     /// Packets that the world's transport gives its hosts to send, in order. They are in the network when they
     /// [enter](Network::enter) it.
     pub sent: Vec<(HostId, Packet<H>)>,
-    /// Packets that the network has dropped.
-    pub lost: Vec<Packet<H>>,
+    /// Packets that the network has dropped, in order.
+    pub lost: Vec<Lost<H>>,
+}
+
+/// A packet that the network has dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost<H> {
+    /// When.
+    pub at: Time,
+    /// Why.
+    pub reason: Reason,
+    /// The packet.
+    pub packet: Packet<H>,
 }
 
 /// A running network.
@@ -184,11 +195,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline]
     fn forward(&mut self, port: PortId, packet: Packet<H>) {
         let room = self.switching.room(self.now, port, &mut self.ports);
-        let (ledger, outside) = (&mut self.ledger, &mut self.outside);
+        let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
         let head = self.ports[port as usize].accept(self.now, packet, room, &mut |lost, reason| {
             ledger.drop(lost.bytes, reason);
             if let Some(outside) = outside {
-                outside.lost.push(lost);
+                outside.lost.push(Lost { at, reason, packet: lost });
             }
         });
         if let Some(at) = head {

@@ -1,11 +1,12 @@
 //! A scenario's fabric between hosts that run whatever programs they like.
 
+use std::fs::File;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPlace, Scheme, Time};
-use tailrace_linux::{Hosts, Priorities, View};
-use tailrace_packet::World;
+use tailrace_linux::{Driver, Hosts, LiveError, Priorities, Recorder, View, Wanted};
 use tailrace_scenario::{SamplePorts, Scenario};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
@@ -53,16 +54,41 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
     build::visit(scenario, Ask(scenario))
 }
 
+/// How a scenario's fabric runs live, beyond what the scenario says.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// How frames come in and leave.
+    pub frames: Wanted,
+    /// Where to write down all that enters the network, leaves it and is dropped, to be [replayed](crate::replay).
+    pub record: Option<PathBuf>,
+}
+
+impl Live {
+    /// Lets `driver` write its record, if one is wanted.
+    pub(crate) fn record<S: Scheme>(
+        &self,
+        scenario: &Scenario,
+        driver: &mut Driver<'_, S>,
+    ) -> Result<(), RunError> {
+        let Some(path) = &self.record else { return Ok(()) };
+        let failed = |error| ScenarioError::new("--record", format!("{}: {error}", path.display()));
+        let file = File::create(path).map_err(failed)?;
+        driver.record(Recorder::new(Box::new(file), &scenario.resolved()).map_err(failed)?);
+        Ok(())
+    }
+}
+
 /// Runs the scenario's fabric between `hosts`, until `watch` says stop. The policies of the ports that the scenario
 /// samples, or else of all ports of switches, are watched. The scenario's flows and its horizon mean nothing here.
 pub fn emulate(
     scenario: &Scenario,
     hosts: &Hosts,
+    live: &Live,
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
 ) -> Result<Outcome, RunError> {
     for_programs(scenario)?;
     let scenario = &endless(scenario);
-    build::visit(scenario, Emulator { scenario, hosts, watch })?
+    build::visit(scenario, Emulator { scenario, hosts, live, watch })?
 }
 
 /// The scenario without an end, and with no more samples than views show.
@@ -82,6 +108,7 @@ fn endless(scenario: &Scenario) -> Scenario {
 struct Emulator<'a> {
     scenario: &'a Scenario,
     hosts: &'a Hosts,
+    live: &'a Live,
     watch: &'a mut dyn FnMut(View) -> ControlFlow<()>,
 }
 
@@ -89,12 +116,26 @@ impl SchemeVisitor for Emulator<'_> {
     type Output = Result<Result<Outcome, RunError>, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Emulator { scenario, hosts, watch } = self;
-        let fabric = scenario.fabric.build();
-        let scheme = build::for_packets::<S>(scenario, &fabric)?;
-        let priorities = Priorities::new(scheme.switch_plan(fabric.host_rate()).as_ref());
-        let world: World<S> = packets::world(scenario, &fabric, Feed::from(Vec::new()))?.outside();
-        let outcome = tailrace_linux::emulate(world, hosts, priorities, scenario.transport.mss, watch);
-        Ok(outcome.map_err(RunError::from))
+        let Emulator { scenario, hosts, live, watch } = self;
+        let driver = driver::<S>(scenario, hosts, live.frames)?;
+        let run = || {
+            let mut driver = driver?;
+            live.record(scenario, &mut driver)?;
+            Ok(tailrace_linux::emulate(driver, watch)?)
+        };
+        Ok(run())
     }
+}
+
+/// The scenario's fabric between hosts that run programs.
+pub(crate) fn driver<'a, S: Scheme>(
+    scenario: &Scenario,
+    hosts: &'a Hosts,
+    frames: Wanted,
+) -> Result<Result<Driver<'a, S>, LiveError>, ScenarioError> {
+    let fabric = scenario.fabric.build();
+    let scheme = build::for_packets::<S>(scenario, &fabric)?;
+    let priorities = Priorities::new(scheme.switch_plan(fabric.host_rate()).as_ref());
+    let world = packets::world(scenario, &fabric, Feed::from(Vec::new()))?.outside();
+    Ok(Driver::new(world, hosts, priorities, scenario.transport.mss, false, frames))
 }

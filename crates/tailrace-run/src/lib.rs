@@ -3,6 +3,7 @@
 //! The packet path is compiled here, once for each scheme of the registry. Nothing here knows of tables, stores or
 //! statistics, so that changing those compiles no packet path.
 
+mod bench;
 mod build;
 mod check;
 mod control;
@@ -13,12 +14,16 @@ mod kernel;
 mod live;
 mod packets;
 mod rates;
+mod replay;
 
+pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
 pub use control::{Control, Unattended};
-pub use emulate::{Programs, emulate, for_programs};
+pub use emulate::{Live, Programs, emulate, for_programs};
 pub use error::RunError;
+pub use live::run_live;
+pub use replay::replay;
 pub use tailrace_linux::LiveError;
 pub use tailrace_packet::Tap;
 
@@ -39,7 +44,7 @@ pub fn run(
     match scenario.level {
         Level::Packet => Ok(packets::run(scenario, feed, control, tap)?),
         Level::Flow => Ok(rates::run(scenario, feed, control)?),
-        Level::Live => live::run(scenario, feed, control),
+        Level::Live => run_live(scenario, feed, control, &Live::default()),
     }
 }
 

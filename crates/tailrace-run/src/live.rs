@@ -3,13 +3,14 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, Scheme, Time};
 use tailrace_fabric::Fabric;
-use tailrace_linux::{Hosts, Limits, LiveError};
+use tailrace_linux::{Driver, Hosts, Limits, LiveError, Priorities};
 use tailrace_packet::World;
 use tailrace_scenario::{Scenario, Stack};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
 use crate::control::{Control, look};
+use crate::emulate::Live;
 use crate::error::RunError;
 use crate::{build, kernel, packets};
 
@@ -25,15 +26,16 @@ pub(crate) fn tolerable_lag(fabric: &Fabric) -> Time {
     WORST_LAG.max(Time::from_ps(fabric.base_rtt().as_ps() / 10))
 }
 
-/// Runs a scenario live.
-pub(crate) fn run(
+/// Runs a scenario live, with the flows of `feed`. Only what Tailrace's own transport sends can be recorded.
+pub fn run_live(
     scenario: &Scenario,
     feed: Feed,
     control: &dyn Control,
+    live: &Live,
 ) -> Result<(Outcome, Ending), RunError> {
     let mut attempts = 1;
     let (outcome, ending) = loop {
-        match once(scenario, feed.clone(), control) {
+        match once(scenario, feed.clone(), control, live) {
             Err(RunError::Live(LiveError::TooSlow(_))) if attempts < ATTEMPTS => attempts += 1,
             Err(RunError::Live(LiveError::TooSlow(message))) => {
                 let message = format!("{}, tried {attempts} times: {message}", scenario.scheme.label());
@@ -47,10 +49,15 @@ pub(crate) fn run(
     Ok((outcome, ending))
 }
 
-fn once(scenario: &Scenario, feed: Feed, control: &dyn Control) -> Result<(Outcome, Ending), RunError> {
+fn once(
+    scenario: &Scenario,
+    feed: Feed,
+    control: &dyn Control,
+    live: &Live,
+) -> Result<(Outcome, Ending), RunError> {
     let limits = Limits { lag: tolerable_lag(&scenario.fabric.build()) };
     match scenario.live.stack {
-        Stack::Tailrace => build::visit(scenario, Runner { scenario, feed, limits, control })?,
+        Stack::Tailrace => build::visit(scenario, Runner { scenario, feed, limits, control, live })?,
         Stack::Kernel => kernel::run(scenario, feed, limits, control),
     }
 }
@@ -60,21 +67,24 @@ struct Runner<'a> {
     feed: Feed,
     limits: Limits,
     control: &'a dyn Control,
+    live: &'a Live,
 }
 
 impl SchemeVisitor for Runner<'_> {
     type Output = Result<Result<(Outcome, Ending), RunError>, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Runner { scenario, feed, limits, control } = self;
+        let Runner { scenario, feed, limits, control, live } = self;
         let fabric = scenario.fabric.build();
         let world: World<S> = packets::world(scenario, &fabric, feed)?.outside();
         let mss = scenario.transport.mss;
         let mtu = tailrace_linux::frame::wire::longest_ip_packet::<S::Header>(mss);
         let run = || {
             let hosts = Hosts::new(fabric.hosts, mtu, None)?;
-            tailrace_linux::run(world, &hosts, mss, limits, &mut |progress| look(control, progress))
+            let mut driver = Driver::new(world, &hosts, Priorities::new(None), mss, true, live.frames)?;
+            live.record(scenario, &mut driver)?;
+            Ok(tailrace_linux::run(driver, limits, &mut |progress| look(control, progress))?)
         };
-        Ok(run().map_err(RunError::from))
+        Ok(run())
     }
 }

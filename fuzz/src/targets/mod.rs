@@ -5,7 +5,9 @@ mod cdf_file;
 mod coflow_trace;
 mod experiment_file;
 mod flow_list;
+mod frames;
 mod headers;
+mod live_record;
 mod scenario_text;
 mod transport;
 
@@ -41,13 +43,15 @@ pub enum Outcome {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "agenda", check: agenda::check, syntax: Syntax::Bytes },
     Target { name: "cdf_file", check: cdf_file::check, syntax: Syntax::Bytes },
     Target { name: "coflow_trace", check: coflow_trace::check, syntax: Syntax::Bytes },
     Target { name: "experiment_file", check: experiment_file::check, syntax: Syntax::Toml },
     Target { name: "flow_list", check: flow_list::check, syntax: Syntax::Bytes },
+    Target { name: "frames", check: frames::check, syntax: Syntax::Bytes },
     Target { name: "headers", check: headers::check, syntax: Syntax::Bytes },
+    Target { name: "live_record", check: live_record::check, syntax: Syntax::Bytes },
     Target { name: "scenario_text", check: scenario_text::check, syntax: Syntax::Toml },
     Target { name: "transport", check: transport::check, syntax: Syntax::Bytes },
 ];

@@ -1,5 +1,5 @@
 //! `tailrace bench`: how fast the simulator is, in packet-hops per CPU-second, and against what; at flow level in
-//! events.
+//! events, at the live level in frames.
 //!
 //! Machines are noisy, so the parts that are compared run in turn, several rounds, and the ratio of a
 //! round is taken within the round; the median of the rounds is reported.
@@ -8,6 +8,7 @@ mod allocator;
 mod flow_level;
 mod growth;
 mod instructions;
+mod live;
 mod ns3;
 mod parts;
 mod schemes;
@@ -49,6 +50,7 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         (_, true, _) => growth::measure()?,
         (_, _, true) => allocator::measure(),
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
+        _ if options.level == Some(Level::Live) => live::measure(options)?,
         _ => compare(options)?,
     };
     say!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });

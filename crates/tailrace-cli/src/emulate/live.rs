@@ -74,9 +74,10 @@ pub fn lag(lag: &Lateness) -> String {
 
 /// Frames that went by, in a line.
 pub fn strays(strays: Strays) -> String {
-    let Strays { unroutable, too_long, answered, link_down } = strays;
+    let Strays { unroutable, too_long, answered, link_down, lost } = strays;
     format!(
-        "strays   {unroutable} for nobody, {too_long} too long, {link_down} link down; {answered} questions answered"
+        "strays   {unroutable} for nobody, {too_long} too long, {link_down} link down, {lost} too fast for this machine; \
+         {answered} questions answered"
     )
 }
 

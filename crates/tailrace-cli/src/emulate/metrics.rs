@@ -84,6 +84,7 @@ pub fn text(board: &Board) -> String {
         ("too_long", strays.too_long),
         ("answered", strays.answered),
         ("link_down", strays.link_down),
+        ("lost", strays.lost),
     ];
     let strays = strays.map(|(why, count)| (format!("why=\"{why}\""), count));
     page.family("stray_frames_total", "counter", "Frames that no port has seen, or no host got.", strays);

@@ -16,6 +16,7 @@ use std::thread;
 use tailrace_core::Outcome;
 use tailrace_experiment::Error;
 use tailrace_linux::{Hosts, LiveError, View};
+use tailrace_run::Live;
 use tailrace_scenario::Scenario;
 use tiny_http::Server;
 
@@ -39,7 +40,8 @@ pub fn emulate(options: &args::Emulate, host: &dyn Host) -> Result<i32, Error> {
     let mut welcome = chosen.how_to_use();
     welcome.extend(server.as_ref().map(|server| format!("metrics: http://{}/metrics", server.server_addr())));
     let board = Mutex::new(chosen.board());
-    let (ended, outcome) = run(&chosen.scenario, &hosts, &board, server.as_ref(), (welcome, stops));
+    let live = Live { record: options.record.clone(), ..Live::default() };
+    let (ended, outcome) = run(&chosen.scenario, &hosts, &live, &board, server.as_ref(), (welcome, stops));
     drop(hosts);
     let outcome = outcome?;
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -59,6 +61,7 @@ const INTERRUPTED: i32 = 130;
 fn run(
     scenario: &Scenario,
     hosts: &Hosts,
+    live: &Live,
     board: &Mutex<Board>,
     server: Option<&Server>,
     (welcome, stops): (Vec<String>, Stops<'_>),
@@ -71,7 +74,7 @@ fn run(
     };
     thread::scope(|scope| {
         let fabric = scope.spawn(move || {
-            let outcome = tailrace_run::emulate(scenario, hosts, &mut watch);
+            let outcome = tailrace_run::emulate(scenario, hosts, live, &mut watch);
             drop(watch); // which tells whoever follows that there are no more views
             outcome
         });

@@ -6,7 +6,6 @@ mod site;
 mod standing;
 
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,7 +14,7 @@ use tailrace_core::HostId;
 
 use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
-use crate::sys::{offloads_off, packet_socket};
+use crate::sys::offloads_off;
 
 use site::Site;
 
@@ -128,16 +127,28 @@ impl Hosts {
         Ok(text.lines().filter_map(lost_by).sum())
     }
 
-    /// For each host a socket at the fabric's end of its link.
-    pub(crate) fn fabric_sockets(&self) -> Result<Vec<OwnedFd>, LiveError> {
-        let open = || {
-            let socket = |host| {
-                let open = || packet_socket(if_nametoindex(port_name(host).as_str())?);
-                open().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", port_name(host))))
+    /// Joins all hosts by a bridge of the kernel.
+    pub(crate) fn join_by_bridge(&self) -> io::Result<()> {
+        let ports: String = (0..self.hosts.len() as HostId)
+            .map(|host| format!("link set {} master bridge\n", port_name(host)))
+            .collect();
+        self.fabric.inside(|| ip_batch(&format!("link add bridge type bridge\nlink set bridge up\n{ports}")))
+    }
+
+    /// Does something in the fabric's namespace, with the numbers of the interfaces that lead to the hosts, in order.
+    pub(crate) fn at_ports<T: Send>(
+        &self,
+        act: impl FnOnce(&[u32]) -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        self.fabric.inside(|| {
+            let number = |host| {
+                let number = if_nametoindex(port_name(host).as_str());
+                number.map_err(|error| io::Error::other(format!("{}: {error}", port_name(host))))
             };
-            (0..self.hosts.len() as HostId).map(socket).collect()
-        };
-        self.fabric.inside(open).map_err(LiveError::refused("opening packet sockets"))
+            let interfaces: Vec<u32> =
+                (0..self.hosts.len() as HostId).map(number).collect::<io::Result<_>>()?;
+            act(&interfaces)
+        })
     }
 }
 
@@ -212,6 +223,6 @@ mod tests {
         };
         let text = hosts.namespace(2).inside(shown).unwrap();
         assert!(text.contains("10.77.0.3/16") && text.contains("fd77::3/64"), "{text}");
-        assert_eq!(hosts.fabric_sockets().unwrap().len(), 3);
+        assert_eq!(hosts.at_ports(|ports| Ok(ports.len())).unwrap(), 3);
     }
 }

@@ -19,9 +19,11 @@ use tailrace_packet::{Pause, World};
 
 use self::load::{Load, Loaded};
 use crate::clock::Clock;
-use crate::driver::{Driver, Priorities};
+use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::hosts::Hosts;
+use crate::link::Wanted;
+use crate::packets::Priorities;
 use crate::run::{Limits, REPORT_EVERY, check_lag};
 use crate::sys::{Punctual, allow_many_files};
 
@@ -74,7 +76,7 @@ pub fn run_on_kernel<S: Scheme>(
     terms.apply(hosts)?;
     allow_many_files();
     let shared = Shared::default();
-    let driver = |world| Driver::new(world, hosts, priorities.clone(), terms.mss, false);
+    let driver = |world| Driver::new(world, hosts, priorities.clone(), terms.mss, false, Wanted::Best);
     // What hosts send before there is a fabric is lost.
     let rehearsal = driver(fabrics.rehearsal)?;
     #[expect(clippy::disallowed_methods, reason = "what programs do must not hold up the fabric")]
@@ -177,8 +179,8 @@ fn carry<S: Scheme>(
             }
         }
     }
-    let (overrun, lag) = (driver.overrun(), driver.lag().clone());
-    Ok(Carried { outcome: driver.into_world().into_outcome(), overrun, lag })
+    let (overrun, lag) = (driver.all_strays().lost, driver.lag().clone());
+    Ok(Carried { outcome: driver.into_world()?.into_outcome(), overrun, lag })
 }
 
 /// What the fabric leaves behind.

@@ -8,6 +8,8 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
+use super::memory::Memory;
+
 /// Packets that one call takes at most.
 pub(crate) const BATCH: usize = 16;
 
@@ -33,6 +35,24 @@ impl Arrays {
     }
 }
 
+/// `struct tpacket_auxdata` of linux/if_packet.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Auxiliary {
+    status: u32,
+    length: u32,
+    taken: u32,
+    mac_at: u16,
+    network_at: u16,
+    tag: u16,
+    tag_kind: u16,
+}
+
+const TAG_IS_VALID: u32 = 1 << 4;
+const TAG_KIND_IS_VALID: u32 = 1 << 6;
+/// The kind of a tag of which the kernel says nothing (IEEE 802.1Q).
+const PLAIN_TAG: u16 = 0x8100;
+
 /// A datagram to be sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Datagram<'a> {
@@ -42,27 +62,58 @@ pub(crate) struct Datagram<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Receives as many packets as there are, `buffers` at most, without waiting. For each, `lengths` is told how long it
-/// is, or would have been if its buffer were large enough, and, if asked for, the IP header's DSCP and ECN.
+/// Receives as many datagrams as there are, `buffers` at most, without waiting. For each, `lengths` is told how long it
+/// is, or would have been if its buffer were large enough, and the IP header's DSCP and ECN.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     buffers: &mut [Box<[u8]>],
     lengths: &mut [(usize, u8); BATCH],
-    with_tos: bool,
+) -> io::Result<usize> {
+    let vectors = buffers
+        .iter_mut()
+        .map(|buffer| libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
+    // SAFETY: the buffers are borrowed until the call is over.
+    unsafe { receive_into(socket, vectors, |i, length, header| lengths[i] = (length, tos_of(header))) }
+}
+
+/// The same for frames, each into a chunk of `memory`, `at` its beginning and up to `room` bytes. `note` is told the
+/// frame's place among the chunks, its length, and the VLAN tag that the kernel has taken out.
+pub(crate) fn receive_frames(
+    socket: BorrowedFd<'_>,
+    memory: &mut Memory,
+    chunks: &[u32],
+    (at, room): (usize, usize),
+    mut note: impl FnMut(usize, usize, Option<[u8; 4]>),
+) -> io::Result<usize> {
+    let vectors = chunks
+        .iter()
+        .map(|&chunk| libc::iovec { iov_base: memory.pointer(chunk, at, room).cast(), iov_len: room });
+    // SAFETY: the memory is borrowed until the call is over.
+    unsafe { receive_into(socket, vectors, |i, length, header| note(i, length, tag_of(header))) }
+}
+
+/// Receives into the memory that `vectors` point to.
+///
+/// # Safety
+///
+/// That memory must live, and be nobody else's, until the call is over.
+unsafe fn receive_into(
+    socket: BorrowedFd<'_>,
+    vectors: impl Iterator<Item = libc::iovec>,
+    mut note: impl FnMut(usize, usize, &libc::msghdr),
 ) -> io::Result<usize> {
     let mut arrays = Arrays::zeroed();
     // SAFETY: all fields are plain data for which zero is a value.
     let arrays = unsafe { arrays.assume_init_mut() };
-    let count = buffers.len().min(BATCH);
-    for (i, buffer) in buffers.iter_mut().take(count).enumerate() {
-        arrays.vectors[i] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut count = 0;
+    for (i, vector) in vectors.take(BATCH).enumerate() {
+        arrays.vectors[i] = vector;
         let header = &mut arrays.messages[i].msg_hdr;
         header.msg_iov = &raw mut arrays.vectors[i];
         header.msg_iovlen = 1;
-        if with_tos {
-            header.msg_control = arrays.controls[i].0.as_mut_ptr().cast();
-            header.msg_controllen = CONTROL as _;
-        }
+        header.msg_control = arrays.controls[i].0.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL as _;
+        count = i + 1;
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: the first `count` headers point to arrays that live, and are not touched, until the call is over.
@@ -70,28 +121,45 @@ pub(crate) fn receive(
         libc::recvmmsg(socket.as_raw_fd(), arrays.messages.as_mut_ptr(), count as u32, flags, ptr::null_mut())
     };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    for (message, length) in arrays.messages.iter().take(received).zip(lengths.iter_mut()) {
-        let tos = if with_tos { tos_of(&message.msg_hdr) } else { 0 };
-        *length = (message.msg_len as usize, tos);
+    for (i, message) in arrays.messages.iter().take(received).enumerate() {
+        note(i, message.msg_len as usize, &message.msg_hdr);
     }
     Ok(received)
 }
 
 /// DSCP and ECN among a message's control messages; 0 if they are not there.
 fn tos_of(header: &libc::msghdr) -> u8 {
+    control_of(header, libc::IPPROTO_IP, libc::IP_TOS).unwrap_or(0)
+}
+
+/// The VLAN tag among a frame's control messages, as it was in the frame.
+fn tag_of(header: &libc::msghdr) -> Option<[u8; 4]> {
+    let auxiliary: Auxiliary = control_of(header, libc::SOL_PACKET, libc::PACKET_AUXDATA)?;
+    if auxiliary.status & TAG_IS_VALID == 0 {
+        return None;
+    }
+    let kind = if auxiliary.status & TAG_KIND_IS_VALID == 0 { PLAIN_TAG } else { auxiliary.tag_kind };
+    let ([a, b], [c, d]) = (kind.to_be_bytes(), auxiliary.tag.to_be_bytes());
+    Some([a, b, c, d])
+}
+
+/// What a control message carries.
+fn control_of<T: Copy>(header: &libc::msghdr, level: libc::c_int, kind: libc::c_int) -> Option<T> {
     // SAFETY: the kernel has filled in the control messages of this header and their length.
     let mut control = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !control.is_null() {
         // SAFETY: not null, so it points to a whole control message within the buffer.
         let (message, data) = unsafe { (*control, libc::CMSG_DATA(control)) };
-        if message.cmsg_level == libc::IPPROTO_IP && message.cmsg_type == libc::IP_TOS {
-            // SAFETY: IP_TOS has one byte of data.
-            return unsafe { *data };
+        // SAFETY: computes a length.
+        let whole = message.cmsg_len as usize >= unsafe { libc::CMSG_LEN(size_of::<T>() as u32) } as usize;
+        if message.cmsg_level == level && message.cmsg_type == kind && whole {
+            // SAFETY: the message has that much data.
+            return Some(unsafe { ptr::read_unaligned(data.cast()) });
         }
         // SAFETY: as for the first one.
         control = unsafe { libc::CMSG_NXTHDR(header, control) };
     }
-    0
+    None
 }
 
 /// Sends whole frames; returns how many the socket took.
@@ -187,11 +255,11 @@ mod tests {
         let mut lengths = [(0, 0); BATCH];
         let mut received = 0;
         while received < 3 {
-            received = receive(b.as_fd(), &mut buffers, &mut lengths, true).unwrap();
+            received = receive(b.as_fd(), &mut buffers, &mut lengths).unwrap();
         }
         assert_eq!(lengths[..3], [(10, 2), (20, 6), (99, 10)]);
         assert_eq!(buffers[1][..21], [[2; 20].as_slice(), &[0]].concat());
-        let nothing = receive(b.as_fd(), &mut buffers, &mut lengths, true).unwrap_err();
+        let nothing = receive(b.as_fd(), &mut buffers, &mut lengths).unwrap_err();
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
     }
 }

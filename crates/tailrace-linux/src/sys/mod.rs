@@ -1,13 +1,20 @@
 //! System calls that the libraries have no safe wrapper for. The only files with `unsafe` in them.
 
 mod batch;
+mod bpf;
+mod memory;
 mod packet_socket;
 mod poll;
+mod ring;
 mod settings;
 mod tcp;
+mod xdp_socket;
 
-pub(crate) use batch::{BATCH, Datagram, receive, send_datagrams, send_frames};
+pub(crate) use batch::{BATCH, Datagram, receive, receive_frames, send_datagrams, send_frames};
+pub(crate) use bpf::{Redirect, XdpMode};
+pub(crate) use memory::Memory;
 pub(crate) use packet_socket::{overrun, packet_socket, without_checksums};
 pub(crate) use poll::Poll;
 pub(crate) use settings::{Punctual, allow_many_files, offloads_off};
 pub(crate) use tcp::{TcpInfo, only_what_is_sent, tcp_info};
+pub(crate) use xdp_socket::{HEADROOM, XdpSocket};

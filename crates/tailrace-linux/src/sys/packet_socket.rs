@@ -20,6 +20,8 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // What is sent here does not come back, and skips the interface's queues.
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING)?;
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS)?;
+    // The kernel takes VLAN tags out of frames. This tells which.
+    set_flag(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA)?;
     // SAFETY: zero is a value of all fields.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;

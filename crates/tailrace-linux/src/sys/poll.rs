@@ -26,6 +26,13 @@ impl Poll {
         Ok(Poll { epoll, ready: [nothing; TOLD], count: 0 })
     }
 
+    /// For these sockets, numbered in their order, to have something to be read.
+    pub(crate) fn of<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> io::Result<Self> {
+        let poll = Self::new()?;
+        (0..).zip(sockets).try_for_each(|(number, socket)| poll.add(socket, number))?;
+        Ok(poll)
+    }
+
     /// Waits for `socket`, too, to have something to be read.
     pub(crate) fn add(&self, socket: BorrowedFd<'_>, number: u64) -> io::Result<()> {
         self.watch(socket, EpollFlags::EPOLLIN, number)
@@ -74,5 +81,10 @@ impl Poll {
 
     pub(crate) fn number(&self, place: usize) -> u64 {
         self.ready[place].u64
+    }
+
+    /// Whether something is wrong with one of these sockets.
+    pub(crate) fn has_failed(&self, place: usize) -> bool {
+        self.ready[place].events & libc::EPOLLERR as u32 != 0
     }
 }

@@ -16,13 +16,15 @@ struct EthtoolValue {
 
 /// Offloads, and the numbers by which ethtool sets and gets them: segmentation, checksums that are left to the
 /// hardware, and putting segments together. With any of them a frame would not be what is on a wire.
-const OFFLOADS: [(&str, u32, u32); 6] = [
+const OFFLOADS: [(&str, u32, u32); 7] = [
     ("tcp-segmentation-offload", 0x1f, 0x1e),
     ("generic-segmentation-offload", 0x24, 0x23),
     ("generic-receive-offload", 0x2c, 0x2b),
     ("scatter-gather", 0x19, 0x18),
     ("tx-checksumming", 0x17, 0x16),
     ("rx-checksumming", 0x15, 0x14),
+    // These are bits of one number. VLAN tags that the hardware would put in are not in the frames that a program sees.
+    ("vlan-offload", 0x26, 0x25),
 ];
 
 /// Turns off what would make an interface of this thread's network namespace carry other frames than a wire, and checks

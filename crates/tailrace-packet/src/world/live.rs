@@ -44,6 +44,16 @@ impl<S: Scheme> World<S> {
         }
     }
 
+    /// The time up to which the world has run.
+    pub fn now(&self) -> Time {
+        self.network.now()
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// When something is due next.
     pub fn next_event(&self) -> Option<Time> {
         self.network.next_event()

@@ -1,0 +1,182 @@
+//! The links between fabric and hosts: frames come in from them, and leave over them.
+//!
+//! There are two kinds. Packet sockets (AF_PACKET) are everywhere and carry any frame; the kernel copies frames in and
+//! out with one call for many. AF_XDP shares the frames' memory with the kernel, which takes none of them through its
+//! own network, and a ring says without a call whether one has come.
+
+mod drops;
+mod packet;
+mod xdp;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::error::LiveError;
+use crate::hosts::Hosts;
+use crate::slab::Slab;
+use crate::sys::XdpMode;
+
+use drops::Drops;
+pub(crate) use packet::PacketLinks;
+use xdp::XdpLinks;
+
+/// Which kind of links is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// The better one of those that work.
+    #[default]
+    Best,
+    /// AF_XDP, or nothing.
+    Xdp,
+    /// Packet sockets.
+    Packet,
+}
+
+/// How frames come in and leave, in words for users.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// Not at all, yet.
+    #[default]
+    None,
+    /// Over AF_XDP, in copy mode. Whether the program that catches frames runs in the interfaces' driver.
+    Xdp {
+        /// If not, the kernel runs it, which takes longer.
+        in_driver: bool,
+    },
+    /// Over packet sockets, and why not over AF_XDP.
+    Packet(String),
+}
+
+impl fmt::Display for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Frames::None => write!(f, "frames: none yet"),
+            Frames::Xdp { in_driver: true } => write!(f, "frames: AF_XDP (copy mode)"),
+            Frames::Xdp { in_driver: false } => write!(f, "frames: AF_XDP (copy mode, generic)"),
+            Frames::Packet(reason) => write!(f, "frames: AF_PACKET ({reason})"),
+        }
+    }
+}
+
+/// Frames that a link has taken in, and those that it could not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// All that have come, also those that are too long.
+    pub(crate) frames: usize,
+    /// Longer than hosts' links carry.
+    pub(crate) too_long: usize,
+}
+
+/// The fabric's ends of all hosts' links.
+pub(crate) struct Links {
+    kind: Kind,
+    drops: Drops,
+}
+
+enum Kind {
+    Packet(PacketLinks),
+    Xdp(XdpLinks),
+}
+
+impl Links {
+    /// Opens them, with a slab for the frames.
+    pub(crate) fn open(hosts: &Hosts, wanted: Wanted) -> Result<(Links, Slab, Frames), LiveError> {
+        let drops = Drops::open(hosts).map_err(LiveError::refused("reading the interfaces' counters"))?;
+        let (kind, slab, frames) = Self::open_kind(hosts, wanted)?;
+        Ok((Links { kind, drops }, slab, frames))
+    }
+
+    fn open_kind(hosts: &Hosts, wanted: Wanted) -> Result<(Kind, Slab, Frames), LiveError> {
+        let why_not = match wanted {
+            Wanted::Packet => "as was asked".to_owned(),
+            Wanted::Best | Wanted::Xdp => match XdpLinks::open(hosts) {
+                Ok((links, slab, mode)) => {
+                    let in_driver = mode == XdpMode::Driver;
+                    return Ok((Kind::Xdp(links), slab, Frames::Xdp { in_driver }));
+                }
+                Err(error) if wanted == Wanted::Xdp => {
+                    return Err(LiveError::refused("opening AF_XDP sockets")(error));
+                }
+                Err(error) => format!("not AF_XDP: {error}"),
+            },
+        };
+        let (links, slab) = PacketLinks::open(hosts).map_err(LiveError::refused("opening packet sockets"))?;
+        Ok((Kind::Packet(links), slab, Frames::Packet(why_not)))
+    }
+
+    /// Whether a link tells by itself, without a call, that nothing has come. The others are worth a look only where a
+    /// wait has said so.
+    pub(crate) fn tell(&self) -> bool {
+        matches!(self.kind, Kind::Xdp(_))
+    }
+
+    /// Takes in what has come from a host, up to a batch.
+    pub(crate) fn receive(
+        &mut self,
+        host: usize,
+        slab: &mut Slab,
+        taken: &mut Vec<u32>,
+    ) -> io::Result<Received> {
+        match &mut self.kind {
+            Kind::Packet(links) => links.receive(host, slab, taken),
+            Kind::Xdp(links) => Ok(links.receive(host, slab, taken)),
+        }
+    }
+
+    /// Sends frames to a host, as many as it takes now. Those that have left are free again, now or later; where its link
+    /// is down, all that have not are in `leaving`.
+    pub(crate) fn send(
+        &mut self,
+        host: usize,
+        slab: &mut Slab,
+        leaving: &mut VecDeque<u32>,
+    ) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Packet(links) => links.send(host, slab, leaving),
+            Kind::Xdp(links) => links.send(host, slab, leaving),
+        }
+    }
+
+    /// Sends a frame that is not in the slab, if it is taken now.
+    pub(crate) fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Packet(links) => links.send_bytes(host, bytes),
+            Kind::Xdp(links) => links.send_bytes(host, slab, bytes),
+        }
+    }
+
+    /// What is wrong with the link of a host, if something is. What does not [tell](Self::tell) says so by itself.
+    pub(crate) fn failure(&self, host: usize) -> io::Result<()> {
+        match &self.kind {
+            Kind::Packet(_) => Ok(()),
+            Kind::Xdp(links) => links.failure(host),
+        }
+    }
+
+    /// What to wait for: a socket a host.
+    pub(crate) fn sockets(&self) -> Box<dyn Iterator<Item = BorrowedFd<'_>> + '_> {
+        match &self.kind {
+            Kind::Packet(links) => Box::new(links.sockets()),
+            Kind::Xdp(links) => Box::new(links.sockets()),
+        }
+    }
+
+    /// Frames that were dropped since the start on their way into the fabric, because they came faster than they were
+    /// taken in; and some that were not taken to be sent. Some of the newest may be missing, unless it is `exact`, which
+    /// takes longer.
+    pub(crate) fn lost(&mut self, exact: bool) -> io::Result<u64> {
+        let at_interfaces = if exact { self.drops.look_at_all()? } else { self.drops.look()? };
+        let at_sockets = match &mut self.kind {
+            Kind::Packet(links) => links.lost()?,
+            Kind::Xdp(links) => links.lost()?,
+        };
+        Ok(at_interfaces + at_sockets)
+    }
+}
+
+/// Whether a socket takes no more for now.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
+}
