@@ -55,7 +55,8 @@ fn once(
     control: &dyn Control,
     live: &Live,
 ) -> Result<(Outcome, Ending), RunError> {
-    let limits = Limits { lag: tolerable_lag(&scenario.fabric.build()) };
+    let stall = Time::from_ps(scenario.transport.min_rto.as_ps() / 2);
+    let limits = Limits { lag: tolerable_lag(&scenario.fabric.build()), stall };
     match scenario.live.stack {
         Stack::Tailrace => build::visit(scenario, Runner { scenario, feed, limits, control, live })?,
         Stack::Kernel => kernel::run(scenario, feed, limits, control),

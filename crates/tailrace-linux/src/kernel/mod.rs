@@ -201,8 +201,8 @@ fn finish(
     let (Loaded { flows, tasks, starts }, ending) = loaded?;
     let Carried { outcome, overrun, lag } = carried?;
     check_losses(overrun, hosts.lost_on_links()?)?;
-    check_lag("packet in a hundred left", &lag, limits)?;
-    check_lag("flow in a hundred started", &starts, Limits { lag: limits.lag * STARTS })?;
+    check_lag("packet", &lag, limits)?;
+    check_lag("flow's start", &starts, Limits { lag: limits.lag * STARTS, stall: Time::MAX })?;
     let lateness: Option<Lateness> = Some(lag.summary());
     Ok((Outcome { flows, tasks, lateness, ..outcome }, ending))
 }
