@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tailrace_core::{Bytes, HEADER_BYTES, Outcome, Time};
-use tailrace_run::{Unattended, feed, run};
+use tailrace_run::{RunError, Unattended, feed, run};
 use tailrace_scenario::{Level, Scenario};
 
 /// Four hosts under two leaves, with round trips of 2 ms.
@@ -26,15 +26,11 @@ const FABRIC: &str = r#"
 /// Whether this process may do what live runs need.
 fn may_run() -> bool {
     let allowed = std::process::Command::new("unshare").args(["--net", "true"]).output();
-    let allowed = allowed.is_ok_and(|output| output.status.success());
-    if !allowed {
-        eprintln!("SKIPPED: network namespaces need root");
-    }
-    allowed
+    allowed.is_ok_and(|output| output.status.success())
 }
 
 fn scenario(rest: &str) -> Scenario {
-    Scenario::parse(&format!("{rest}\n{FABRIC}")).unwrap()
+    Scenario::parse(&format!("{rest}\n{FABRIC}")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Live runs have the machine to themselves.
@@ -43,8 +39,8 @@ static MACHINE: Mutex<()> = Mutex::new(());
 fn at(level: Level, scenario: &Scenario) -> Outcome {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let scenario = Scenario { level, ..scenario.clone() };
-    let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, None).unwrap();
-    outcome
+    let run = feed(&scenario).map_err(RunError::from).and_then(|feed| run(&scenario, feed, &Unattended, None));
+    run.unwrap_or_else(|error| panic!("{error}")).0
 }
 
 /// The completion times of a run's flows.
@@ -62,6 +58,7 @@ fn alone(scheme: &str, bytes: u64) -> Scenario {
 #[test]
 fn a_lone_flow_takes_what_the_closed_form_says() {
     if !may_run() {
+        eprintln!("SKIPPED: network namespaces need root");
         return;
     }
     for bytes in [1_000, 14_600, 1_000_000] {
@@ -82,6 +79,7 @@ fn a_lone_flow_takes_what_the_closed_form_says() {
 #[test]
 fn what_is_sent_arrives_at_the_simulated_time_and_nothing_is_lost_or_made_up() {
     if !may_run() {
+        eprintln!("SKIPPED: network namespaces need root");
         return;
     }
     for scheme in ["dctcp", "awafs", "rcp", "baraat"] {
@@ -98,6 +96,7 @@ fn what_is_sent_arrives_at_the_simulated_time_and_nothing_is_lost_or_made_up() {
 #[test]
 fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
     if !may_run() {
+        eprintln!("SKIPPED: network namespaces need root");
         return;
     }
     // Long flows sink to the last queue; between the same two hosts, ten short ones come by.
@@ -125,6 +124,7 @@ fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
 #[test]
 fn marking_begins_at_the_threshold() {
     if !may_run() {
+        eprintln!("SKIPPED: network namespaces need root");
         return;
     }
     // A burst of 30 packets into the card of its sender, which marks above K.
