@@ -407,3 +407,21 @@ fn without_root_it_says_so() {
         assert!(stderr(&output).contains("need root"), "{words}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn what_was_recorded_is_replayed_to_the_byte_and_other_files_are_not() {
+    let Some(place) = Place::new() else { return };
+    let emulation = place.start("--scheme dctcp --for 3s --record run.rec");
+    let ping = place.output("enter NAME/h0 -- ping -c 20 -i 0.02 h1");
+    assert!(ping.status.success(), "{ping:?}");
+    let (status, out, said) = emulation.end();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(out.contains("links    AF_"), "{out}");
+    let replayed = place.output("replay run.rec");
+    let text = String::from_utf8_lossy(&replayed.stdout);
+    let entered = text.split(' ').next().and_then(|count| count.parse::<u64>().ok());
+    assert!(replayed.status.success() && entered.is_some_and(|count| count >= 40), "{replayed:?}");
+    let other = place.output("replay star.toml");
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(!other.status.success() && said.contains("star.toml") && said.contains("is no record"), "{said}");
+}

@@ -1,18 +1,18 @@
 //! A scenario's fabric between hosts that run whatever programs they like.
 
-use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPlace, Scheme, Time};
-use tailrace_linux::{Driver, Hosts, LiveError, Priorities, Recorder, View, Wanted};
+use tailrace_linux::{Driver, Hosts, LiveError, Priorities, View, Wanted};
 use tailrace_scenario::{SamplePorts, Scenario};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
 use crate::error::RunError;
-use crate::{build, live, packets};
+use crate::limits::tolerable_lag;
+use crate::record::Live;
+use crate::{build, packets};
 
 /// What hosts with programs must know of a scenario's fabric.
 #[derive(Clone, Debug)]
@@ -48,34 +48,10 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
             let plan = scheme.switch_plan(fabric.host_rate());
             let tagged = plan.is_some_and(|plan| plan.queues.len() > 1);
             let mtu = usize::from(self.0.transport.mss + HEADER_BYTES);
-            Ok(Programs { hosts: fabric.hosts, mtu, tagged, tolerable_lag: live::tolerable_lag(&fabric) })
+            Ok(Programs { hosts: fabric.hosts, mtu, tagged, tolerable_lag: tolerable_lag(&fabric) })
         }
     }
     build::visit(scenario, Ask(scenario))
-}
-
-/// How a scenario's fabric runs live, beyond what the scenario says.
-#[derive(Clone, Debug, Default)]
-pub struct Live {
-    /// How frames come in and leave.
-    pub frames: Wanted,
-    /// Where to write down all that enters the network, leaves it and is dropped, to be [replayed](crate::replay).
-    pub record: Option<PathBuf>,
-}
-
-impl Live {
-    /// Lets `driver` write its record, if one is wanted.
-    pub(crate) fn record<S: Scheme>(
-        &self,
-        scenario: &Scenario,
-        driver: &mut Driver<'_, S>,
-    ) -> Result<(), RunError> {
-        let Some(path) = &self.record else { return Ok(()) };
-        let failed = |error| ScenarioError::new("--record", format!("{}: {error}", path.display()));
-        let file = File::create(path).map_err(failed)?;
-        driver.record(Recorder::new(Box::new(file), &scenario.resolved()).map_err(failed)?);
-        Ok(())
-    }
 }
 
 /// Runs the scenario's fabric between `hosts`, until `watch` says stop. The policies of the ports that the scenario

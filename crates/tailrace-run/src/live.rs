@@ -10,21 +10,13 @@ use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
 use crate::control::{Control, look};
-use crate::emulate::Live;
 use crate::error::RunError;
+use crate::limits::tolerable_lag;
+use crate::record::Live;
 use crate::{build, kernel, packets};
-
-/// Where one packet in a hundred is later than this, or than a tenth of the farthest round trip if that is more, numbers
-/// are of the machine and not of the scheme.
-const WORST_LAG: Time = Time::from_us(300);
 
 /// How often a run is made, if something else on the machine disturbs it.
 const ATTEMPTS: u32 = 3;
-
-/// What may be the lag of one packet in a hundred.
-pub(crate) fn tolerable_lag(fabric: &Fabric) -> Time {
-    WORST_LAG.max(Time::from_ps(fabric.base_rtt().as_ps() / 10))
-}
 
 /// Runs a scenario live, with the flows of `feed`. Only what Tailrace's own transport sends can be recorded.
 pub fn run_live(

@@ -15,6 +15,7 @@ pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<Strin
         lines.push(format!("{} ({full} for lack of room, {evicted} evicted)", live::frames(ledger)));
     }
     lines.extend(board.latest().map(|view| live::strays(view.strays)));
+    lines.extend(board.latest().map(|view| format!("links    {}", view.frames)));
     lines.extend(outcome.lateness.as_ref().map(live::lag));
     if let Some(lateness) = outcome.lateness.filter(|lateness| lateness.p99 > tolerable_lag) {
         lines.push(format!(

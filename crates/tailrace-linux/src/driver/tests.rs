@@ -229,7 +229,7 @@ fn jumbo_frames_go_over_packet_sockets_since_chunks_are_pages() {
     assert!(why.contains("4096 bytes hold no packet of 9000"), "{why}");
     let mut rig = Rig::new(&hosts, Wanted::Best, NEVER).unwrap();
     let shown = rig.driver.frames().to_string();
-    assert!(shown.starts_with("frames: AF_PACKET (not AF_XDP: "), "{shown}");
+    assert!(shown.starts_with("AF_PACKET (not AF_XDP: "), "{shown}");
     for tags in [&[][..], &[[0x81, 0, 0, 5]]] {
         let sent = frame(tags, IPV4, &ipv4(2, 9000));
         assert_eq!(rig.through(&sent), sent);

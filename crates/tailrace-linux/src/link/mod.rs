@@ -52,10 +52,10 @@ pub enum Frames {
 impl fmt::Display for Frames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Frames::None => write!(f, "frames: none yet"),
-            Frames::Xdp { in_driver: true } => write!(f, "frames: AF_XDP (copy mode)"),
-            Frames::Xdp { in_driver: false } => write!(f, "frames: AF_XDP (copy mode, generic)"),
-            Frames::Packet(reason) => write!(f, "frames: AF_PACKET ({reason})"),
+            Frames::None => write!(f, "not yet"),
+            Frames::Xdp { in_driver: true } => write!(f, "AF_XDP (copy mode)"),
+            Frames::Xdp { in_driver: false } => write!(f, "AF_XDP (copy mode, generic)"),
+            Frames::Packet(reason) => write!(f, "AF_PACKET ({reason})"),
         }
     }
 }
