@@ -39,7 +39,8 @@ static MACHINE: Mutex<()> = Mutex::new(());
 fn at(level: Level, scenario: &Scenario) -> Outcome {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let scenario = Scenario { level, ..scenario.clone() };
-    let run = feed(&scenario).map_err(RunError::from).and_then(|feed| run(&scenario, feed, &Unattended, None));
+    let run =
+        feed(&scenario).map_err(RunError::from).and_then(|feed| run(&scenario, feed, &Unattended, None));
     run.unwrap_or_else(|error| panic!("{error}")).0
 }
 
