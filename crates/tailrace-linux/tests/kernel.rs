@@ -202,7 +202,7 @@ fn records_are_complete_and_losses_are_in_them() {
 
 fn with_buffer(scenario: &Scenario, bytes: u64) -> FabricParams {
     let buffer = Buffer::PerPort(Bytes::new(bytes));
-    FabricParams { buffer, ..scenario.fabric.clone() }
+    FabricParams { buffer, ..scenario.fabric }
 }
 
 #[test]

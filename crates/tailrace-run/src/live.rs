@@ -1,8 +1,7 @@
 //! Runs at the live level.
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, Outcome, Scheme, Time};
-use tailrace_fabric::Fabric;
+use tailrace_core::{Ending, Outcome, Scheme};
 use tailrace_linux::{Driver, Hosts, Limits, LiveError, Priorities};
 use tailrace_packet::World;
 use tailrace_scenario::{Scenario, Stack};
