@@ -14,7 +14,14 @@ pub use replay::{Difference, Replayed, replay};
 /// A file in memory that its reader keeps.
 #[cfg(test)]
 #[derive(Clone, Default)]
-pub(crate) struct Shared(pub(crate) std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+pub(crate) struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+#[cfg(test)]
+impl Shared {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
 
 #[cfg(test)]
 impl std::io::Write for Shared {

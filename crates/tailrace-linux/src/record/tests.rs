@@ -118,8 +118,7 @@ fn recorded<S: Scheme>(scenario: &Scenario, arrivals: &[Arrival]) -> Vec<u8> {
     happen(&mut world, end, None);
     assert!(world.ledger().balances());
     assert_eq!(recorder.finish(end).unwrap(), arrivals.len() as u64);
-    let bytes = file.0.lock().unwrap().clone();
-    bytes
+    file.into_bytes()
 }
 
 fn check_scheme<S: Scheme>(balancing: &str, buffer: &str, arrivals: &[Arrival]) -> Option<Replayed> {

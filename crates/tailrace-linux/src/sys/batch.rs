@@ -151,7 +151,7 @@ fn control_of<T: Copy>(header: &libc::msghdr, level: libc::c_int, kind: libc::c_
         // SAFETY: not null, so it points to a whole control message within the buffer.
         let (message, data) = unsafe { (*control, libc::CMSG_DATA(control)) };
         // SAFETY: computes a length.
-        let whole = message.cmsg_len >= unsafe { libc::CMSG_LEN(size_of::<T>() as u32) } as usize;
+        let whole = message.cmsg_len >= unsafe { libc::CMSG_LEN(size_of::<T>() as u32) } as _;
         if message.cmsg_level == level && message.cmsg_type == kind && whole {
             // SAFETY: the message has that much data.
             return Some(unsafe { ptr::read_unaligned(data.cast()) });
