@@ -214,6 +214,8 @@ pub fn flood(
 ) -> Result<(), LiveError> {
     let act = || {
         let socket = host_socket(hosts, host)?;
+        // Or it would send at whatever rate others leave it.
+        let _punctual = Punctual::begin();
         let clock = Clock::start().map_err(io::Error::other)?;
         let mut sent = 0u64;
         while !stop.load(Ordering::Relaxed) {

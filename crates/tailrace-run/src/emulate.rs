@@ -63,8 +63,8 @@ pub fn emulate(
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
 ) -> Result<Outcome, RunError> {
     for_programs(scenario)?;
-    let scenario = &endless(scenario);
-    build::visit(scenario, Emulator { scenario, hosts, live, watch })?
+    let (given, scenario) = (scenario, &endless(scenario));
+    build::visit(scenario, Emulator { given, scenario, hosts, live, watch })?
 }
 
 /// The scenario without an end, and with no more samples than views show.
@@ -82,6 +82,8 @@ fn endless(scenario: &Scenario) -> Scenario {
 }
 
 struct Emulator<'a> {
+    /// As it was given, which is what can be read again.
+    given: &'a Scenario,
     scenario: &'a Scenario,
     hosts: &'a Hosts,
     live: &'a Live,
@@ -92,11 +94,11 @@ impl SchemeVisitor for Emulator<'_> {
     type Output = Result<Result<Outcome, RunError>, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Emulator { scenario, hosts, live, watch } = self;
+        let Emulator { given, scenario, hosts, live, watch } = self;
         let driver = driver::<S>(scenario, hosts, live.frames)?;
         let run = || {
             let mut driver = driver?;
-            live.record(scenario, &mut driver)?;
+            live.record(given, &mut driver)?;
             Ok(tailrace_linux::emulate(driver, watch)?)
         };
         Ok(run())

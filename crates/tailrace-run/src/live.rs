@@ -50,6 +50,10 @@ fn once(
     let limits = Limits { lag: tolerable_lag(&scenario.fabric.build()), stall };
     match scenario.live.stack {
         Stack::Tailrace => build::visit(scenario, Runner { scenario, feed, limits, control, live })?,
+        Stack::Kernel if live.record.is_some() => {
+            let message = "records what Tailrace's own transport sends; write stack = \"tailrace\", or record an emulation";
+            Err(ScenarioError::new("--record", message).into())
+        }
         Stack::Kernel => kernel::run(scenario, feed, limits, control),
     }
 }

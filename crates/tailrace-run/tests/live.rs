@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tailrace_core::{Bytes, HEADER_BYTES, Outcome, Time};
-use tailrace_run::{RunError, Unattended, feed, run};
+use tailrace_run::{Live, RunError, Unattended, feed, replay, run, run_live};
 use tailrace_scenario::{Level, Scenario};
 
 /// Four hosts under two leaves, with round trips of 2 ms.
@@ -140,4 +140,24 @@ fn marking_begins_at_the_threshold() {
     assert_eq!([Level::Packet, Level::Live].map(|level| marks(60, level)), [0, 0]);
     let [simulated, live] = [Level::Packet, Level::Live].map(|level| marks(15, level));
     assert!(simulated >= 15 && live.abs_diff(simulated) <= 2, "{live} live, {simulated} simulated");
+}
+
+#[test]
+fn a_live_run_is_recorded_and_its_record_replayed() {
+    if !may_run() {
+        return;
+    }
+    let file = std::env::temp_dir().join(format!("tailrace-record-{}", std::process::id()));
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Its ports evict, by a rank that packets carry.
+    let text = "scheme = { name = \"pfabric\" }\nworkload = { sizes = { fixed = \"90KB\" }, load = 0.6, flows = 40 }";
+    let scenario = Scenario { level: Level::Live, ..scenario(text) };
+    let live = Live { record: Some(file.clone()), ..Live::default() };
+    let (outcome, _) = run_live(&scenario, feed(&scenario).unwrap(), &Unattended, &live).unwrap();
+    let replayed = replay(&file);
+    let _ = std::fs::remove_file(&file);
+    let (replayed, ledger) = (replayed.unwrap(), outcome.ledger.unwrap());
+    assert_eq!(replayed.difference, None);
+    assert_eq!((replayed.entered, replayed.left), (ledger.injected.packets, ledger.delivered.packets));
+    assert_eq!(replayed.dropped, ledger.dropped().packets);
 }

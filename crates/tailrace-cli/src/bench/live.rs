@@ -98,20 +98,27 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     }
     complain!("how late frames leave");
     let carried = USABLE * measured[0].switch();
-    let lag = [0.5, 0.9].map(|part| lateness(&scenario, &hosts, part * carried).map(|late| (part, late)));
+    let lag = [0.5, 0.9].map(|part| lateness(&scenario, &hosts, part, carried));
     let lag = lag.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(report(&measured, median(ports), median(bridges), &lag))
 }
 
-fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[(f64, Lateness)]) -> Report {
+/// How late frames leave at a part of what a core carries.
+struct Lag {
+    part: f64,
+    frames_per_second: f64,
+    late: Lateness,
+}
+
+fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[Lag]) -> Report {
     let carried = USABLE * kinds[0].switch();
     let hosts = carried / (HOST_MBPS * 1e6 / 8.0 / f64::from(MTU));
     let late: Vec<Value> = lag
         .iter()
-        .map(|(part, late)| {
+        .map(|Lag { part, frames_per_second, late }| {
             let us = |time: Time| time.as_secs_f64() * 1e6;
             json!({
-                "load": part, "median_us": us(late.median), "p99_us": us(late.p99), "worst_us": us(late.worst),
+                "load": part, "frames_per_second": frames_per_second, "median_us": us(late.median), "p99_us": us(late.p99), "worst_us": us(late.worst),
             })
         })
         .collect();
@@ -146,10 +153,11 @@ fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[(f64, Lateness)]) -> Re
         kinds[0].name,
         hosts.floor()
     );
-    for (part, late) in lag {
+    for Lag { part, frames_per_second, late } in lag {
         text += &format!(
-            "late at {:2.0} % of that: median {}, p99 {}, worst {}\n",
+            "late at {:2.0} % of that ({:.0} k a second came): median {}, p99 {}, worst {}\n",
             part * 100.0,
+            frames_per_second / 1e3,
             late.median,
             late.p99,
             late.worst
@@ -175,22 +183,24 @@ fn forwarder(hosts: &Hosts, wanted: Wanted) -> Result<f64, RunError> {
     Ok(carry(BURSTS)?.frames_per_cpu_second())
 }
 
-/// How late frames leave when host 0 sends so many in a second.
-fn lateness(scenario: &Scenario, hosts: &Hosts, per_second: f64) -> Result<Lateness, RunError> {
+/// How late frames leave when host 0 sends a part of so many in a second.
+fn lateness(scenario: &Scenario, hosts: &Hosts, part: f64, carried: f64) -> Result<Lag, RunError> {
     let (frame, stop) = (flood_frame(0, 1, MTU), AtomicBool::new(false));
-    let mut late = None;
+    let nothing = Lateness { count: 0, median: Time::ZERO, p99: Time::ZERO, worst: Time::ZERO };
+    let mut lag = Lag { part, frames_per_second: 0.0, late: nothing };
     #[expect(clippy::disallowed_methods, reason = "what is measured must not send its own flood")]
     std::thread::scope(|scope| {
-        let sender = scope.spawn(|| flood(hosts, 0, &frame, per_second, &stop));
+        let sender = scope.spawn(|| flood(hosts, 0, &frame, part * carried, &stop));
         let done = tailrace_run::emulate(scenario, hosts, &Live::default(), &mut |view| {
-            late = Some(view.lateness);
+            lag.late = view.lateness;
+            lag.frames_per_second = view.lateness.count as f64 / view.now.as_secs_f64();
             if view.now >= LAG_MEASURED { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         stop.store(true, Ordering::Relaxed);
         sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         done
     })?;
-    Ok(late.unwrap_or(Lateness { count: 0, median: Time::ZERO, p99: Time::ZERO, worst: Time::ZERO }))
+    Ok(lag)
 }
 
 /// Frames per CPU-second of a port alone.
