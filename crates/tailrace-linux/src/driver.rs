@@ -10,11 +10,12 @@ use tailrace_core::{Ecn, Header, HostId, Packet, Scheme, SwitchPlan, Time};
 use tailrace_packet::{Pause, World};
 
 use crate::clock::Clock;
-use crate::endpoints::{Endpoints, is_full};
+use crate::endpoints::Endpoints;
 use crate::error::LiveError;
 use crate::frame::{self, Frame, host_of_mac, wire};
 use crate::hosts::Hosts;
 use crate::lag::Lag;
+use crate::outbox::is_full;
 use crate::slab::Slab;
 use crate::sys::{Poll, Punctual, send_frames};
 

@@ -16,7 +16,7 @@ const VERSION: u8 = 1;
 /// Bytes before the scheme's header.
 pub const FIXED_BYTES: usize = 34;
 /// Bytes of IPv4 and UDP before the datagram.
-const BELOW: usize = 28;
+pub(crate) const BELOW: usize = 28;
 
 /// Length of the datagram of a packet: with the headers below it is as long as the packet, or as it must be.
 pub fn datagram_bytes<H: Header>(packet: &Packet<H>) -> usize {
