@@ -9,6 +9,7 @@ mod control;
 mod emulate;
 mod error;
 mod live;
+mod messages;
 mod packets;
 mod rates;
 
@@ -17,6 +18,7 @@ pub use check::check;
 pub use control::{Control, Unattended};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
+pub use messages::{for_proxies, messages};
 pub use tailrace_linux::LiveError;
 pub use tailrace_packet::Tap;
 

@@ -6,6 +6,7 @@ mod coflow_trace;
 mod experiment_file;
 mod flow_list;
 mod headers;
+mod memcached;
 mod scenario_text;
 mod transport;
 
@@ -41,13 +42,14 @@ pub enum Outcome {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "agenda", check: agenda::check, syntax: Syntax::Bytes },
     Target { name: "cdf_file", check: cdf_file::check, syntax: Syntax::Bytes },
     Target { name: "coflow_trace", check: coflow_trace::check, syntax: Syntax::Bytes },
     Target { name: "experiment_file", check: experiment_file::check, syntax: Syntax::Toml },
     Target { name: "flow_list", check: flow_list::check, syntax: Syntax::Bytes },
     Target { name: "headers", check: headers::check, syntax: Syntax::Bytes },
+    Target { name: "memcached", check: memcached::check, syntax: Syntax::Bytes },
     Target { name: "scenario_text", check: scenario_text::check, syntax: Syntax::Toml },
     Target { name: "transport", check: transport::check, syntax: Syntax::Bytes },
 ];
