@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,8 +52,20 @@ impl Site<'_> {
         proxy
     }
 
-    fn memcached(&self, host: HostId, port: &str) -> Running {
-        self.start(host, "memcached", &["-u", "root", "-l", "127.0.0.1", "-U", "0", "-I", "2m", "-p", port])
+    /// Starts a memcached, and waits until it takes connections.
+    fn memcached(&self, host: HostId, port: u16) -> Running {
+        let arguments = ["-u", "root", "-l", "127.0.0.1", "-U", "0", "-I", "2m", "-p", &port.to_string()];
+        let memcached = self.start(host, "memcached", &arguments);
+        let answers =
+            || self.hosts.namespace(host).inside(|| TcpStream::connect(("127.0.0.1", port))).is_ok();
+        assert!(
+            (0..500).any(|_| answers() || {
+                thread::sleep(Duration::from_millis(20));
+                false
+            }),
+            "memcached"
+        );
+        memcached
     }
 
     /// Runs the client on host 0.
@@ -101,6 +114,9 @@ fn missing() -> Option<&'static str> {
     None
 }
 
+/// Live fabrics have the machine to themselves.
+static MACHINE: Mutex<()> = Mutex::new(());
+
 /// Does something with a fabric of so many hosts, with proxies on all.
 fn on_a_fabric(
     hosts: HostId,
@@ -112,6 +128,7 @@ fn on_a_fabric(
         eprintln!("SKIPPED: {missing}");
         return None;
     }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("fabric.toml");
     let text = format!(
@@ -119,7 +136,8 @@ fn on_a_fabric(
          [transport]\nmin_rto = \"10ms\"\n[workload]\nsizes = \"web-search\"\nload = 0.1\nflows = 1\n\
          [scheme]\nname = \"{scheme}\"\n"
     );
-    fs::write(&file, &text).unwrap();
+    // A file lists schemes, a scenario has one.
+    fs::write(&file, text.replace("[scheme]", "[[scheme]]")).unwrap();
     let scenario = Scenario::parse(&text).unwrap();
     let needs = tailrace_run::for_proxies(&scenario).unwrap();
     let spaces = Hosts::new(needs.hosts, needs.mtu, None).unwrap();
@@ -133,7 +151,7 @@ fn on_a_fabric(
         });
         let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut site = Site { hosts: &spaces, file, programs: Vec::new() };
-            site.programs = (1..hosts).map(|host| site.memcached(host, "11211")).collect();
+            site.programs = (1..hosts).map(|host| site.memcached(host, 11211)).collect();
             let proxies: Vec<_> = (1..hosts).map(|host| site.proxy(host, &["--memcached"])).collect();
             site.programs.extend(proxies);
             let servers: Vec<String> = (1..hosts).map(|host| host.to_string()).collect();
@@ -154,7 +172,7 @@ fn a_client_sees_what_memcached_says(scheme: &str, buffer: &str) -> Option<Outco
         return None;
     };
     on_a_fabric(4, scheme, buffer, |site| {
-        let itself = site.memcached(0, "11300");
+        let itself = site.memcached(0, 11300);
         site.client(&python, &["11211", "11212", "11213", "11300"]);
         drop(itself);
     })

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use tailrace_core::{HostId, Outcome, Scheme, Time};
@@ -55,11 +56,15 @@ impl SchemeVisitor for Between<'_> {
     }
 }
 
+/// Live fabrics have the machine to themselves.
+static MACHINE: Mutex<()> = Mutex::new(());
+
 fn between(scheme: &str, buffer: &str, act: Act) -> Option<Outcome> {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("SKIPPED: network namespaces need root");
         return None;
     }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 3\nhost_rate = \"100Mbps\"\ndelay = \"100us\"\nbuffer = \"{buffer}\"\n\
          [transport]\nmin_rto = \"10ms\"\n[workload]\nsizes = \"web-search\"\nload = 0.1\nflows = 1\n\
@@ -77,7 +82,7 @@ fn wait(ends: &mut [Box<dyn Messages>; 3], at: usize, count: usize) -> Vec<Event
         events.extend(std::iter::from_fn(|| ends[at].next()));
         thread::sleep(std::time::Duration::from_micros(50));
     }
-    assert_eq!(events.len(), count, "{events:?}");
+    assert_eq!(events.len(), count, "messages that have come");
     events
 }
 

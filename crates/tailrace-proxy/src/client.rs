@@ -24,6 +24,9 @@ const MOST_TOGETHER_BYTES: usize = 1 << 20;
 const FEW_BYTES: usize = 256 << 10;
 /// Who has waited for so long asks whether anybody still knows of it.
 const PING_AFTER: Time = Time::from_ms(1_000);
+/// A client that has been told all has so long to close its end: what it still sends would otherwise undo what it has not
+/// read.
+const LEAVE_WITHIN: Time = Time::from_ms(1_000);
 /// A server of idle clients hears of this host so often.
 const GREET_EVERY: Time = Time::from_ms(10_000);
 
@@ -63,6 +66,8 @@ struct Conversation {
 /// All clients of this host.
 pub(crate) struct Clients {
     conversations: BTreeMap<u64, Conversation>,
+    /// Clients whose conversation is over, and since when.
+    leaving: BTreeMap<u64, (Stream, Time)>,
     next: u64,
     counter: Counter,
     newest: Vec<Newest>,
@@ -74,7 +79,8 @@ impl Clients {
     /// this host has counted to.
     pub(crate) fn new(addresses: usize, first: u64, counter: Counter) -> Self {
         let newest = vec![Newest::default(); addresses];
-        Clients { conversations: BTreeMap::new(), next: first, counter, newest, greeted: Time::ZERO }
+        let (conversations, leaving) = (BTreeMap::new(), BTreeMap::new());
+        Clients { conversations, leaving, next: first, counter, newest, greeted: Time::ZERO }
     }
 
     /// A client has come over the address number `entry`, for a server.
@@ -108,18 +114,20 @@ impl Clients {
 
     /// The clients' sockets, and what they wait for.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = (u64, BorrowedFd<'_>, PollFlags)> {
-        self.conversations.iter().map(|(&id, this)| {
+        let leaving = self.leaving.iter().map(|(&id, (stream, _))| (id, stream.socket(), PollFlags::POLLIN));
+        let talking = self.conversations.iter().map(|(&id, this)| {
             let reads = !this.ending
                 && !this.over
                 && this.waiting.len() < MOST_WAITING
                 && this.asked_bytes < MOST_ASKED_BYTES;
             (id, this.stream.socket(), this.stream.waits_for(reads))
-        })
+        });
+        leaving.chain(talking)
     }
 
     /// A client's socket is ready.
     pub(crate) fn ready(&mut self, messages: &mut dyn Messages, id: u64, events: PollFlags) {
-        let Some(this) = self.conversations.get_mut(&id) else { return };
+        let Some(this) = self.conversations.get_mut(&id) else { return self.see_off(id) };
         let mut is_gone = events.intersects(PollFlags::POLLERR | PollFlags::POLLNVAL);
         if events.intersects(PollFlags::POLLIN | PollFlags::POLLHUP) && !this.ending && !this.over {
             match this.stream.read(this.requests.buffer()) {
@@ -134,7 +142,7 @@ impl Clients {
             is_gone = true;
         }
         if is_gone {
-            self.drop(messages, id);
+            self.end(messages, id);
         } else {
             self.settle(messages, id);
         }
@@ -172,6 +180,7 @@ impl Clients {
     /// Asks for those that have waited long, and greets the servers of the others.
     pub(crate) fn sweep(&mut self, messages: &mut dyn Messages) {
         let now = messages.now();
+        self.leaving.retain(|_, (_, since)| now < *since + LEAVE_WITHIN);
         for (&id, this) in &mut self.conversations {
             if !this.waiting.is_empty() && now > this.moved + PING_AFTER {
                 this.moved = now;
@@ -195,7 +204,12 @@ impl Clients {
         this.over |= this.ending && this.waiting.is_empty();
         let written = this.stream.flush();
         if written.is_err() || this.over && this.stream.behind() == 0 {
-            return self.drop(messages, id);
+            if let Some(stream) = self.end(messages, id).filter(|_| written.is_ok()) {
+                // If that fails, it is gone.
+                let _ = stream.finish();
+                self.leaving.insert(id, (stream, messages.now()));
+            }
+            return;
         }
         if this.stream.behind() < FEW_BYTES {
             for _ in 0..std::mem::take(&mut this.untold) {
@@ -204,13 +218,21 @@ impl Clients {
         }
     }
 
-    /// A conversation is over.
-    fn drop(&mut self, messages: &mut dyn Messages, id: u64) {
-        if let Some(this) = self.conversations.remove(&id)
-            && this.next_request > 0
-        {
+    /// A conversation is over: its server hears of it.
+    fn end(&mut self, messages: &mut dyn Messages, id: u64) -> Option<Stream> {
+        let this = self.conversations.remove(&id)?;
+        if this.next_request > 0 {
             let end = this.envelope(id, Say::End, this.next_request, 0);
             messages.send(this.server, 0, end.with(&[]));
+        }
+        Some(this.stream)
+    }
+
+    /// A client whose conversation is over sends more, or has closed its end.
+    fn see_off(&mut self, id: u64) {
+        let Some((stream, _)) = self.leaving.get_mut(&id) else { return };
+        if !stream.read(&mut Vec::new()).is_ok_and(|more| more) {
+            self.leaving.remove(&id);
         }
     }
 }

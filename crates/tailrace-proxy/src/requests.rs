@@ -11,7 +11,6 @@ pub const LONGEST_VALUE: usize = 8 << 20;
 const LONGEST_KEY: usize = 250;
 
 const BAD_LINE: &str = "CLIENT_ERROR bad command line format\r\n";
-const BAD_VALUE: &str = "CLIENT_ERROR bad data chunk\r\n";
 const TOO_LARGE: &str = "SERVER_ERROR object too large for cache\r\n";
 const TOO_LONG: &str = "CLIENT_ERROR line too long\r\n";
 const BINARY: &str = "CLIENT_ERROR this proxy speaks memcached's text protocol, not the binary one\r\n";
@@ -157,20 +156,20 @@ fn storage<'a>(words: impl Iterator<Item = &'a [u8]>, count: usize) -> Line {
     let numbers = number::<u32>(words[1]).is_some()
         && number::<i64>(words[2]).is_some()
         && (count < 5 || number::<u64>(words[4]).is_some());
-    valued(words[0], length, answer, numbers, BAD_LINE)
+    valued(words[0], length, answer, numbers)
 }
 
 /// `<key> <bytes> <flags>*`.
 fn meta_set<'a>(words: impl Iterator<Item = &'a [u8]>) -> Line {
     let words: Vec<&[u8]> = words.collect();
     let [key, length, ref flags @ ..] = words[..] else { return Line::Refused(0, BAD_LINE) };
-    let Some(length) = value_length(length) else { return Line::Refused(0, BAD_VALUE) };
-    valued(key, length, perhaps(flags.contains(&&b"q"[..])), true, BAD_LINE)
+    let Some(length) = value_length(length) else { return Line::Refused(0, BAD_LINE) };
+    valued(key, length, perhaps(flags.contains(&&b"q"[..])), true)
 }
 
-fn valued(key: &[u8], length: usize, answer: Answered, is_right: bool, wrong: &'static str) -> Line {
+fn valued(key: &[u8], length: usize, answer: Answered, is_right: bool) -> Line {
     if key.len() > LONGEST_KEY || !is_right {
-        Line::Refused(length + 2, wrong)
+        Line::Refused(length + 2, BAD_LINE)
     } else if length > LONGEST_VALUE {
         Line::Refused(length + 2, TOO_LARGE)
     } else {
@@ -277,7 +276,7 @@ mod tests {
             ("set a 0 0 five\r\n".to_owned(), BAD_LINE),
             ("set a 0 0\r\n".to_owned(), "ERROR\r\n"),
             ("cas a 0 0 5 x\r\nget b\r\n".to_owned(), BAD_LINE),
-            ("ms a x\r\n".to_owned(), BAD_VALUE),
+            ("ms a x\r\n".to_owned(), BAD_LINE),
             (format!("ms {long} 5\r\nget b\r\n"), BAD_LINE),
             ("watch\r\n".to_owned(), ENDLESS),
         ] {

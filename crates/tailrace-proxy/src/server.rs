@@ -201,7 +201,7 @@ impl Sessions {
             if is_stuck {
                 unknown(messages, (host, conversation));
             }
-            !is_stuck && now < messages.heard(host) + FORGOTTEN_AFTER
+            !is_stuck && messages.silence(host) < FORGOTTEN_AFTER
         });
     }
 }

@@ -1,7 +1,7 @@
 //! A connection that never waits: what its other end does not take now is kept.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::poll::PollFlags;
@@ -55,6 +55,11 @@ impl Stream {
         self.out.shrink_to(CHUNK);
         self.written = 0;
         Ok(())
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        self.tcp.shutdown(Shutdown::Write)
     }
 
     /// Bytes that the other end has not taken.

@@ -50,9 +50,9 @@ def talk(port: int, pieces: list[bytes]) -> bytes:
 DIALOGUES = [
     b"set a 0 0 4\r\nMN\r\n\r\nget a\r\nget a b\r\ngets absent\r\ndelete a\r\ndelete a\r\nquit\r\n",
     b"set a 5 0 3 noreply\r\nabc\r\nappend a 0 0 1 noreply\r\nd\r\nget a\r\nincr a 1\r\nverbosity 1\r\nquit\r\n",
-    b"ms m 2 T0 F9\r\nhi\r\nmg m v f k O7\r\nmg absent v q\r\nmg m v q\r\nmn\r\nma c N0 J5 v\r\nma c v\r\nmn\r\nmn\r\nquit\r\n",
-    b"md m q\r\nmg m v q\r\nms m S2 q\r\nmg m v\r\nquit\r\n",
-    b"ms m 2 q\r\nhi\r\nmg m s v\r\nme m nothing\r\nbogus\r\n\r\nget\r\ntouch m 0\r\ngat 0 m\r\nversion\r\nquit\r\n",
+    b"delete c noreply\r\nms m 2 T0 F9\r\nhi\r\nmg m v f k O7\r\nmg absent v q\r\nmg m v q\r\nmn\r\nma c N0 J5 v\r\nma c v\r\nmn\r\nmn\r\nquit\r\n",
+    b"ms m 2\r\nhi\r\nmd m q\r\nmg m v q\r\nms m S2 q\r\nmg m v\r\nquit\r\n",
+    b"ms m 2 q\r\nhi\r\nmg m s v\r\nme absent\r\nbogus\r\n\r\nget\r\ntouch m 0\r\ngat 0 m\r\nversion\r\nquit\r\n",
     b"set " + b"k" * 250 + b" 0 0 0\r\n\r\nget " + b"k" * 250 + b"\r\nget " + b"k" * 251 + b"\r\nquit\r\n",
     b"set big 0 0 3000000\r\n" + bytes(3_000_000) + b"\r\nget big\r\nquit\r\n",
     b"set a 0 0 3\r\nabcde\r\nget a\r\nquit\r\n",

@@ -30,6 +30,7 @@ const SERIAL_BITS: u32 = 16;
 /// A message on its way.
 struct Leaving {
     to: HostId,
+    /// In `attended` time.
     since: Time,
     label: Label,
     bytes: Vec<u8>,
@@ -49,10 +50,12 @@ pub struct Messenger<S: Scheme> {
     serial: u64,
     leaving: BTreeMap<FlowId, Leaving>,
     arrivals: Arrivals,
-    /// When something last came from each host.
+    /// When something last came from each host, in `attended` time.
     heard: Vec<Time>,
     events: VecDeque<Event>,
     next_sweep: Time,
+    /// How long this process has attended to its socket. While the machine does not let it, nobody is silent.
+    attended: Time,
     /// Datagrams that were none of this transport.
     strange: u64,
 }
@@ -92,6 +95,7 @@ impl<S: Scheme> Messenger<S> {
             heard: vec![Time::ZERO; hosts],
             events: VecDeque::new(),
             next_sweep: Time::ZERO,
+            attended: Time::ZERO,
             strange: 0,
         })
     }
@@ -142,12 +146,12 @@ impl<S: Scheme> Messenger<S> {
         if packet.is_ack() {
             // It may be of a message that is over.
             let Some(leaving) = self.leaving.get(&packet.flow) else { return Some(()) };
-            self.heard[usize::from(leaving.to)] = now;
+            self.heard[usize::from(leaving.to)] = self.attended;
             self.endpoint.arrive(now, self.host, &packet);
             return Some(());
         }
         let from = (packet.flow >> SERIAL_BITS) as HostId;
-        *self.heard.get_mut(usize::from(from))? = now;
+        *self.heard.get_mut(usize::from(from))? = self.attended;
         if packet.kind() != PacketKind::Probe {
             let (label, payload) = Label::decode(datagram.get(self.cut.label_at..)?)?;
             let segment = self.arrivals.take(&self.cut, packet.flow, packet.seq, label, payload)?;
@@ -186,8 +190,9 @@ impl<S: Scheme> Messenger<S> {
     }
 
     fn sweep(&mut self, now: Time) {
-        let heard = &self.heard;
-        let is_lost = |leaving: &Leaving| now > leaving.since.max(heard[usize::from(leaving.to)]) + PATIENCE;
+        let (heard, attended) = (&self.heard, self.attended);
+        let is_lost =
+            |leaving: &Leaving| attended > leaving.since.max(heard[usize::from(leaving.to)]) + PATIENCE;
         let lost: Vec<(FlowId, HostId)> = self
             .leaving
             .iter()
@@ -204,7 +209,7 @@ impl<S: Scheme> Messenger<S> {
         self.arrivals.expire(now, |flow| self.endpoint.forget(flow));
         let from = |flow: FlowId| heard[(flow >> SERIAL_BITS) as usize];
         // Twice as long: a sender may only just have given up.
-        let is_over = |flow| now > from(flow) + PATIENCE * 2;
+        let is_over = |flow| attended > from(flow) + PATIENCE * 2;
         self.arrivals.drop_lost(is_over, |flow| self.endpoint.forget(flow));
     }
 }
@@ -244,7 +249,7 @@ impl<S: Scheme> Messages for Messenger<S> {
         };
         let acks = self.endpoint.open(now, info, size).acks;
         let label = Label { generation, length: message.len() as u32, acks };
-        self.leaving.insert(flow, Leaving { to, since: now, label, bytes: message });
+        self.leaving.insert(flow, Leaving { to, since: self.attended, label, bytes: message });
     }
 
     fn turn(&mut self) -> Result<(), LiveError> {
@@ -253,6 +258,7 @@ impl<S: Scheme> Messages for Messenger<S> {
         let now = self.clock.now();
         if now >= self.next_sweep {
             self.next_sweep = now + SWEEP_EVERY;
+            self.attended += SWEEP_EVERY;
             self.sweep(now);
         }
         self.pack();
@@ -269,7 +275,7 @@ impl<S: Scheme> Messages for Messenger<S> {
         if is_behind { Time::ZERO } else { self.endpoint.next_wake().min(self.next_sweep) }
     }
 
-    fn heard(&self, host: HostId) -> Time {
-        self.heard[usize::from(host)]
+    fn silence(&self, host: HostId) -> Time {
+        self.attended.saturating_sub(self.heard[usize::from(host)])
     }
 }
