@@ -1,5 +1,9 @@
 //! Memcached and its clients, which know nothing of Tailrace, over a live fabric: `tailrace proxy` beside each.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says why it does nothing"
+)]
 #![expect(clippy::disallowed_methods, reason = "the fabric runs beside the programs on its hosts")]
 
 use std::fs;
@@ -76,6 +80,18 @@ impl Site<'_> {
         let output = self.hosts.namespace(0).inside(|| command.output()).unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(said.contains("all is well"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// A client of host 0 that has been answered, and stays.
+    fn staying(&self, port: u16) -> TcpStream {
+        let talk = || {
+            let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+            stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+            stream.write_all(b"get a\r\n")?;
+            stream.read_exact(&mut [0; 5])?;
+            Ok(stream)
+        };
+        self.hosts.namespace(0).inside(talk).unwrap()
     }
 
     /// Says something at a port of host 0, and returns the answer up to the end of the connection.
@@ -199,6 +215,7 @@ fn a_client_library_sees_memcached_where_packets_are_lost() {
 fn who_waits_for_a_server_that_is_gone_is_told() {
     on_a_fabric(3, "baraat", "200KB", |site| {
         assert_eq!(site.say(11211, "get a\r\nquit\r\n").0, "END\r\n");
+        let mut staying = site.staying(11211);
         // The proxy of host 1, which comes behind two memcacheds.
         drop(site.programs.remove(2));
         let (heard, after) = site.say(11211, "get a\r\nquit\r\n");
@@ -209,6 +226,10 @@ fn who_waits_for_a_server_that_is_gone_is_told() {
         let proxy = site.proxy(1, &["--memcached"]);
         site.programs.push(proxy);
         assert_eq!(site.say(11211, "get a\r\nquit\r\n").0, "END\r\n");
+        let mut heard = String::new();
+        staying.write_all(b"get a\r\n").unwrap();
+        staying.read_to_string(&mut heard).unwrap();
+        assert!(heard.is_empty() || heard.starts_with("SERVER_ERROR the proxy of host 1 does"), "{heard}");
         // And the memcached of host 2.
         drop(site.programs.remove(1));
         let (heard, _) = site.say(11212, "get a\r\nquit\r\n");

@@ -1,4 +1,10 @@
 //! Messages between hosts of a live fabric: real sockets, real frames, and ports of the simulator between them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says why it does nothing"
+)]
+#![expect(clippy::disallowed_methods, reason = "the fabric runs beside its hosts")]
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,7 +9,7 @@ use nix::poll::PollFlags;
 use tailrace_core::{HostId, TaskId, Time};
 use tailrace_linux::Messages;
 
-use crate::envelope::{Envelope, Say};
+use crate::envelope::{Envelope, Say, name};
 use crate::order::InOrder;
 use crate::requests::{Answered, Request, Requests};
 use crate::stream::Stream;
@@ -22,13 +22,16 @@ const MOST_ASKED_BYTES: usize = 4 << 20;
 const MOST_TOGETHER_BYTES: usize = 1 << 20;
 /// Of answers that come in parts, the next ones may come when the client is behind by less.
 const FEW_BYTES: usize = 256 << 10;
-/// Who has waited for so long asks whether anybody still knows of it.
-const PING_AFTER: Time = Time::from_ms(1_000);
+/// Who has waited for so long asks whether the server still knows of it.
+const ASK_AFTER: Time = Time::from_ms(1_000);
+/// And so long for the first answer: the first request may be on its way.
+const ASK_FIRST_AFTER: Time = Time::from_ms(10_000);
+/// All are named to their servers so often.
+const NAME_EVERY: Time = Time::from_ms(10_000);
+
 /// A client that has been told all has so long to close its end: what it still sends would otherwise undo what it has not
 /// read.
 const LEAVE_WITHIN: Time = Time::from_ms(1_000);
-/// A server of idle clients hears of this host so often.
-const GREET_EVERY: Time = Time::from_ms(10_000);
 
 /// Something that a client waits for.
 enum Waiting {
@@ -71,7 +74,9 @@ pub(crate) struct Clients {
     next: u64,
     counter: Counter,
     newest: Vec<Newest>,
-    greeted: Time,
+    /// When those that wait were last asked for, and when all were named.
+    asked: Time,
+    named: Time,
 }
 
 impl Clients {
@@ -80,7 +85,7 @@ impl Clients {
     pub(crate) fn new(addresses: usize, first: u64, counter: Counter) -> Self {
         let newest = vec![Newest::default(); addresses];
         let (conversations, leaving) = (BTreeMap::new(), BTreeMap::new());
-        Clients { conversations, leaving, next: first, counter, newest, greeted: Time::ZERO }
+        Clients { conversations, leaving, next: first, counter, newest, asked: Time::ZERO, named: Time::ZERO }
     }
 
     /// A client has come over the address number `entry`, for a server.
@@ -177,24 +182,28 @@ impl Clients {
         }
     }
 
-    /// Asks for those that have waited long, and greets the servers of the others.
+    /// Asks for those that have waited long, now and then for all, and lets go who has left.
     pub(crate) fn sweep(&mut self, messages: &mut dyn Messages) {
         let now = messages.now();
         self.leaving.retain(|_, (_, since)| now < *since + LEAVE_WITHIN);
-        for (&id, this) in &mut self.conversations {
-            if !this.waiting.is_empty() && now > this.moved + PING_AFTER {
-                this.moved = now;
-                messages.send(this.server, 0, this.envelope(id, Say::Ping, 0, 0).with(&[]));
+        if now < self.asked + ASK_AFTER {
+            return;
+        }
+        self.asked = now;
+        let all = now >= self.named + NAME_EVERY;
+        if all {
+            self.named = now;
+        }
+        let mut named: BTreeMap<HostId, Vec<u64>> = BTreeMap::new();
+        for (&id, this) in &self.conversations {
+            let waited = if this.waiting.is_empty() { Time::ZERO } else { now.saturating_sub(this.moved) };
+            if this.known && (all || waited > ASK_AFTER) || waited > ASK_FIRST_AFTER {
+                named.entry(this.server).or_default().push(id);
             }
         }
-        if now > self.greeted + GREET_EVERY {
-            self.greeted = now;
-            let servers: BTreeMap<HostId, u64> =
-                self.conversations.iter().map(|(&id, this)| (this.server, id)).collect();
-            for (server, id) in servers {
-                let greeting = Envelope { say: Say::Ping, conversation: id, number: 0, task: 0 };
-                messages.send(server, 0, greeting.with(&[]));
-            }
+        for (server, conversations) in named {
+            let alive = Envelope { say: Say::Alive, conversation: 0, number: 0, task: 0 };
+            messages.send(server, 0, alive.with(&name(&conversations)));
         }
     }
 

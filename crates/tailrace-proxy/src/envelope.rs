@@ -28,8 +28,8 @@ pub(crate) enum Say {
     Closed,
     /// There is no such conversation.
     Unknown,
-    /// The client has waited for long.
-    Ping,
+    /// The client's proxy names conversations that go on, eight bytes each; the envelope's own counts for nothing.
+    Alive,
 }
 
 /// An envelope. A conversation is one connection of a client, and what becomes of it at the server.
@@ -54,7 +54,7 @@ impl Envelope {
             Say::Taken => (3, 0),
             Say::Closed => (4, 0),
             Say::Unknown => (5, 0),
-            Say::Ping => (6, 0),
+            Say::Alive => (6, 0),
             Say::End => (7, 0),
         };
         let mut message = Vec::with_capacity(BYTES + content.len());
@@ -75,7 +75,7 @@ impl Envelope {
             (3, 0) => Say::Taken,
             (4, 0) => Say::Closed,
             (5, 0) => Say::Unknown,
-            (6, 0) => Say::Ping,
+            (6, 0) => Say::Alive,
             (7, 0) => Say::End,
             _ => return None,
         };
@@ -91,11 +91,28 @@ impl Envelope {
     }
 }
 
+/// What an [`Say::Alive`] says.
+pub(crate) fn name(conversations: &[u64]) -> Vec<u8> {
+    conversations.iter().flat_map(|conversation| conversation.to_be_bytes()).collect()
+}
+
+/// The conversations that it names.
+pub(crate) fn named(content: &[u8]) -> impl Iterator<Item = u64> {
+    content.as_chunks().0.iter().map(|&number| u64::from_be_bytes(number))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn conversations_are_named() {
+        let content = name(&[3, u64::MAX]);
+        assert_eq!(named(&content).collect::<Vec<_>>(), [3, u64::MAX]);
+        assert_eq!(named(&content[..15]).count(), 1);
+    }
 
     proptest! {
         #[test]
@@ -107,7 +124,7 @@ mod tests {
             let say = [
                 Say::Request { noops, known: false }, Say::Request { noops, known: true },
                 Say::Answer { last: false }, Say::Answer { last: true },
-                Say::Taken, Say::Closed, Say::Unknown, Say::Ping, Say::End,
+                Say::Taken, Say::Closed, Say::Unknown, Say::Alive, Say::End,
             ][kind];
             let envelope = Envelope { say, conversation, number, task };
             let message = envelope.with(&content);

@@ -11,6 +11,7 @@ mod order;
 mod proxy;
 pub mod requests;
 mod server;
+mod sockets;
 mod stream;
 mod tasks;
 

@@ -3,17 +3,15 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
-use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
+use nix::poll::PollFlags;
 use tailrace_core::{HostId, Time};
 use tailrace_linux::{Clock, Event, LiveError, Messages};
 
 use crate::client::Clients;
 use crate::envelope::{Envelope, Say};
 use crate::server::Sessions;
+use crate::sockets::Sockets;
 use crate::tasks::Counter;
 
 /// The loop sleeps no longer than this, so that it notices when it is to stop.
@@ -64,11 +62,12 @@ pub struct Proxy {
     listeners: Vec<(TcpListener, usize, HostId)>,
     clients: Clients,
     sessions: Option<Sessions>,
+    sockets: Sockets<Owner>,
     next_sweep: Time,
 }
 
 /// Whose socket it is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Fabric,
     Listener(usize),
@@ -84,10 +83,8 @@ impl Proxy {
         for (number, entry) in roles.entries.iter().enumerate() {
             for (place, &server) in (0..).zip(&roles.servers) {
                 let address = SocketAddr::new(IpAddr::V4(entry.address), entry.port + place);
-                let listener = listen(address).map_err(|source| ProxyError::Socket {
-                    what: format!("listening at {address} for clients of host {server}"),
-                    source,
-                })?;
+                let what = format!("listening at {address} for clients of host {server}");
+                let listener = listen(address).map_err(refused(what))?;
                 listeners.push((listener, number, server));
             }
         }
@@ -98,6 +95,7 @@ impl Proxy {
             listeners,
             clients: Clients::new(roles.entries.len(), first, counter),
             sessions: roles.memcached.map(Sessions::new),
+            sockets: Sockets::new().map_err(refused("preparing to wait for clients"))?,
             next_sweep: Time::ZERO,
         })
     }
@@ -117,7 +115,8 @@ impl Proxy {
                 }
             }
             messages.turn()?;
-            for (owner, events) in self.wait(messages)? {
+            let ready = self.wait(messages).map_err(refused("waiting for clients and packets"))?;
+            for (owner, events) in ready {
                 self.ready(messages, owner, events)?;
             }
         }
@@ -137,16 +136,15 @@ impl Proxy {
                         self.clients.told(messages, from, envelope, content);
                     }
                     (_, Some(sessions)) => sessions.told(messages, from, envelope, content),
-                    (_, None) => Sessions::refuse(messages, from, envelope),
+                    (_, None) => Sessions::refuse(messages, from, envelope, content),
                 }
             }
         }
     }
 
     /// Waits until a socket has something, or a turn is due.
-    fn wait(&self, messages: &mut dyn Messages) -> Result<Vec<(Owner, PollFlags)>, ProxyError> {
-        let span =
-            messages.next_turn().min(self.next_sweep).saturating_sub(messages.now()).min(LONGEST_SLEEP);
+    fn wait(&mut self, messages: &mut dyn Messages) -> io::Result<Vec<(Owner, PollFlags)>> {
+        let due = messages.next_turn().min(self.next_sweep);
         let fabric = [(Owner::Fabric, messages.socket(), PollFlags::POLLIN)];
         let listeners = (0..)
             .zip(&self.listeners)
@@ -154,19 +152,8 @@ impl Proxy {
         let clients = self.clients.sockets().map(|(id, socket, flags)| (Owner::Client(id), socket, flags));
         let sessions = self.sessions.iter().flat_map(Sessions::sockets);
         let sessions = sessions.map(|((host, id), socket, flags)| (Owner::Session(host, id), socket, flags));
-        let all = fabric.into_iter().chain(listeners).chain(clients).chain(sessions);
-        let (owners, mut polled): (Vec<_>, Vec<_>) =
-            all.map(|(owner, socket, flags)| (owner, PollFd::new(socket, flags))).unzip();
-        let span = TimeSpec::from_duration(Duration::from_nanos(span.as_ns()));
-        match ppoll(&mut polled, Some(span), None) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(source) => {
-                let what = "waiting for clients and packets".to_owned();
-                return Err(ProxyError::Socket { what, source: source.into() });
-            }
-        }
-        let events = polled.iter().map(|polled| polled.revents().unwrap_or(PollFlags::empty()));
-        Ok(owners.into_iter().zip(events).filter(|(_, events)| !events.is_empty()).collect())
+        self.sockets.set(fabric.into_iter().chain(listeners).chain(clients).chain(sessions))?;
+        self.sockets.wait(due.saturating_sub(messages.now()).min(LONGEST_SLEEP))
     }
 
     fn ready(
@@ -185,10 +172,7 @@ impl Proxy {
                         let _ = self.clients.accept(messages.now(), client, *entry, *server);
                     }
                     Err(error) if is_passing(&error) => {}
-                    Err(source) => {
-                        let what = format!("accepting a client of host {server}");
-                        return Err(ProxyError::Socket { what, source });
-                    }
+                    Err(error) => return Err(refused(format!("accepting a client of host {server}"))(error)),
                 }
             }
             (Owner::Client(id), _) => self.clients.ready(messages, id, events),
@@ -234,6 +218,12 @@ fn check(messages: &dyn Messages, roles: &Roles) -> Result<(), ProxyError> {
         }
     }
     Ok(())
+}
+
+/// For `map_err`: what was tried.
+fn refused(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProxyError {
+    let what = what.into();
+    |source| ProxyError::Socket { what, source }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {

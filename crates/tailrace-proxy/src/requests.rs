@@ -135,7 +135,7 @@ fn understand(line: &[u8]) -> Line {
         b"mn" => Line::Bare(Answered::Noop),
         b"quit" => Line::Quit,
         b"watch" => Line::Refused(0, ENDLESS),
-        _ => Line::Bare(perhaps(words.last() == Some(b"noreply"))),
+        _ => Line::Bare(perhaps(words.next_back() == Some(b"noreply"))),
     }
 }
 

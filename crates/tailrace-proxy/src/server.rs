@@ -10,7 +10,7 @@ use tailrace_core::{HostId, TaskId, Time};
 use tailrace_linux::Messages;
 
 use crate::answers::{Answers, Piece};
-use crate::envelope::{Envelope, Say};
+use crate::envelope::{Envelope, Say, named};
 use crate::order::InOrder;
 use crate::stream::Stream;
 
@@ -20,7 +20,7 @@ const PART_BYTES: usize = 1 << 20;
 const MOST_PARTS: u32 = 4;
 /// Requests for which an earlier one is missing wait so long for it.
 const MISSING_FOR: Time = Time::from_ms(5_000);
-/// Of a host from which nothing has come for so long, nobody waits.
+/// Conversations that have not been named for so long are over.
 const FORGOTTEN_AFTER: Time = Time::from_ms(60_000);
 /// A memcached on loopback takes a connection at once, or not.
 const CONNECT_WITHIN: Duration = Duration::from_millis(200);
@@ -51,6 +51,8 @@ struct Session {
     next_answer: u32,
     /// Parts of answers that the client may not have.
     parts: u32,
+    /// When its client was last known to be there.
+    named: Time,
     /// Whether memcached has shown that it knows `mn`.
     greeted: bool,
 }
@@ -100,16 +102,30 @@ impl Sessions {
                     this.parts = this.parts.saturating_sub(1);
                 }
             }
-            Say::Ping if !self.sessions.contains_key(&key) => unknown(messages, key),
-            Say::Ping | Say::Answer { .. } | Say::Closed | Say::Unknown => {}
+            Say::Alive => self.named(messages, from, content),
+            Say::Answer { .. } | Say::Closed | Say::Unknown => {}
+        }
+    }
+
+    /// Conversations of a host go on, or would, if they were known.
+    fn named(&mut self, messages: &mut dyn Messages, from: HostId, content: &[u8]) {
+        for conversation in named(content) {
+            match self.sessions.get_mut(&(from, conversation)) {
+                Some(this) => this.named = messages.now(),
+                None => unknown(messages, (from, conversation)),
+            }
         }
     }
 
     /// A client says something to a host without memcached.
-    pub(crate) fn refuse(messages: &mut dyn Messages, from: HostId, told: Envelope) {
-        if told.say != Say::End {
-            let reason = format!("the proxy of host {} has no memcached", messages.host());
-            close(messages, (from, told.conversation), 0, &reason);
+    pub(crate) fn refuse(messages: &mut dyn Messages, from: HostId, told: Envelope, content: &[u8]) {
+        match told.say {
+            Say::Request { .. } => {
+                let reason = format!("the proxy of host {} has no memcached", messages.host());
+                close(messages, (from, told.conversation), 0, &reason);
+            }
+            Say::Alive => named(content).for_each(|conversation| unknown(messages, (from, conversation))),
+            _ => {}
         }
     }
 
@@ -126,6 +142,7 @@ impl Sessions {
                     answer: Vec::new(),
                     next_answer: 0,
                     parts: 0,
+                    named: messages.now(),
                     greeted: false,
                 };
                 session.stream.push(NOOP);
@@ -201,7 +218,7 @@ impl Sessions {
             if is_stuck {
                 unknown(messages, (host, conversation));
             }
-            !is_stuck && messages.silence(host) < FORGOTTEN_AFTER
+            !is_stuck && now < this.named + FORGOTTEN_AFTER
         });
     }
 }

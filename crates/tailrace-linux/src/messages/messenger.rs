@@ -274,8 +274,4 @@ impl<S: Scheme> Messages for Messenger<S> {
         let is_behind = self.outbox.is_behind() || !self.endpoint.sent().is_empty();
         if is_behind { Time::ZERO } else { self.endpoint.next_wake().min(self.next_sweep) }
     }
-
-    fn silence(&self, host: HostId) -> Time {
-        self.attended.saturating_sub(self.heard[usize::from(host)])
-    }
 }

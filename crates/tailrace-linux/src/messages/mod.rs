@@ -61,8 +61,6 @@ pub trait Messages {
     fn next(&mut self) -> Option<Event>;
     /// When the next turn is due at the latest.
     fn next_turn(&mut self) -> Time;
-    /// How long nothing has come from a host, as far as this process was there to see it.
-    fn silence(&self, host: HostId) -> Time;
 }
 
 /// The host whose network namespace this thread is in; `None` if it is in none.
