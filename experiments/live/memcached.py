@@ -4,8 +4,8 @@
 
 runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host of four
 racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under "kernel" clients reach the
-memcacheds over the kernel's own TCP. Writes one line a task (tasks.csv) and one a scheme (summary.csv). Needs memcached and
-python-memcached.
+memcacheds over the kernel's own TCP. Writes one line a task (tasks.csv), one a scheme (summary.csv), and what each fabric says at
+its end. Needs memcached and python-memcached.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,7 +27,7 @@ CLIENT = HERE / "memcached_client.py"
 CLIENTS = range(4)
 SERVERS = range(4, 20)
 VALUE_BYTES = 266_667
-HOST_BPS = 100e6
+HOST_BPS = 25e6
 LOAD = 0.5
 
 
@@ -41,20 +40,19 @@ def interval_s() -> float:
 class Fabric:
     """A fabric that runs, and the programs on its hosts; all end with it."""
 
-    def __init__(self, tailrace: str, scheme: str, proxies: bool) -> None:
-        self.tailrace, self.scheme, self.proxies = tailrace, scheme, proxies
+    def __init__(self, tailrace: str, scheme: str, proxies: bool, log: Path) -> None:
+        self.tailrace, self.scheme, self.proxies, self.log = tailrace, scheme, proxies, log
         self.name = f"mc{os.getpid()}"
         self.running = ExitStack()
 
     def __enter__(self) -> "Fabric":
         command = [self.tailrace, "emulate", str(FILE), "--scheme", self.scheme, "--name", self.name]
-        log = self.running.enter_context(tempfile.TemporaryFile("w+"))
+        log = self.running.enter_context(self.log.open("w"))
         self.fabric = self.begin(command + ["--proxies"] * self.proxies, stdout=log, stderr=log)
         deadline = time.monotonic() + 60
         while not self.is_up():
             if self.fabric.poll() is not None or time.monotonic() > deadline:
-                log.seek(0)
-                sys.exit(f"the fabric does not run: {log.read()}")
+                sys.exit(f"the fabric does not run: {self.log.read_text()}")
             time.sleep(0.1)
         return self
 
@@ -138,9 +136,11 @@ def main() -> None:
     parser.add_argument("--tailrace", default=str(Path(sys.executable).parent / "tailrace"))
     options = parser.parse_args()
     tailrace = shutil.which(options.tailrace) or sys.exit(f"there is no {options.tailrace}: run make demo")
+    options.out.mkdir(parents=True, exist_ok=True)
     rows, summary = [], []
     for label, scheme, proxies in [("baraat", "baraat", True), ("rcp", "rcp", True), ("kernel", "tcp", False)]:
-        with Fabric(tailrace, scheme, proxies) as fabric:
+        log = options.out / f"{label}.txt"
+        with Fabric(tailrace, scheme, proxies, log) as fabric:
             fabric.serve()
             tasks = fabric.ask(options.tasks, options.seed)
         took = [task["took_s"] * 1e3 for task in tasks]
@@ -152,8 +152,7 @@ def main() -> None:
             "p95_ms": round(quantile(took, 0.95), 1),
             "p99_ms": round(quantile(took, 0.99), 1),
         })
-        print(summary[-1], flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
+        print(summary[-1], *(line for line in log.read_text().splitlines() if "lag" in line), sep="\n", flush=True)
     for name, table in [("tasks.csv", rows), ("summary.csv", summary)]:
         with (options.out / name).open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(table[0]))

@@ -114,7 +114,6 @@ impl Proxy {
                     sessions.sweep(messages);
                 }
             }
-            messages.turn()?;
             let ready = self.wait(messages).map_err(refused("waiting for clients and packets"))?;
             for (owner, events) in ready {
                 self.ready(messages, owner, events)?;

@@ -1,7 +1,7 @@
 //! Hosts that each know their own end of flows only carry them as the world does that knows both: flows that nobody
 //! planned end when planned ones do, to the picosecond.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tailrace_core::{FlowId, FlowInfo, HEADER_BYTES, HostId, PortFacts, PortId, Scheme, Series, Time};
 use tailrace_engine::Entity;
@@ -38,12 +38,14 @@ impl WithScheme for Apart<'_> {
             network.policy_wake(port).into_iter().for_each(|at| network.wake(first_port + port, at));
         }
         network.wake(fabric.hosts as Entity, flows[0].start);
-        let (mut started, mut complete) = (0, BTreeMap::new());
+        let (mut started, mut complete, mut over) = (0, BTreeMap::new(), BTreeSet::new());
         while complete.len() < flows.len()
             && let Some(step) = network.next()
         {
             let now = network.now();
             match step {
+                // The world, which knows both ends, has none for flows that are over.
+                Step::Arrival(_, packet) if over.contains(&packet.flow) => {}
                 Step::Arrival(host, packet) => {
                     let peer = if packet.is_ack() { host } else { flows[packet.flow as usize].src };
                     let end = &mut ends[usize::from(host)];
@@ -82,6 +84,7 @@ impl WithScheme for Apart<'_> {
             }
             for (host, end) in (0..).zip(&mut ends) {
                 end.sent().drain(..).for_each(|packet| network.inject(host, packet));
+                over.extend(end.ended().drain(..));
                 let due = end.next_wake();
                 if due < Time::MAX {
                     network.wake(Entity::from(host), due);
