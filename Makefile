@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test lint deny audit fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo test programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -24,6 +24,10 @@ test: lint deny .venv/built
 ifneq ($(wildcard crates/*/benches),)
 	cargo bench --locked --no-run --bench '*'
 endif
+
+# Programs that tests of the live level start; those that are missing are skipped, and said.
+programs:
+	apt-get install --yes memcached
 
 # Checks that take seconds come first.
 lint: .venv/tools

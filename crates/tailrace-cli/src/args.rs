@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use tailrace_core::{Rate, Time};
+use tailrace_core::{HostId, Rate, Time};
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
@@ -52,6 +52,8 @@ pub enum Command {
     Emulate(Emulate),
     /// Run a program on a host of a fabric that `tailrace emulate` runs
     Enter(Enter),
+    /// Carry memcached's requests and answers over Tailrace's transport, beside programs on a host of a fabric
+    Proxy(Proxy),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
     /// Give the packets of a live network's record to a fresh one, and compare what it does
@@ -360,6 +362,9 @@ pub struct Emulate {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
+    /// Hosts send only what `tailrace proxy` carries, so any scheme will do
+    #[arg(long)]
+    pub proxies: bool,
     /// What namespaces' names begin with; the file's name by default
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
@@ -373,7 +378,7 @@ pub struct Emulate {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Take away what emulations have left that could not do it themselves, and do nothing else
-    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "name", "lasts", "metrics", "record"])]
+    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "proxies", "name", "lasts", "metrics", "record"])]
     pub clean: bool,
 }
 
@@ -392,6 +397,36 @@ pub struct Enter {
     /// The program and its arguments; your shell by default
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace enter h4 -- tailrace proxy FILE --memcached
+                                                beside a memcached, on its host
+  tailrace enter h0 -- tailrace proxy FILE --servers 4,5,6
+                                                beside its clients: host 4's memcached is at 127.0.0.1:11211,
+                                                host 5's at 127.0.0.1:11212, host 6's at 127.0.0.1:11213
+  tailrace proxy FILE --scheme rcp --servers 4,5,6 --listen 127.0.0.1:11211 --listen 127.0.0.2:11211
+FILE is what the fabric runs, and the proxy speaks the fabric's scheme. It must run in a host of the fabric.
+What clients of one address ask within a millisecond, before any of it is answered, is one task.")]
+pub struct Proxy {
+    /// Experiment file; its first scheme and first point of the sweep count
+    pub file: PathBuf,
+    /// The scheme, by its label in the file; the first by default
+    #[arg(long, value_name = "LABEL")]
+    pub scheme: Option<String>,
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// The hosts of memcached servers that clients of this host use
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    pub servers: Vec<HostId>,
+    /// Where clients find the first server; the others are at the next ports. May be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:11211")]
+    pub listen: Vec<SocketAddrV4>,
+    /// The memcached of this host, if others are to reach it; 127.0.0.1:11211 if no address is given
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:11211")]
+    pub memcached: Option<SocketAddr>,
 }
 
 #[derive(ClapArgs)]

@@ -17,6 +17,7 @@ mod gather;
 mod new_scheme;
 mod output;
 mod progress;
+mod proxy;
 mod qos;
 mod replay;
 mod run;
@@ -83,6 +84,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Fluid(options) => fluid::fluid(options, host),
         Command::Emulate(options) => emulate::emulate(options, host),
         Command::Enter(options) => enter::enter(options),
+        Command::Proxy(options) => proxy::proxy(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Replay(options) => replay::replay(options),
         Command::Bench(options) => bench::bench(options),

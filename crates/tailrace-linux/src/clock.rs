@@ -31,6 +31,11 @@ impl Clock {
         Time::from_ns(monotonic_ns().map_or(0, |now| self.start_ns.saturating_sub(now)))
     }
 
+    /// When it was started, on a clock that all processes of this machine share.
+    pub fn start_us(&self) -> u64 {
+        self.start_ns / 1_000
+    }
+
     /// The time since the start.
     pub fn now(&self) -> Time {
         // A clock that could be read at the start can be read later.

@@ -4,6 +4,7 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod caps;
+mod endpoint;
 mod flows;
 mod network;
 mod port;
@@ -12,6 +13,7 @@ mod tap;
 mod timers;
 mod world;
 
+pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

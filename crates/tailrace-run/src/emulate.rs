@@ -56,13 +56,14 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
 
 /// Runs the scenario's fabric between `hosts`, until `watch` says stop. The policies of the ports that the scenario
 /// samples, or else of all ports of switches, are watched. The scenario's flows and its horizon mean nothing here.
+/// Whether what hosts will send can go through it, [`for_programs`] or [`for_proxies`](crate::for_proxies) has found out
+/// before.
 pub fn emulate(
     scenario: &Scenario,
     hosts: &Hosts,
     live: &Live,
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
 ) -> Result<Outcome, RunError> {
-    for_programs(scenario)?;
     let (given, scenario) = (scenario, &endless(scenario));
     build::visit(scenario, Emulator { given, scenario, hosts, live, watch })?
 }

@@ -8,6 +8,7 @@ mod flow_list;
 mod frames;
 mod headers;
 mod live_record;
+mod memcached;
 mod scenario_text;
 mod transport;
 
@@ -43,7 +44,7 @@ pub enum Outcome {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "agenda", check: agenda::check, syntax: Syntax::Bytes },
     Target { name: "cdf_file", check: cdf_file::check, syntax: Syntax::Bytes },
     Target { name: "coflow_trace", check: coflow_trace::check, syntax: Syntax::Bytes },
@@ -52,6 +53,7 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "frames", check: frames::check, syntax: Syntax::Bytes },
     Target { name: "headers", check: headers::check, syntax: Syntax::Bytes },
     Target { name: "live_record", check: live_record::check, syntax: Syntax::Bytes },
+    Target { name: "memcached", check: memcached::check, syntax: Syntax::Bytes },
     Target { name: "scenario_text", check: scenario_text::check, syntax: Syntax::Toml },
     Target { name: "transport", check: transport::check, syntax: Syntax::Bytes },
 ];

@@ -6,7 +6,7 @@ use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, Rate};
 use tailrace_experiment::{Error, Experiment};
 use tailrace_linux::LONGEST_NAME;
-use tailrace_run::{Programs, for_programs, switch_plan};
+use tailrace_run::{Programs, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
 use super::board::Board;
@@ -27,24 +27,39 @@ pub struct Chosen {
 }
 
 pub fn choose(options: &args::Emulate, file: &Path) -> Result<Chosen, Error> {
-    let experiment = Experiment::read(file, &overrides(&options.set)?, 1.0)?;
+    let Planned { scenario, scheme, experiment } = planned(file, options.scheme.as_deref(), &options.set)?;
+    let of_file = |error| in_file(Error::Input(error), file);
+    let ask = if options.proxies { for_proxies } else { for_programs };
+    let programs = ask(&scenario).map_err(of_file)?;
+    let host_rate = scenario.fabric.build().host_rate();
+    let plan = if programs.tagged { switch_plan(&scenario, host_rate).map_err(of_file)? } else { None };
+    let queues = plan.map(|plan| plan.queues).unwrap_or_default();
+    let name = options.name.clone().unwrap_or_else(|| name_of(&experiment));
+    Ok(Chosen { scenario, programs, name, scheme, queues, host_rate })
+}
+
+/// A scenario of a file.
+pub struct Planned {
+    pub scenario: Scenario,
+    /// The scheme's label.
+    pub scheme: String,
+    /// What the experiment is called.
+    pub experiment: String,
+}
+
+/// The first point of an experiment's sweep, under the scheme of that label, or the first.
+pub fn planned(file: &Path, label: Option<&str>, set: &[String]) -> Result<Planned, Error> {
+    let experiment = Experiment::read(file, &overrides(set)?, 1.0)?;
     let labels = || experiment.runs.iter().map(|run| run.scheme.as_str());
-    let run = match &options.scheme {
+    let run = match label {
         None => &experiment.runs[0],
         Some(label) => experiment
             .runs
             .iter()
-            .find(|run| run.scheme == *label)
+            .find(|run| run.scheme == label)
             .ok_or_else(|| wrong("--scheme", unknown("scheme of this experiment", label, labels())))?,
     };
-    let (scenario, scheme) = (run.scenario(), run.scheme.clone());
-    let of_file = |error| in_file(Error::Input(error), file);
-    let programs = for_programs(&scenario).map_err(of_file)?;
-    let host_rate = scenario.fabric.build().host_rate();
-    let plan = if programs.tagged { switch_plan(&scenario, host_rate).map_err(of_file)? } else { None };
-    let queues = plan.map(|plan| plan.queues).unwrap_or_default();
-    let name = options.name.clone().unwrap_or_else(|| name_of(&experiment.name));
-    Ok(Chosen { scenario, programs, name, scheme, queues, host_rate })
+    Ok(Planned { scenario: run.scenario(), scheme: run.scheme.clone(), experiment: experiment.name.clone() })
 }
 
 /// A name that namespaces can have, after that of a file.

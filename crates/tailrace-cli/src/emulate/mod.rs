@@ -22,6 +22,7 @@ use tiny_http::Server;
 
 use crate::{Host, args};
 use board::Board;
+pub use choose::{Planned, planned};
 use follow::{Ended, Follower, Stops};
 
 /// Views that may wait for a terminal which takes nothing for a while.

@@ -26,6 +26,12 @@ pub fn ipv4_of(host: HostId) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, high, low)
 }
 
+/// The host that has an IPv4 address.
+pub fn host_of_ipv4(address: Ipv4Addr) -> Option<HostId> {
+    let [10, 77, high, low] = address.octets() else { return None };
+    HostId::from_be_bytes([high, low]).checked_sub(1)
+}
+
 /// The IPv6 address of a host, in fd77::/64. Host 0 is fd77::1.
 pub fn ipv6_of(host: HostId) -> Ipv6Addr {
     Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host.wrapping_add(1))
@@ -39,9 +45,14 @@ mod tests {
     fn hosts_are_found_by_their_addresses_and_nobody_else() {
         for host in [0, 1, 255, 256, 65_534] {
             assert_eq!(host_of_mac(&mac_of(host)), Some(host));
+            assert_eq!(host_of_ipv4(ipv4_of(host)), Some(host));
         }
         assert_eq!([[0xff; 6], [0x02, 0x77, 0, 1, 0, 0]].map(|mac| host_of_mac(&mac)), [None, None]);
         assert_eq!(host_of_mac(&[0x02, 0x77, 0, 0, 1]), None);
+        assert_eq!(
+            [[10, 77, 0, 0], [10, 78, 0, 1]].map(|address| host_of_ipv4(address.into())),
+            [None, None]
+        );
         assert_eq!([0, 255].map(ipv4_of), [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 1, 0)]);
     }
 }

@@ -9,6 +9,7 @@ mod conformance;
 mod conservation;
 mod control;
 mod demotion;
+mod endpoint;
 mod flowcells;
 mod karuna;
 mod leaving;
