@@ -58,6 +58,14 @@ impl Mix {
     fn p95(self) -> [f64; 2] {
         both(1, |level| self.scenario(level))
     }
+
+    /// Packets have round trips to ask and to hear, which rates do not: two of them are left out.
+    fn takes_less_than(self, most: f64) {
+        let [packets, rates] = self.p95();
+        let ratio = packets / (rates + 2.0 * self.rtt_us as f64);
+        println!("{ratio:.2} {packets:.0} {rates:.0} {self:?}");
+        assert!(ratio < most, "{ratio}, {self:?}: {packets} µs in packets, {rates} at flow level");
+    }
 }
 
 fn parsed(text: &str) -> Scenario {
@@ -103,29 +111,28 @@ fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() 
     }
 }
 
-/// Where each task is a flow of 1.1 to 1.4 round trips, who waits hears half of one late that the link is free, and ports grant
-/// nothing beyond what it carries to flows that would take all of it (`refill`). So the link is full at a load of 0.7, where
-/// it is not with shorter or longer tasks, nor with several flows.
+/// Where each task is a flow of 1.1 to 1.4 round trips, who waits hears half of one late that the link is free. Unless ports
+/// grant such flows something beyond what the link carries, though they ask for all of it, it is full at a load of 0.7, and
+/// they take 5 to 20 times as long.
 #[test]
-fn tasks_of_a_little_more_than_a_round_trip_take_longer_than_shorter_and_longer_ones() {
+fn tasks_of_a_little_more_than_a_round_trip_take_about_as_long_as_at_flow_level() {
     let cases = [
         (12_500, 1, 0.7, 2.5),
         (14_375, 1, 0.5, 1.8),
-        (14_375, 1, 0.7, 10.0),
+        (14_375, 1, 0.7, 2.5),
         (14_375, 3, 0.7, 2.5),
-        (18_750, 1, 0.7, 3.0),
+        (18_750, 1, 0.7, 2.5),
     ];
     for (gbps, rtt_us) in [(1, 100), (10, 10)] {
         for (size, servers, load, most) in cases {
             for seed in 1..4 {
-                let mix = Mix { seed, gbps, rtt_us, size, servers, load, heavy: 0 };
-                let [packets, rates] = mix.p95();
-                let ratio = packets / (rates + 2.0 * rtt_us as f64);
-                println!("{ratio:.2} {packets:.0} {rates:.0} {mix:?}");
-                assert!(ratio < most, "{mix:?}: {packets} µs in packets, {rates} at flow level");
+                Mix { seed, gbps, rtt_us, size, servers, load, heavy: 0 }.takes_less_than(most);
             }
         }
     }
+    // The property below found this one, 7.6 times.
+    Mix { seed: 824, gbps: 10, rtt_us: 10, size: 14_248, servers: 1, load: 0.8245, heavy: 0 }
+        .takes_less_than(3.0);
 }
 
 /// Four clients whose links are loaded by 0.8 read over an uplink that is no faster than all of these together. Where tasks are
@@ -227,14 +234,11 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Packets have round trips to ask and to hear, which rates do not. But for two of them, of 600 such mixes 34 took more than
+    /// Of 600 such mixes 34 took more than
     /// 1.5 times as long and one 3.2 times; a port that makes tasks wait for nothing takes tens of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < 0.85);
-        let [packets, rates] = mix.p95();
-        let ratio = packets / (rates + 2.0 * mix.rtt_us as f64);
-        println!("{ratio:.2} {packets:.0} {rates:.0} {mix:?}");
-        prop_assert!(ratio < 4.0, "{ratio}: {packets} µs in packets, {rates} at flow level");
+        mix.takes_less_than(4.0);
     }
 }

@@ -13,8 +13,6 @@ use super::scale::{Grains, Scale};
 
 /// Ports that a header has room for.
 pub const HOPS: usize = 6;
-/// In the byte of the switch index: the bits of the index; the message lies above.
-const INDEX: u8 = 0x0F;
 /// A scale has room for a sixteenth more than a steady share, and holds one that moves if that is 16 units at least.
 const HEADROOM: Grains = 16;
 
@@ -78,6 +76,43 @@ impl Receipt {
     }
 }
 
+/// The switch index, of three bits, and one that the flow sets which asks: the lower half of a byte of the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Index(u8);
+
+impl Index {
+    const PORTS: u8 = 0x07;
+    const ENDS_SOON: u8 = 0x08;
+
+    /// After so many ports, [`HOPS`] at most, in a header of a flow that ends soon or not.
+    pub fn new(ports: u8, ends_soon: bool) -> Self {
+        Index(ports | u8::from(ends_soon) * Self::ENDS_SOON)
+    }
+
+    /// Ports passed so far.
+    #[inline]
+    pub fn ports(self) -> usize {
+        usize::from(self.0 & Self::PORTS)
+    }
+
+    /// Whether what the flow has to send is a round trip's, or not much more.
+    #[inline]
+    pub fn ends_soon(self) -> bool {
+        self.0 & Self::ENDS_SOON != 0
+    }
+
+    /// One port more.
+    #[inline]
+    pub(super) fn pass(&mut self) {
+        self.0 += 1;
+    }
+
+    fn from_bits(raw: u8) -> Option<Self> {
+        let index = Index(raw & (Self::PORTS | Self::ENDS_SOON));
+        (index.ports() <= HOPS).then_some(index)
+    }
+}
+
 /// What a flow asks for, as rates in a header's scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
@@ -97,8 +132,8 @@ pub struct BaraatHeader {
     pub task: TaskId,
     /// What it is for.
     pub message: Message,
-    /// Switch index: ports passed so far, [`HOPS`] at most.
-    pub index: u8,
+    /// Switch index, and whether the flow ends soon.
+    pub index: Index,
     /// The scale of rates asked for and told now.
     pub scale: Scale,
     /// The scale of the request before.
@@ -127,7 +162,7 @@ impl BaraatHeader {
     /// What the next port has counted of the flow, unless the header has no room for that port.
     #[inline]
     pub fn held(&self) -> Option<Held> {
-        let hop = self.hops.get(usize::from(self.index))?;
+        let hop = self.hops.get(self.index.ports())?;
         Some(Held::at(self.scale_before, self.wish_before, hop))
     }
 
@@ -138,7 +173,7 @@ impl BaraatHeader {
     pub fn is_held_back_here(&self) -> bool {
         let demand = self.scale.grains(self.wish.demand);
         let narrow = |hop: &&Hop| self.scale_before.grains(hop.nominal) <= demand;
-        let (before, rest) = self.hops.split_at(usize::from(self.index).min(HOPS));
+        let (before, rest) = self.hops.split_at(self.index.ports().min(HOPS));
         let mut rest = rest.iter();
         let Some(here) = rest.next().filter(narrow) else { return false };
         // Ports that were passed have decided on this request, those to come are known by their last answer.
@@ -147,7 +182,7 @@ impl BaraatHeader {
     }
 
     fn passed(&self) -> &[Hop] {
-        &self.hops[..usize::from(self.index)]
+        &self.hops[..self.index.ports()]
     }
 
     fn least(&self, rate: impl Fn(&Hop) -> u8) -> Grains {
@@ -179,7 +214,8 @@ impl BaraatHeader {
         let scale = self.next_scale(demand, most);
         let wish = Wish { demand: scale.at_least(demand), most: scale.at_least(most) };
         let (scale_before, wish_before) = (self.scale, self.wish);
-        BaraatHeader { message: Message::Request, index: 0, scale, scale_before, wish, wish_before, ..*self }
+        let index = Index::default();
+        BaraatHeader { message: Message::Request, index, scale, scale_before, wish, wish_before, ..*self }
     }
 
     /// The scale of the next request, and so what can be told at most: 255 units. A flow asks in the scale of its share:
@@ -208,7 +244,7 @@ impl Header for BaraatHeader {
     const NONE: BaraatHeader = BaraatHeader {
         task: 0,
         message: Message::None,
-        index: 0,
+        index: Index(0),
         scale: Scale::FINEST,
         scale_before: Scale::FINEST,
         wish: Wish { demand: 0, most: 0 },
@@ -227,7 +263,7 @@ impl Header for BaraatHeader {
             receipts |= hop.receipt.to_bits() << (Receipt::BITS * i);
         }
         out[17..21].copy_from_slice(&receipts.to_be_bytes());
-        out[21] = (self.message as u8) << 4 | self.index;
+        out[21] = (self.message as u8) << 4 | self.index.0;
         let (wish, before) = (self.wish, self.wish_before);
         out[22..26].copy_from_slice(&[wish.demand, wish.most, before.demand, before.most]);
     }
@@ -236,13 +272,12 @@ impl Header for BaraatHeader {
         let raw: &[u8; 26] = raw.first_chunk()?;
         let (scale, scale_before) = Scale::from_byte(raw[4]);
         let receipts = u32::from_be_bytes([raw[17], raw[18], raw[19], raw[20]]);
-        let index = raw[21] & INDEX;
         // Receipts leave the top two bits free. A header that has them set is not one of ours.
-        let is_ours = receipts >> (Receipt::BITS * HOPS) == 0 && usize::from(index) <= HOPS;
+        let is_ours = receipts >> (Receipt::BITS * HOPS) == 0;
         is_ours.then_some(BaraatHeader {
             task: u32::from_be_bytes([raw[0], raw[1], raw[2], raw[3]]),
             message: Message::from_byte(raw[21] >> 4)?,
-            index,
+            index: Index::from_bits(raw[21])?,
             scale,
             scale_before,
             wish: Wish { demand: raw[22], most: raw[23] },

@@ -7,7 +7,7 @@ use tailrace_core::{
 };
 use tailrace_transport::{Ask, Message, Requests};
 
-use super::header::BaraatHeader;
+use super::header::{BaraatHeader, Index};
 use super::scale::{Grains, bps_of, grains_in};
 
 /// The range of task numbers for background services, whose tasks come after all others (§4.1): those of flows
@@ -16,6 +16,9 @@ pub const BACKGROUND: u32 = 1 << 31;
 
 /// Round trips by which a flow gives notice of its end.
 const NOTICE: f64 = 2.0;
+
+/// A flow ends soon that has no more than so many round trips to send.
+const SOON: f64 = 1.5;
 
 /// Headers without data take at most this part of a flow's share (an eighth).
 const OVERHEAD: u64 = 8;
@@ -78,11 +81,19 @@ impl BaraatLaw {
     /// what it then sends arrives after a whole one: what leaves meanwhile is not asked for any more. (PDQ's early start.)
     fn most(&self, flow: &FlowView) -> Grains {
         let nic = self.nic.as_bps();
-        let rate = self.unsent_bits(flow).map_or(nic, |bits| {
-            let ahead = NOTICE * self.pacing.as_bps() as f64;
-            nic.min((bits / self.requests.rtt().as_secs_f64() - ahead).max(0.0) as u64)
-        });
-        grains_in(rate)
+        grains_in(self.left(flow).map_or(nic, |rate| nic.min(rate as u64)))
+    }
+
+    /// What is left to send in a round trip, without what leaves before the next task can use the link.
+    fn left(&self, flow: &FlowView) -> Option<f64> {
+        let ahead = NOTICE * self.pacing.as_bps() as f64;
+        self.unsent_bits(flow).map(|bits| (bits / self.requests.rtt().as_secs_f64() - ahead).max(0.0))
+    }
+
+    /// Whether that is what the card sends in one, or little more: the half of one in which nobody has heard yet of the flow's end is
+    /// then much of the time that it takes.
+    fn ends_soon(&self, flow: &FlowView) -> bool {
+        self.left(flow).is_some_and(|rate| rate < SOON * self.nic.as_bps() as f64)
     }
 
     /// Algorithm 2, line 4: no more than the bottleneck leaves. It needs no δ more, so as to notice when that is more:
@@ -100,7 +111,8 @@ impl BaraatLaw {
             self.pacing = Rate::from_bps(0);
         }
         let most = self.most(flow);
-        self.answer.next_request(self.demand(most), most)
+        let index = Index::new(0, self.ends_soon(flow));
+        BaraatHeader { index, ..self.answer.next_request(self.demand(most), most) }
     }
 
     /// Takes over what is granted. Who is granted all that was of use need not slow down: if that was less than before,

@@ -19,7 +19,7 @@ mod unused;
 
 pub use classifier::{Classifier, Held, Order, Place, Standing};
 pub use feedback::Feedback;
-pub use header::{BaraatHeader, HOPS, Hop, Receipt, Wish};
+pub use header::{BaraatHeader, HOPS, Hop, Index, Receipt, Wish};
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;
 use rate::Ordered;

@@ -51,7 +51,8 @@ impl BaraatRouter {
         let link = grains_in(self.capacity.at(backlog));
         let most = header.scale.grains(header.wish.most);
         self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
-        let capacity = link + self.refill(link, most, backlog);
+        let ends_soon = header.index.ends_soon() || most < link;
+        let capacity = link + if ends_soon { self.refill(link, backlog) } else { 0 };
         let Some(held) = header.held() else {
             // No room in the header: the flow is not counted here, but gets no more than is left.
             let left = capacity.saturating_sub(self.classifier.total(now).allocated);
@@ -60,7 +61,7 @@ impl BaraatRouter {
             return;
         };
         let is_whole = header.is_held_back_here();
-        let hop = &mut header.hops[usize::from(header.index)];
+        let hop = &mut header.hops[header.index.ports()];
         let place = self.classifier.release(now, (header.task, flow), hop.receipt.epoch, held);
         let found = self.classifier.standing(place, capacity);
         let told = self.worth(capacity, Feedback::of(most, capacity, &found), found.above, most);
@@ -74,15 +75,12 @@ impl BaraatRouter {
         };
         hop.receipt = Receipt { most: is_whole, ..hop.receipt };
         hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
-        header.index += 1;
+        header.index.pass();
     }
 
-    /// What may be granted beyond what the link carries to a flow that ends within a round trip: less, the more waits
-    /// already, and nothing from half of what the link carries in a round trip on.
-    fn refill(&self, link: Grains, most: Grains, backlog: Bytes) -> Grains {
-        if most >= link {
-            return 0;
-        }
+    /// What may be granted beyond what the link carries to a flow that ends soon: less, the more waits already, and nothing from
+    /// half of what the link carries in a round trip on.
+    fn refill(&self, link: Grains, backlog: Bytes) -> Grains {
         let half = bps_of(link) as f64 / 16.0 * self.rtt.as_secs_f64();
         let half = half.max(SHORTEST_HALF as f64);
         (self.unused.rate() as f64 * (1.0 - backlog.as_f64() / half).max(0.0)) as Grains
@@ -111,9 +109,9 @@ impl BaraatRouter {
 
     fn end(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader) {
         if let Some(held) = header.held() {
-            let counted = header.hops[usize::from(header.index)].receipt.epoch;
+            let counted = header.hops[header.index.ports()].receipt.epoch;
             self.classifier.end(now, (header.task, flow), counted, held);
-            header.index += 1;
+            header.index.pass();
         }
     }
 }

@@ -154,7 +154,7 @@ fn a_seventh_port_gives_no_more_than_it_has_left() {
     pass(&mut routers[7], Time::ZERO, 0, of_task(9).next_request(100 * UNIT, 100 * UNIT));
     let all =
         routers.iter_mut().fold(of_task(1).next_request(128 * UNIT, 128 * UNIT), |h, r| pass(r, RTT, 1, h));
-    assert_eq!((all.index, all.actual()), (6, 28 * UNIT));
+    assert_eq!((all.index.ports(), all.actual()), (6, 28 * UNIT));
     assert_eq!(routers[6].classifier().total(RTT), Held::default());
 }
 
@@ -201,7 +201,7 @@ fn a_flow_without_a_task_is_one_of_its_own_behind_all_others() {
 fn answered(law: &mut BaraatLaw, now: Time, view: &FlowView, nominal: Grains, actual: Grains) {
     let request = law.probe(now, view);
     let (nominal, actual) = (request.scale.at_most(nominal), request.scale.at_most(actual));
-    let mut answer = BaraatHeader { index: 1, ..request }.returned();
+    let mut answer = BaraatHeader { index: Index::new(1, false), ..request }.returned();
     answer.hops[0] = Hop { nominal, actual, ..answer.hops[0] };
     law.on_feedback(now + RTT, RTT, &answer, view);
 }
@@ -301,7 +301,7 @@ fn one_port_counts_who_waits() {
     let demand = ports.map(|mut port| port.classifier().total(RTT * 3).demand);
     assert_eq!(demand, [all, 2 * all]);
     assert!(!waits.next_request(0, all).is_held_back_here());
-    assert!(BaraatHeader { index: 1, ..waits.next_request(0, all) }.is_held_back_here());
+    assert!(BaraatHeader { index: Index::new(1, false), ..waits.next_request(0, all) }.is_held_back_here());
 }
 
 /// Tasks of an eighth of the link each that are granted it take part in a heavy task's class, up to the share of one.
@@ -494,11 +494,12 @@ proptest! {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded(raw: [u8; 26], message in 1u8..4, index in 0u8..=6) {
+    fn what_is_encoded_is_decoded(raw: [u8; 26], message in 1u8..4, index in 0u8..=6, ends_soon: bool) {
         let mut whole = raw;
         whole[17] &= 0x3F;
-        whole[21] = message << 4 | index;
+        whole[21] = message << 4 | u8::from(ends_soon) << 3 | index;
         let header = BaraatHeader::decode(&whole).unwrap();
+        prop_assert_eq!((header.index.ports(), header.index.ends_soon()), (index.into(), ends_soon));
         let mut again = [0xAA; 26];
         header.encode(&mut again);
         prop_assert_eq!(again, whole);
