@@ -86,7 +86,7 @@ impl Index {
 
     /// After so many ports, [`HOPS`] at most, in a header of a flow that ends soon or not.
     pub fn new(ports: u8, ends_soon: bool) -> Self {
-        Index(ports | u8::from(ends_soon) * Self::ENDS_SOON)
+        Index(ports | (u8::from(ends_soon) * Self::ENDS_SOON))
     }
 
     /// Ports passed so far.
