@@ -77,6 +77,12 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
         found = [standing(entry) for entry in entries]
         counts = [str(found.count(name)) for name in STANDINGS if name]
         lines.append(f"| {PAPERS.get(paper, paper)} | {len(found)} | {' | '.join(counts)} |")
+    exchanged = [entry["claim"]["id"] for entry in everything if is_only_exchanged(entry["claim"])]
+    lines += [
+        "",
+        f"{len(exchanged)} of them were only tried with their two sides exchanged, which cannot pass where",
+    ]
+    lines += [f"no more than a direction is claimed: {'; '.join(exchanged)}."]
     for paper, entries in papers.items():
         lines += ["", f"## {PAPERS[paper]}"]
         file = None
@@ -87,6 +93,22 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
                 lines += ["| claim | source | paper | here | scale | |", "|---|---|---|---|---|---|"]
             lines.append(claim_row(entry))
     return "\n".join(lines) + "\n"
+
+
+def is_only_exchanged(claim: dict[str, Any]) -> bool:
+    """Whether what a claim calls wrong is its own number the other way round; claims.rs bounds these."""
+    number, wrong = claim["number"], claim["wrong"]
+    if not isinstance(wrong, dict):
+        return False
+    of, against = wrong.get("of"), wrong.get("against")
+    if (
+        of is not None
+        and number["of"] != number["against"]
+        and (of, against) == (number["against"], number["of"])
+    ):
+        return True
+    at, against_at = wrong.get("at"), wrong.get("against_at")
+    return at is not None and (at, against_at) == (number["against_at"], number["at"])
 
 
 def standing(entry: dict[str, Any]) -> str | None:

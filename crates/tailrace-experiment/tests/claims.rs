@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tailrace_experiment::{Claim, Experiment, Standing};
+use tailrace_experiment::{Claim, Experiment, Standing, Wrong};
 
 /// All files of the papers' experiments.
 fn files() -> std::io::Result<Vec<PathBuf>> {
@@ -44,6 +44,48 @@ fn fault(claim: &Claim) -> Option<String> {
         Some(true) => Some(format!("holds for what is wrong too: {:?}", claim.wrong)),
         None => Some("has no record of what is wrong".into()),
     }
+}
+
+/// Whether a claim was only tried with its sides exchanged. Whoever is lower than another one is higher the other way round, so
+/// that this cannot fail where no more than a direction is claimed.
+fn is_only_exchanged(claim: &Claim) -> bool {
+    let Some(Wrong::Number(wrong)) = &claim.wrong else { return false };
+    let number = &claim.number;
+    let schemes = wrong.of.as_ref().is_some_and(|of| Some(of) == number.against.as_ref())
+        && wrong.against.as_ref() == Some(&number.of)
+        && Some(&number.of) != number.against.as_ref();
+    let points =
+        wrong.at.is_some() && wrong.at == number.against_at && wrong.against_at.as_ref() == Some(&number.at);
+    schemes || points
+}
+
+/// Whether what is wrong is something beside itself, of which the change is 0 whatever is measured.
+fn is_beside_itself(claim: &Claim) -> bool {
+    let Some(Wrong::Number(wrong)) = &claim.wrong else { return false };
+    let same = wrong.of.is_some() && wrong.of == wrong.against;
+    same && claim.measured.is_some_and(|record| record.wrong == Some(0.0))
+}
+
+/// Claims for which no rival was measured that could pass. None may be added.
+const EXCHANGED_AT_MOST: usize = 19;
+
+#[test]
+fn few_claims_are_only_tried_with_their_sides_exchanged() {
+    let mut exchanged = Vec::new();
+    for file in files().unwrap() {
+        let experiment = Experiment::read(&file, &[], 1.0).unwrap();
+        for claim in &experiment.claims {
+            assert!(!is_beside_itself(claim), "{}: {}", experiment.name, claim.id);
+        }
+        let found = experiment.claims.iter().filter(|claim| is_only_exchanged(claim));
+        exchanged.extend(found.map(|claim| format!("{}: {}", experiment.name, claim.id)));
+    }
+    println!(
+        "{} claims were only tried with their sides exchanged:\n{}",
+        exchanged.len(),
+        exchanged.join("\n")
+    );
+    assert!(exchanged.len() <= EXCHANGED_AT_MOST, "{} claims:\n{}", exchanged.len(), exchanged.join("\n"));
 }
 
 #[test]
