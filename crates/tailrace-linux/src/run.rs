@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(verdict(&[]), Ok(()));
         assert_eq!(verdict(&[(100, 9900), (14_000, 99)]), Ok(()));
         assert!(verdict(&[(100, 900), (1_000, 100)]).unwrap_err().contains("one packet in a hundred was"));
-        assert!(verdict(&[(100, 900), (16_000, 1)]).unwrap_err().contains("one packet was 16000us late"));
+        assert!(verdict(&[(100, 900), (16_000, 1)]).unwrap_err().contains("one packet was 16ms late"));
     }
 }

@@ -162,6 +162,8 @@ fn carry<S: Scheme>(
     generator: &Generator<'_>,
     report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Carried, LiveError> {
+    // What was lost while nobody took anything in was none of a flow's.
+    let before = driver.all_strays().lost;
     // A generator that has failed says why later.
     let _ = start.send(driver.start_in(LEAD)?);
     let mut next_report = REPORT_EVERY;
@@ -179,7 +181,7 @@ fn carry<S: Scheme>(
             }
         }
     }
-    let (overrun, lag) = (driver.all_strays().lost, driver.lag().clone());
+    let (overrun, lag) = (driver.all_strays().lost.saturating_sub(before), driver.lag().clone());
     Ok(Carried { outcome: driver.into_world()?.into_outcome(), overrun, lag })
 }
 
