@@ -13,7 +13,7 @@ use std::thread;
 
 use tailrace_core::{HostId, Outcome, Scheme, Time};
 use tailrace_linux::frame::wire::longest_ip_packet;
-use tailrace_linux::{Event, Hosts, Messages, Messenger, Priorities, emulate, open_socket};
+use tailrace_linux::{Driver, Event, Hosts, Messages, Messenger, Priorities, Wanted, emulate, open_socket};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{SchemeVisitor, with_scheme};
@@ -39,7 +39,9 @@ impl SchemeVisitor for Between<'_> {
                 let feed = Feed::from(Vec::new());
                 let world =
                     World::new(scheme(), &fabric, transport, feed, None, Watch::default(), 1).outside();
-                emulate(world, &hosts, Priorities::new(None), transport.mss, &mut |_| {
+                let all = Priorities::new(None);
+                let driver = Driver::new(world, &hosts, all, transport.mss, false, Wanted::Best)?;
+                emulate(driver, &mut |_| {
                     if over.load(Ordering::Relaxed) {
                         ControlFlow::Break(())
                     } else {
