@@ -85,7 +85,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--live",
         action="store_true",
-        help="instead of all: every scheme on real packets beside its simulation; needs root and a quiet machine",
+        help="instead of all: every scheme on real packets beside its simulation; needs root and quiet",
     )
     parser.add_argument(
         "--ns3-option",

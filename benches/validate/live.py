@@ -22,14 +22,15 @@ def _means(folder: Path) -> pl.DataFrame:
     """The experiment, made anew: scheme, class, and the mean completion time by packets and live, in ms."""
     running(f"{EXPERIMENT.relative_to(ROOT)}, six minutes")
     out = folder / "live"
-    # As another program: live runs want a main thread of their own, and a scheme that fails says which it was.
+    # As another program: what it says of runs that fail is shown as it is said.
     command = [sys.executable, "-m", "tailrace", "run", str(EXPERIMENT), "--out", str(out)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise UsageError(f"{EXPERIMENT.name} could not be run live")
     summary = tailrace.Experiment(out).summary.to_polars()
     chosen = summary.filter(pl.col("class").is_in(CLASSES)).select("scheme", "class", "level", METRIC)
-    return chosen.with_columns(pl.col(METRIC) / 1000).pivot(on="level", index=["scheme", "class"], values=METRIC)
+    table: pl.DataFrame = chosen.with_columns(pl.col(METRIC) / 1000)
+    return table.pivot(on="level", index=["scheme", "class"], values=METRIC)
 
 
 def check(report: Report, folder: Path) -> None:

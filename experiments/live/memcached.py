@@ -2,10 +2,10 @@
 
     python experiments/live/memcached.py [--tasks 400] [--seed 1] [--out out/memcached]
 
-runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host of four
-racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under "kernel" clients reach the
-memcacheds over the kernel's own TCP. Writes one line a task (tasks.csv), one a scheme (summary.csv), and what each fabric says at
-its end. Needs memcached and python-memcached.
+runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host of
+four racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under "kernel"
+clients reach the memcacheds over the kernel's own TCP. Writes one line a task (tasks.csv), one a scheme
+(summary.csv), and what each fabric says at its end. Needs memcached and python-memcached.
 """
 
 import argparse
@@ -61,13 +61,19 @@ class Fabric:
         self.running.close()
 
     def is_up(self) -> bool:
+        """Whether the last host can be reached by its name, and the first has its routes."""
         last = Path("/run/netns") / f"{self.name}-h{max(SERVERS)}"
-        return last.exists() and subprocess.run(self.on(0, ["ip", "-o", "route"]), capture_output=True).stdout != b""
+        return (
+            last.exists()
+            and subprocess.run(self.on(0, ["ip", "-o", "route"]), capture_output=True).stdout != b""
+        )
 
     def on(self, host: int, command: list[str]) -> list[str]:
+        """The command, on a host."""
         return ["ip", "netns", "exec", f"{self.name}-h{host}", *command]
 
     def begin(self, command: list[str], **io: object) -> "subprocess.Popen[str]":
+        """Start something that ends with the fabric."""
         process = subprocess.Popen(command, text=True, **io)  # type: ignore[call-overload]
         self.running.callback(end, process)
         return process
@@ -87,12 +93,14 @@ class Fabric:
                 self.proxy(host, ["--servers", ",".join(map(str, SERVERS))])
 
     def proxy(self, host: int, role: list[str]) -> None:
+        """A proxy on a host, once it is ready."""
         command = [self.tailrace, "proxy", str(FILE), "--scheme", self.scheme, *role]
         line = (self.begin(self.on(host, command), stdout=subprocess.PIPE).stdout or sys.stdin).readline()
         if not line.startswith("ready"):
             sys.exit(f"the proxy of host {host} does not run")
 
     def addresses(self) -> list[str]:
+        """Where clients find the servers."""
         if self.proxies:
             return [f"127.0.0.1:{11211 + place}" for place, _ in enumerate(SERVERS)]
         return [f"10.77.0.{host + 1}:11211" for host in SERVERS]
@@ -101,7 +109,14 @@ class Fabric:
         """Clients ask for as many tasks together; returns what each task took."""
         clients = []
         for host in CLIENTS:
-            options = ["--tasks", str(tasks // len(CLIENTS)), "--interval", str(interval_s()), "--seed", str(seed * 100 + host)]
+            options = [
+                "--tasks",
+                str(tasks // len(CLIENTS)),
+                "--interval",
+                str(interval_s()),
+                "--seed",
+                str(seed * 100 + host),
+            ]
             command = self.on(host, [sys.executable, str(CLIENT), *options, *self.addresses()])
             clients.append(self.begin(command, stdout=subprocess.PIPE))
         told = []
@@ -129,7 +144,10 @@ def quantile(values: list[float], q: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Make all runs, and write what came of them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", type=int, default=400, help="tasks of all clients (default: 400)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("out/memcached"))
@@ -138,21 +156,32 @@ def main() -> None:
     tailrace = shutil.which(options.tailrace) or sys.exit(f"there is no {options.tailrace}: run make demo")
     options.out.mkdir(parents=True, exist_ok=True)
     rows, summary = [], []
-    for label, scheme, proxies in [("baraat", "baraat", True), ("rcp", "rcp", True), ("kernel", "tcp", False)]:
+    for label, scheme, proxies in [
+        ("baraat", "baraat", True),
+        ("rcp", "rcp", True),
+        ("kernel", "tcp", False),
+    ]:
         log = options.out / f"{label}.txt"
         with Fabric(tailrace, scheme, proxies, log) as fabric:
             fabric.serve()
             tasks = fabric.ask(options.tasks, options.seed)
         took = [task["took_s"] * 1e3 for task in tasks]
         rows += [{"scheme": label, **task} for task in tasks]
-        summary.append({
-            "scheme": label,
-            "tasks": len(took),
-            "mean_ms": round(statistics.mean(took), 1),
-            "p95_ms": round(quantile(took, 0.95), 1),
-            "p99_ms": round(quantile(took, 0.99), 1),
-        })
-        print(summary[-1], *(line for line in log.read_text().splitlines() if "lag" in line), sep="\n", flush=True)
+        summary.append(
+            {
+                "scheme": label,
+                "tasks": len(took),
+                "mean_ms": round(statistics.mean(took), 1),
+                "p95_ms": round(quantile(took, 0.95), 1),
+                "p99_ms": round(quantile(took, 0.99), 1),
+            }
+        )
+        print(
+            summary[-1],
+            *(line for line in log.read_text().splitlines() if "lag" in line),
+            sep="\n",
+            flush=True,
+        )
     for name, table in [("tasks.csv", rows), ("summary.csv", summary)]:
         with (options.out / name).open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(table[0]))

@@ -1,7 +1,7 @@
 """A client of memcached servers, with a library that knows of nothing else.
 
-Asks at times of a Poisson process for a value of each of three servers drawn at random, in one multi-get, whether earlier ones
-are answered or not, and prints what each took from the time at which it was to be asked.
+Asks at times of a Poisson process for a value of each of three servers drawn at random, in one multi-get,
+whether earlier ones are answered or not, and prints what each took from the time at which it was to be asked.
 """
 
 import argparse
@@ -60,6 +60,7 @@ telling = threading.Lock()
 
 
 def main() -> None:
+    """Fill a server, or ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fill", type=int, nargs=2, metavar=("PLACE", "BYTES"))
     parser.add_argument("--tasks", type=int)
