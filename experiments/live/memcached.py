@@ -2,9 +2,9 @@
 
     python experiments/live/memcached.py [--tasks 400] [--seed 1] [--out out/memcached]
 
-runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host of
-four racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under "kernel"
-clients reach the memcacheds over the kernel's own TCP. Writes one line a task (tasks.csv), one a scheme
+runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host
+of four racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under
+"kernel" clients reach the memcacheds over TCP. Writes one line a task (tasks.csv), one a scheme
 (summary.csv), and what each fabric says at its end. Needs memcached and python-memcached.
 """
 

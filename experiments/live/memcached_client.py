@@ -69,7 +69,8 @@ def main() -> None:
     parser.add_argument("addresses", nargs="*")
     options = parser.parse_args()
     if options.fill:
-        return fill(*options.fill)
+        fill(*options.fill)
+        return
     tasks: queue.Queue[float | None] = queue.Queue()
     threads = [
         threading.Thread(target=ask, args=(options.addresses, tasks, options.seed * 1000 + number))

@@ -160,7 +160,9 @@ fn on_a_fabric(
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let run = scope.spawn(|| {
-            tailrace_run::emulate(&scenario, &spaces, &tailrace_run::Live::default(), &mut |_| match over.load(Ordering::Relaxed) {
+            tailrace_run::emulate(&scenario, &spaces, &tailrace_run::Live::default(), &mut |_| match over
+                .load(Ordering::Relaxed)
+            {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })
