@@ -63,7 +63,6 @@ impl Mix {
     fn takes_less_than(self, most: f64) {
         let [packets, rates] = self.p95();
         let ratio = packets / (rates + 2.0 * self.rtt_us as f64);
-        println!("{ratio:.2} {packets:.0} {rates:.0} {self:?}");
         assert!(ratio < most, "{ratio}, {self:?}: {packets} µs in packets, {rates} at flow level");
     }
 }
