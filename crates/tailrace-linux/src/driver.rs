@@ -343,6 +343,13 @@ impl<'a, S: Scheme> Driver<'a, S> {
         Ok(())
     }
 
+    /// Finds out whether all hosts are still linked: AF_XDP's sockets do not tell.
+    pub(crate) fn check_links(&self) -> Result<(), LiveError> {
+        let Some(host) = self.hosts.unlinked() else { return Ok(()) };
+        let error = of_link(usize::from(host), io::Error::from_raw_os_error(libc::ENXIO));
+        Err(LiveError::refused("receiving from the hosts")(error))
+    }
+
     /// Pauses after much work.
     fn rest(&mut self) {
         if self.clock.now().saturating_sub(self.awake_since) > LONGEST_WORK {

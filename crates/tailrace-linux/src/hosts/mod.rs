@@ -115,6 +115,13 @@ impl Hosts {
         Ok(())
     }
 
+    /// A host that is linked to the fabric no more, if there is one.
+    pub(crate) fn unlinked(&self) -> Option<HostId> {
+        let gone = |host: &HostId| if_nametoindex(port_name(*host).as_str()).is_err();
+        let find = || Ok((0..self.hosts.len() as HostId).find(gone));
+        self.fabric.inside(find).ok().flatten()
+    }
+
     /// Whether a host is still linked to the fabric, be it that the link is down.
     pub(crate) fn is_linked(&self, host: HostId) -> bool {
         self.fabric.inside(|| Ok(if_nametoindex(port_name(host).as_str())?)).is_ok()
