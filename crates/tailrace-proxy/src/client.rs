@@ -23,7 +23,7 @@ const MOST_TOGETHER_BYTES: usize = 1 << 20;
 /// Of answers that come in parts, the next ones may come when the client is behind by less.
 const FEW_BYTES: usize = 256 << 10;
 /// Who has waited for so long asks whether the server still knows of it.
-const ASK_AFTER: Time = Time::from_ms(1_000);
+const ASK_AFTER: Time = Time::from_ms(3_000);
 /// And so long for the first answer: the first request may be on its way.
 const ASK_FIRST_AFTER: Time = Time::from_ms(10_000);
 /// All are named to their servers so often.

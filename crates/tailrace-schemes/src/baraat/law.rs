@@ -81,7 +81,10 @@ impl BaraatLaw {
     /// what it then sends arrives after a whole one: what leaves meanwhile is not asked for any more. (PDQ's early start.)
     fn most(&self, flow: &FlowView) -> Grains {
         let nic = self.nic.as_bps();
-        grains_in(self.left(flow).map_or(nic, |rate| nic.min(rate as u64)))
+        let Some(rate) = self.left(flow) else { return grains_in(nic) };
+        // Where round trips are long, a short flow could use less than a grain; who has nothing must not ask for nothing.
+        let least = self.pacing.as_bps() == 0 && rate > 0.0;
+        grains_in(nic.min(rate as u64)).max(Grains::from(least))
     }
 
     /// What is left to send in a round trip, without what leaves before the next task can use the link.

@@ -169,17 +169,12 @@ fn a_task_that_has_ended_leaves_nothing() {
     assert_eq!(flows.router.classifier().tasks(flows.now).count(), 0);
 }
 
+fn flow_of(task: u32) -> FlowInfo {
+    FlowInfo { id: 3, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task }
+}
+
 pub(super) fn law(size: u64, task: u32) -> BaraatLaw {
-    let info = FlowInfo {
-        id: 3,
-        src: 0,
-        dst: 1,
-        size: Some(Bytes::new(size)),
-        start: Time::ZERO,
-        deadline: None,
-        slice: 0,
-        task,
-    };
+    let info = FlowInfo { size: Some(Bytes::new(size)), ..flow_of(task) };
     BaraatLaw::new(&info, Rate::from_bps(LINK), RTT, RTT * 2, &TransportParams::default())
 }
 
@@ -189,6 +184,17 @@ fn the_first_demand_is_the_whole_card_or_all_data_in_a_round_trip() {
     // 14600 bytes are 15000 on the wire: 120 Mbit/s.
     let short = law(14_600, 1).probe(Time::ZERO, &VIEW).demanded();
     assert!((grains_in(120_000_000)..grains_in(121_000_000)).contains(&short), "{short}");
+}
+
+/// A few bytes in a round trip of 40 ms are 10 kbit/s, and a grain is 61.
+#[test]
+fn who_could_use_less_than_a_grain_asks_for_one_until_it_has_sent_all() {
+    let (rtt, transport) = (Time::from_ms(40), TransportParams::default());
+    let info = FlowInfo { size: Some(Bytes::new(10)), ..flow_of(1) };
+    let mut law = BaraatLaw::new(&info, Rate::from_bps(25_000_000), rtt, rtt * 2, &transport);
+    assert_eq!(law.probe(Time::ZERO, &VIEW).demanded(), 1);
+    let sent = FlowView { sent: Bytes::new(10), ..VIEW };
+    assert_eq!(law.probe(rtt, &sent).demanded(), 0);
 }
 
 #[test]
