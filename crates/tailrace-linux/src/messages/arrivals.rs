@@ -7,9 +7,6 @@ use tailrace_core::{FlowId, Time};
 use super::LONGEST_MESSAGE;
 use super::label::{Cut, Label};
 
-/// So long a message that has arrived is known, so that what its sender sends again is acknowledged and not taken for
-/// a new one: longer than a sender tries.
-const REMEMBERED: Time = Time::from_ms(5_000);
 /// So many are known at most.
 const MOST_REMEMBERED: usize = 1 << 15;
 
@@ -30,14 +27,22 @@ pub(super) enum Segment {
 }
 
 /// All messages that come to one host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Arrivals {
+    /// So long a message that has arrived is known, so that what its sender sends again is acknowledged and not taken for
+    /// a new one.
+    remembered: Time,
     arrivals: BTreeMap<FlowId, Arrival>,
     /// Messages that have arrived, and when, in order.
     complete: VecDeque<(Time, FlowId, u32)>,
 }
 
 impl Arrivals {
+    /// None yet. Those that will have arrived are known for so long.
+    pub(super) fn remembering(remembered: Time) -> Self {
+        Arrivals { remembered, arrivals: BTreeMap::new(), complete: VecDeque::new() }
+    }
+
     /// A segment has come; `None` if it is none of a message that can be, or of one that is over.
     pub(super) fn take(
         &mut self,
@@ -81,7 +86,7 @@ impl Arrivals {
     /// Forgets messages that have arrived long ago; `forget` is told their flows.
     pub(super) fn expire(&mut self, now: Time, mut forget: impl FnMut(FlowId)) {
         while let Some(&(at, flow, generation)) = self.complete.front() {
-            if at + REMEMBERED > now && self.complete.len() <= MOST_REMEMBERED {
+            if at + self.remembered > now && self.complete.len() <= MOST_REMEMBERED {
                 break;
             }
             self.complete.pop_front();
@@ -118,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_message_may_begin_with_any_segment_and_is_told_once() {
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = Arrivals::remembering(Time::from_ms(5_000));
         let kinds = [2, 0, 1, 1].map(|segment| take(&mut arrivals, segment, 3, segment as u8));
         let [first, another] = [Some(Segment::First), Some(Segment::Another)];
         assert_eq!(kinds, [first, another, another, another]);
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_used_again_belongs_to_the_newer_message() {
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = Arrivals::remembering(Time::from_ms(5_000));
         assert_eq!(take(&mut arrivals, 0, u32::MAX, 0), Some(Segment::First));
         assert!(arrivals.complete(Time::ZERO, 7).is_some());
         assert_eq!(take(&mut arrivals, 0, 0, 0), Some(Segment::First));
@@ -147,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_a_lost_host_has_begun_is_forgotten() {
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = Arrivals::remembering(Time::from_ms(5_000));
         take(&mut arrivals, 0, 0, 0);
         arrivals.drop_lost(|_| false, |_| panic!("nothing is lost"));
         arrivals.drop_lost(|flow| flow == 7, |flow| assert_eq!(flow, 7));

@@ -19,8 +19,11 @@ use crate::link::is_full;
 use crate::outbox::Outbox;
 use crate::sys::{BATCH, receive};
 
-/// A host that has said nothing for so long, though it was spoken to, is lost.
-const PATIENCE: Time = Time::from_ms(2_000);
+/// A host that has said nothing for so long, though it was spoken to, is lost: so many of the transport's shortest timeouts,
+/// in which lost packets are repeated a few times, and flows that must wait for others ask again.
+const PATIENCE_TIMEOUTS: u64 = 20;
+/// But no shorter than this.
+const LEAST_PATIENCE: Time = Time::from_ms(2_000);
 /// How often it is seen who is lost, and what may be forgotten.
 const SWEEP_EVERY: Time = Time::from_ms(100);
 /// Batches that are taken in before something else is done.
@@ -50,6 +53,8 @@ pub struct Messenger<S: Scheme> {
     /// Counts messages, from one on that no earlier process of this host has counted to.
     serial: u64,
     leaving: BTreeMap<FlowId, Leaving>,
+    /// After which a silent host is lost.
+    patience: Time,
     arrivals: Arrivals,
     /// When something last came from each host, in `attended` time.
     heard: Vec<Time>,
@@ -81,6 +86,7 @@ impl<S: Scheme> Messenger<S> {
             ))
         })?;
         let clock = Clock::start()?;
+        let patience = LEAST_PATIENCE.max(transport.min_rto * PATIENCE_TIMEOUTS);
         Ok(Messenger {
             host,
             clock,
@@ -92,7 +98,9 @@ impl<S: Scheme> Messenger<S> {
             lengths: [(0, 0); BATCH],
             serial: clock.start_us(),
             leaving: BTreeMap::new(),
-            arrivals: Arrivals::default(),
+            // Longer than any sender tries.
+            arrivals: Arrivals::remembering(patience * 2),
+            patience,
             heard: vec![Time::ZERO; hosts],
             events: VecDeque::new(),
             next_sweep: Time::ZERO,
@@ -191,9 +199,9 @@ impl<S: Scheme> Messenger<S> {
     }
 
     fn sweep(&mut self, now: Time) {
-        let (heard, attended) = (&self.heard, self.attended);
+        let (heard, attended, patience) = (&self.heard, self.attended, self.patience);
         let is_lost =
-            |leaving: &Leaving| attended > leaving.since.max(heard[usize::from(leaving.to)]) + PATIENCE;
+            |leaving: &Leaving| attended > leaving.since.max(heard[usize::from(leaving.to)]) + patience;
         let lost: Vec<(FlowId, HostId)> = self
             .leaving
             .iter()
@@ -210,7 +218,7 @@ impl<S: Scheme> Messenger<S> {
         self.arrivals.expire(now, |flow| self.endpoint.forget(flow));
         let from = |flow: FlowId| heard[(flow >> SERIAL_BITS) as usize];
         // Twice as long: a sender may only just have given up.
-        let is_over = |flow| attended > from(flow) + PATIENCE * 2;
+        let is_over = |flow| attended > from(flow) + patience * 2;
         self.arrivals.drop_lost(is_over, |flow| self.endpoint.forget(flow));
     }
 }
