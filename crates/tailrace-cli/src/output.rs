@@ -208,7 +208,9 @@ pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
             Level::Flow => "flow",
             Level::Live => "live",
         };
-        notes.extend(left_out.iter().map(|what| format!("note: {label} at {level} level: {what}\n")));
+        let much = (scenario.level == Level::Live).then(|| tailrace_run::asks_for_much(scenario)).flatten();
+        let what = left_out.iter().chain(&much);
+        notes.extend(what.map(|what| format!("note: {label} at {level} level: {what}\n")));
         seen.push(asked);
     }
     Ok(notes.concat())

@@ -22,8 +22,8 @@ use crate::sys::{Poll, Punctual};
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
 const LONGEST_SLEEP: Time = Time::from_ms(20);
-/// A shorter sleep costs more than looking again.
-const SHORTEST_SLEEP: Time = Time::from_us(3);
+/// Who sleeps is woken so much later than asked, or less: when something is due so soon, the driver stays awake.
+const WAKE_UP: Time = Time::from_us(60);
 /// After so much work without a sleep comes a pause: the kernel takes 50 ms in a second at once from those who go
 /// before others and leave them less.
 const LONGEST_WORK: Time = Time::from_us(800);
@@ -78,6 +78,8 @@ pub struct Driver<'a, S: Scheme> {
     own: Own,
     /// When it last woke from a sleep.
     awake_since: Time,
+    /// How long turns have taken in which packets came or left.
+    worked: Time,
     recorder: Option<Recorder<S::Header>>,
     _punctual: Punctual,
 }
@@ -117,6 +119,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             strays: Strays::default(),
             own: Own::default(),
             awake_since: Time::ZERO,
+            worked: Time::ZERO,
             recorder: None,
             _punctual: Punctual::begin(),
         })
@@ -159,6 +162,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
         Ok(self.clock)
     }
 
+    /// Packets that have left the fabric in a second, and those that would in a second of nothing but work.
+    pub(crate) fn pace(&self) -> (f64, f64) {
+        let per = |span: Time| self.lag.count() as f64 / span.as_secs_f64().max(f64::MIN_POSITIVE);
+        (per(self.clock.now()), per(self.worked))
+    }
+
     /// The time since the start.
     pub fn now(&self) -> Time {
         self.clock.now()
@@ -188,9 +197,13 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// One turn: takes in what has come, lets happen what is due, sends what leaves, and sleeps until something comes
     /// or is due, or `until`.
     pub fn turn(&mut self, until: Time) -> Result<Pause, LiveError> {
+        let (begin, left) = (self.clock.now(), self.lag.count());
         let came = self.take_in().map_err(LiveError::refused("receiving from the hosts"))?;
         let pause = self.let_happen();
         self.send_off().map_err(LiveError::refused("sending to the hosts"))?;
+        if came || self.lag.count() > left {
+            self.worked += self.clock.now() - begin;
+        }
         if !came && pause == Pause::UpToDate {
             self.sleep(until).map_err(LiveError::refused("waiting for frames"))?;
         }
@@ -326,8 +339,8 @@ impl<'a, S: Scheme> Driver<'a, S> {
             return Ok(());
         }
         let due = self.world.next_event().unwrap_or(Time::MAX).min(until);
-        let span = due.saturating_sub(self.clock.now()).min(LONGEST_SLEEP);
-        if span > SHORTEST_SLEEP {
+        let span = due.saturating_sub(self.clock.now()).saturating_sub(WAKE_UP).min(LONGEST_SLEEP);
+        if span > Time::ZERO {
             self.found = self.poll.wait(span)?;
             self.awake_since = self.clock.now();
         }

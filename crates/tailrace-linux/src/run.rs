@@ -54,10 +54,10 @@ pub fn run<S: Scheme>(
         while driver.now() < until && driver.between() != (0, 0) {
             driver.turn(until)?;
         }
-        check_between(&driver)?;
+        check_between(&driver).map_err(|error| with_pace(&driver, error))?;
     }
     let lateness = driver.lag().summary();
-    check_lag("packet", driver.lag(), limits)?;
+    check_lag("packet", driver.lag(), limits).map_err(|error| with_pace(&driver, error))?;
     let outcome = driver.into_world()?.into_outcome();
     Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
 }
@@ -72,6 +72,15 @@ fn check_between<S: Scheme>(driver: &Driver<'_, S>) -> Result<(), LiveError> {
          hosts, where nothing may be lost; ask for fewer hosts, lower rates or less load"
     );
     Err(LiveError::TooSlow(message))
+}
+
+/// Says of a run that was too much for the machine what would not be.
+fn with_pace<S: Scheme>(driver: &Driver<'_, S>, error: LiveError) -> LiveError {
+    let LiveError::TooSlow(message) = error else { return error };
+    let (had, carries) = driver.pace();
+    LiveError::TooSlow(format!(
+        "{message}. It had {had:.0} packets a second to carry on average, and would carry some {carries:.0} if it did nothing else"
+    ))
 }
 
 /// Fails if one `what` in a hundred, or the latest, was later than its limit.

@@ -25,6 +25,7 @@ pub use check::check;
 pub use control::{Control, Unattended};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
+pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
 pub use record::Live;

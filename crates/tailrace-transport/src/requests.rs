@@ -182,12 +182,6 @@ impl<H: Copy> Requests<H> {
     pub fn rtt(&self) -> Time {
         self.rtt.smoothed().unwrap_or(self.base_rtt)
     }
-
-    /// The same, no longer than full buffers make it: an answer that a host held up must not keep a flow waiting
-    /// hundreds of times as long as the port has said.
-    pub fn usual_rtt(&self) -> Time {
-        self.rtt().min(self.base_rtt * Requests::MEMORY)
-    }
 }
 
 #[cfg(test)]
@@ -234,16 +228,6 @@ mod tests {
         assert!(!requests.is_waiting());
         // One to ask, one until the answer is there, and patience.
         assert_eq!(Requests::MEMORY, 7);
-    }
-
-    #[test]
-    fn an_answer_that_was_held_up_is_no_usual_round_trip() {
-        let mut requests = Requests::<()>::new(RTT);
-        requests.sample(RTT * 3);
-        assert_eq!(requests.usual_rtt(), RTT * 3);
-        requests.sample(RTT * 3000);
-        assert!(requests.rtt() > RTT * 300);
-        assert_eq!(requests.usual_rtt(), RTT * 7);
     }
 
     #[test]

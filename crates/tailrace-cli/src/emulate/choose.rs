@@ -6,7 +6,7 @@ use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, Rate};
 use tailrace_experiment::{Error, Experiment};
 use tailrace_linux::LONGEST_NAME;
-use tailrace_run::{Programs, for_programs, for_proxies, switch_plan};
+use tailrace_run::{Programs, asks_for_much, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
 use super::board::Board;
@@ -84,6 +84,7 @@ impl Chosen {
             format!("  ip netns exec {name}-h{last} COMMAND"),
         ];
         lines.extend(self.what_tags_mean());
+        lines.extend(asks_for_much(&self.scenario).map(|much| format!("note: {much}")));
         lines
     }
 

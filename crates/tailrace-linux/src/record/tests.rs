@@ -62,14 +62,27 @@ fn packet<H: Header>(arrival: &Arrival, slot: u64) -> Packet<H> {
     packet
 }
 
-fn scenario(scheme: &str, balancing: &str, buffer: &str) -> Scenario {
+/// Fabrics of four hosts, with one way from each to each or several.
+const FABRICS: [&str; 5] = [
+    "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nspine_rate = \"1Gbps\"",
+    "kind = \"star\"\nhosts = 4",
+    "kind = \"dumbbell\"\nleft = 2\nright = 2\nbottleneck_rate = \"1Gbps\"",
+    "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 1\nrow_rate = \"2Gbps\"",
+    "kind = \"tree\"\npods = 2\nedges_per_pod = 2\nhosts_per_edge = 1\naggs_per_pod = 2\ncores = 2\n\
+     edge_rate = \"1Gbps\"\ncore_rate = \"1Gbps\"",
+];
+
+fn scenario_on(fabric: &str, scheme: &str, balancing: &str, buffer: &str) -> Scenario {
     let text = format!(
-        "[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = \"1Gbps\"\n\
-         spine_rate = \"1Gbps\"\nhost_delay = \"1us\"\nspine_delay = \"1us\"\n{buffer}\n\
+        "[fabric]\n{fabric}\nhost_rate = \"1Gbps\"\ndelay = \"1us\"\n{buffer}\n\
          load_balancing = {balancing}\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 10\n\
          [scheme]\nname = \"{scheme}\"\n"
     );
     Scenario::parse(&text).unwrap()
+}
+
+fn scenario(scheme: &str, balancing: &str, buffer: &str) -> Scenario {
+    scenario_on(FABRICS[0], scheme, balancing, buffer)
 }
 
 fn world<S: Scheme>(scenario: &Scenario) -> World<S> {
@@ -121,11 +134,16 @@ fn recorded<S: Scheme>(scenario: &Scenario, arrivals: &[Arrival]) -> Vec<u8> {
     file.into_bytes()
 }
 
-fn check_scheme<S: Scheme>(balancing: &str, buffer: &str, arrivals: &[Arrival]) -> Option<Replayed> {
+fn check_scheme<S: Scheme>(
+    fabric: &str,
+    balancing: &str,
+    buffer: &str,
+    arrivals: &[Arrival],
+) -> Option<Replayed> {
     if S::ONE_PATH && balancing != BALANCERS[0] {
         return None;
     }
-    let scenario = scenario(S::NAME, balancing, buffer);
+    let scenario = scenario_on(fabric, S::NAME, balancing, buffer);
     let file = recorded::<S>(&scenario, arrivals);
     let mut record = Record::open(&file[..]).unwrap();
     assert_eq!(record.description(), "a test");
@@ -149,27 +167,35 @@ const BALANCERS: [&str; 5] = [
 const BUFFERS: [&str; 2] = ["buffer = \"30KB\"", "shared_buffer = { total = \"100KB\", alpha = 1.0 }"];
 
 /// What is recorded of one of the schemes; `None` where it cannot run.
-fn check(scheme: usize, balancing: &str, buffer: &str, arrivals: &[Arrival]) -> Option<Replayed> {
-    match scheme {
-        0 => check_scheme::<Pfabric>(balancing, buffer, arrivals),
-        1 => check_scheme::<Pias>(balancing, buffer, arrivals),
-        2 => check_scheme::<Awafs>(balancing, buffer, arrivals),
-        3 => check_scheme::<Dctcp>(balancing, buffer, arrivals),
-        _ => check_scheme::<Baraat>(balancing, buffer, arrivals),
-    }
+fn check(
+    scheme: usize,
+    fabric: &str,
+    balancing: &str,
+    buffer: &str,
+    arrivals: &[Arrival],
+) -> Option<Replayed> {
+    let check = match scheme {
+        0 => check_scheme::<Pfabric>,
+        1 => check_scheme::<Pias>,
+        2 => check_scheme::<Awafs>,
+        3 => check_scheme::<Dctcp>,
+        _ => check_scheme::<Baraat>,
+    };
+    check(fabric, balancing, buffer, arrivals)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn a_fresh_network_does_what_was_recorded(
         arrivals in arrivals(),
         scheme in 0usize..5,
+        fabric in prop::sample::select(&FABRICS[..]),
         balancing in prop::sample::select(&BALANCERS[..]),
         buffer in prop::sample::select(&BUFFERS[..]),
     ) {
-        if let Some(replayed) = check(scheme, balancing, buffer, &arrivals) {
+        if let Some(replayed) = check(scheme, fabric, balancing, buffer, &arrivals) {
             prop_assert_eq!(replayed.entered, arrivals.len() as u64);
             prop_assert!(replayed.left + replayed.dropped <= replayed.entered);
         }
@@ -192,7 +218,7 @@ fn burst(n: u32) -> Vec<Arrival> {
 
 #[test]
 fn what_pfabric_evicts_it_evicts_again() {
-    let replayed = check_scheme::<Pfabric>(BALANCERS[0], BUFFERS[0], &burst(200)).unwrap();
+    let replayed = check_scheme::<Pfabric>(FABRICS[0], BALANCERS[0], BUFFERS[0], &burst(200)).unwrap();
     // 20 packets fit a port, and some leave meanwhile.
     assert!(replayed.dropped > 50 && replayed.left > 20, "{replayed:?}");
     assert_eq!(replayed.left + replayed.dropped, 200);

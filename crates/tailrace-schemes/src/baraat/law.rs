@@ -142,7 +142,9 @@ impl BaraatLaw {
                 return Time::ZERO;
             }
             let rounds = (self.answer.rounds_to_wait() - 1.0).max(0.0);
-            return Time::from_secs_f64(self.requests.usual_rtt().as_secs_f64() * rounds);
+            // No round trip is as long as the shortest timeout: such an answer was held up, by a host that stood still.
+            let rtt = rtt.min(self.transport.min_rto);
+            return Time::from_secs_f64(rtt.as_secs_f64() * rounds);
         }
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
         let rate = self.pacing.as_bps().max(nominal);

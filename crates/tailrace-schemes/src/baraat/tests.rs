@@ -376,6 +376,21 @@ fn who_waits_asks_less_often_the_more_wait_and_most_often_when_it_is_next() {
     assert_eq!([1, 2, 5, 10].map(|ahead| pause(ahead, 4000)), [0.0, 0.0, 1.5, 4.0]);
 }
 
+/// A host stands still for half a minute while an answer is on its way.
+#[test]
+fn an_answer_that_was_held_up_does_not_make_a_flow_wait_for_many_times_as_long() {
+    let mut router = router(Order::Fifo, 0);
+    for task in 1..=4000 {
+        pass(&mut router, Time::ZERO, task, of_task(task).next_request(128 * UNIT, 128 * UNIT));
+    }
+    let (mut law, late) = (law(1 << 30, 4001), Time::from_ms(30_000));
+    let answer = pass(&mut router, Time::ZERO, 0, law.probe(Time::ZERO, &VIEW)).returned();
+    law.on_feedback(late, late, &answer, &VIEW);
+    let pause = law.probe_at().saturating_sub(late);
+    let least = TransportParams::default().min_rto;
+    assert!(least * 20 < pause && pause <= least * 31, "{pause}");
+}
+
 /// A first port keeps all of its link for a flow that the second one makes wait. Were that kept for as long as it waits,
 /// nobody else would have it.
 #[test]
