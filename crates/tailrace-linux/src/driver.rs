@@ -15,7 +15,7 @@ use crate::frame::{self, host_of_mac};
 use crate::hosts::Hosts;
 use crate::lag::Lag;
 use crate::link::{Frames, Links, Wanted, is_full};
-use crate::packets::{Priorities, packet_of, write_back};
+use crate::packets::{Priorities, packet_of, sent_at, write_back};
 use crate::record::Recorder;
 use crate::slab::Slab;
 use crate::sys::{Poll, Punctual};
@@ -74,6 +74,8 @@ pub struct Driver<'a, S: Scheme> {
     /// Segments that flowcells are counted in.
     mss: u32,
     lag: Lag,
+    /// How late data came into the fabric that hosts' transports here have sent.
+    entry_lag: Lag,
     strays: Strays,
     own: Own,
     /// When it last woke from a sleep.
@@ -116,6 +118,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             priorities,
             mss: u32::from(mss),
             lag: Lag::default(),
+            entry_lag: Lag::default(),
             strays: Strays::default(),
             own: Own::default(),
             awake_since: Time::ZERO,
@@ -133,6 +136,11 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// How late frames left so far.
     pub fn lag(&self) -> &Lag {
         &self.lag
+    }
+
+    /// How late data came into the fabric after its host had sent it.
+    pub(crate) fn entry_lag(&self) -> &Lag {
+        &self.entry_lag
     }
 
     /// Frames that no port has seen. Some of the newest that were lost may be missing.
@@ -297,6 +305,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
         for (host, slot) in self.entering.drain(..) {
             let packet = packet_of(&mut self.slab, slot, &self.priorities, self.mss);
             self.own.entered += u64::from(self.slab.slot(slot).own);
+            // Other processes have other clocks.
+            if self.endpoints.is_some()
+                && let Some(sent) = sent_at(&self.slab, &packet)
+            {
+                self.entry_lag.note(entering_at.saturating_sub(sent));
+            }
             if let Some(recorder) = &mut self.recorder {
                 recorder.entered(entering_at, host, &packet);
             }

@@ -1,6 +1,6 @@
 //! Packets and their frames: what a port policy sees of a frame, and what of its answer is written back.
 
-use tailrace_core::{Ecn, Header, Packet, SwitchPlan};
+use tailrace_core::{Ecn, Header, Packet, SwitchPlan, Time};
 
 use crate::frame::{self, Frame, host_of_mac, wire};
 use crate::slab::Slab;
@@ -70,6 +70,13 @@ pub(crate) fn packet_of<H: Header>(
     };
     packet.set(frame.kind(), frame.ecn());
     packet
+}
+
+/// When a packet left its host's transport, by that one's clock, if it is data of Tailrace's.
+pub(crate) fn sent_at<H: Header>(slab: &Slab, packet: &Packet<H>) -> Option<Time> {
+    let number = packet.sent_ps as u32;
+    let udp = slab.slot(number).read.filter(|_| slab.slot(number).own && !packet.is_ack())?.transport?;
+    wire::sent(slab.bytes(number).get(udp.payload_at..)?)
 }
 
 /// The packet of Tailrace's transport in a frame, if it is one.

@@ -57,7 +57,9 @@ pub fn run<S: Scheme>(
         check_between(&driver).map_err(|error| with_pace(&driver, error))?;
     }
     let lateness = driver.lag().summary();
-    check_lag("packet", driver.lag(), limits).map_err(|error| with_pace(&driver, error))?;
+    let lags = [("packet", driver.lag()), ("packet that a host had sent", driver.entry_lag())];
+    let checked = lags.into_iter().try_for_each(|(what, lag)| check_lag(what, lag, limits));
+    checked.map_err(|error| with_pace(&driver, error))?;
     let outcome = driver.into_world()?.into_outcome();
     Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
 }

@@ -166,3 +166,23 @@ fn a_live_run_is_recorded_and_its_record_replayed() {
     assert_eq!((replayed.entered, replayed.left), (ledger.injected.packets, ledger.delivered.packets));
     assert_eq!(replayed.dropped, ledger.dropped().packets);
 }
+
+/// Sixteen hosts of 10 Gbps, all of which send: a core carries a hundredth of that.
+#[test]
+fn a_fabric_that_is_too_fast_for_the_machine_is_refused_with_what_it_carries() {
+    if !may_run() {
+        eprintln!("SKIPPED: network namespaces need root");
+        return;
+    }
+    let scenario = Scenario::parse(
+        "scheme = { name = \"dctcp\" }\nlevel = \"live\"\ntransport = { min_rto = \"10ms\" }\n\
+         fabric = { kind = \"star\", hosts = 16, host_rate = \"10Gbps\", delay = \"50us\" }\n\
+         workload = { sizes = { fixed = \"1MB\" }, load = 0.8, flows = 300 }",
+    )
+    .unwrap();
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let feed = feed(&scenario).unwrap();
+    let error = run_live(&scenario, feed, &Unattended, &Live::default()).map(drop).unwrap_err().to_string();
+    assert!(error.contains("tried 3 times: the machine was too slow"), "{error}");
+    assert!(error.contains("packets a second") && error.contains("and would carry some"), "{error}");
+}

@@ -8,7 +8,7 @@
 //! 16 block's start  20 block's end  24 time sent, in ps  32 bytes of the packet  34 the scheme's header
 //! ```
 
-use tailrace_core::{Ecn, HEADER_BYTES, Header, MAX_PRIORITIES, Packet, PacketKind, dscp_of};
+use tailrace_core::{Ecn, HEADER_BYTES, Header, MAX_PRIORITIES, Packet, PacketKind, Time, dscp_of};
 
 /// The UDP port of every host's transport.
 pub const PORT: u16 = 7377;
@@ -54,6 +54,12 @@ pub fn encode_header<H: Header>(header: &H, out: &mut [u8]) {
     if H::WIRE_BYTES > 0 {
         header.encode(&mut out[FIXED_BYTES..FIXED_BYTES + usize::from(H::WIRE_BYTES)]);
     }
+}
+
+/// When the packet in a datagram was sent, by the clock of its host; that is an echo in an acknowledgement.
+pub(crate) fn sent(datagram: &[u8]) -> Option<Time> {
+    let raw = datagram.get(24..)?.first_chunk()?;
+    Some(Time::from_ps(u64::from_be_bytes(*raw)))
 }
 
 /// The DSCP and ECN with which a packet travels.
@@ -139,6 +145,7 @@ mod tests {
             let mut datagram = vec![0; datagram_bytes(&packet)];
             encode(&packet, &mut datagram);
             let decoded = decode::<()>(&datagram, tos(&packet)).unwrap();
+            prop_assert_eq!(sent(&datagram), Some(Time::from_ps(sent_ps)));
             prop_assert!(same(&packet, &decoded), "{:?} {:?}", packet, decoded);
         }
 
