@@ -8,7 +8,7 @@ use tailrace_core::{
     PortPolicy, Reason, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Entity};
-use tailrace_fabric::{Buffer, Fabric, Node, PortId, SwitchId};
+use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
 use tailrace_switch::{Holder, Switching};
 
 use crate::port::Port;
@@ -70,27 +70,14 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         edge_entities: usize,
         mut policy: impl FnMut(&PortFacts) -> P,
     ) -> Self {
-        let room = match fabric.buffer {
-            Buffer::PerPort(bytes) => bytes,
-            Buffer::Shared { total, .. } => total,
+        let port = |(spec, facts): (&PortSpec, PortFacts)| {
+            let to = match spec.to {
+                Node::Host(host) => u32::from(host),
+                Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,
+            };
+            Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
         };
-        let ports: Vec<_> = fabric
-            .ports
-            .iter()
-            .zip(0..)
-            .map(|(spec, number)| {
-                let facts = PortFacts {
-                    unit: fabric.port_rules.queue_unit,
-                    marking: fabric.port_rules.marking(spec.place()),
-                    ..PortFacts::new(number, spec.place(), spec.rate, room)
-                };
-                let to = match spec.to {
-                    Node::Host(host) => u32::from(host),
-                    Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,
-                };
-                Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
-            })
-            .collect();
+        let ports: Vec<_> = fabric.ports.iter().zip(port_facts(fabric)).map(port).collect();
         let farthest = fabric.ports.iter().map(|p| p.delay + p.rate.time_for(Bytes::new(1500))).max();
         Network {
             now: Time::ZERO,
@@ -149,6 +136,31 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub fn enter(&mut self, host: HostId, packet: Packet<H>) {
         self.injected.count(packet.bytes);
         self.forward(PortId::from(host), packet);
+    }
+
+    /// A packet comes to the switch that its destination hangs on from outside, through no network card.
+    #[inline]
+    pub fn enter_switch(&mut self, packet: Packet<H>) {
+        self.injected.count(packet.bytes);
+        self.forward(self.switching.port_to(packet.dst), packet);
+    }
+
+    /// Gives every port another policy, and the rate and the memory that `fabric` has; its structure and delays must be the
+    /// same. What waits at ports stays.
+    pub fn refit(&mut self, fabric: &Fabric, mut policy: impl FnMut(&PortFacts) -> P) {
+        self.switching.refit(fabric);
+        let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
+        for ((port, facts), number) in self.ports.iter_mut().zip(port_facts(fabric)).zip(0..) {
+            let next = port.refit(at, policy(&facts), LinkRate::new(facts.rate), &mut |lost, reason| {
+                ledger.drop(lost.bytes, reason);
+                if let Some(outside) = outside {
+                    outside.lost.push(Lost { at, reason, packet: lost });
+                }
+            });
+            if let Some(next) = next {
+                self.agenda.wake(number, next.as_ps());
+            }
+        }
     }
 
     /// Runs until something concerns the edge; `None` when nothing is pending.
@@ -312,6 +324,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
         ledger
     }
+}
+
+/// What the policy of each port is told of it.
+fn port_facts(fabric: &Fabric) -> impl Iterator<Item = PortFacts> {
+    let (Buffer::PerPort(room) | Buffer::Shared { total: room, .. }) = fabric.buffer;
+    let rules = fabric.port_rules;
+    fabric.ports.iter().zip(0..).map(move |(spec, number)| PortFacts {
+        unit: rules.queue_unit,
+        marking: rules.marking(spec.place()),
+        ..PortFacts::new(number, spec.place(), spec.rate, room)
+    })
 }
 
 /// For each port the one that sends back over its link.

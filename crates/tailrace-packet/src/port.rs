@@ -112,6 +112,20 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         if P::WORK_CONSERVING { None } else { self.next_look() }
     }
 
+    /// Gives the port another policy and rate; what waits stays. Returns when the port is to be looked at next, if that
+    /// may have changed.
+    pub(crate) fn refit(
+        &mut self,
+        now: Time,
+        policy: P,
+        rate: LinkRate,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+    ) -> Option<Time> {
+        let link = &mut self.link;
+        self.egress.refit(now, policy, rate, drop, &mut |departure| link.take(departure));
+        self.next_look()
+    }
+
     /// When the transmission of a packet started that arrives at `at`.
     pub(crate) fn started(&self, at: Time, packet: &Packet<H>) -> Time {
         self.egress.start_of(at - self.link.delay, packet.bytes)

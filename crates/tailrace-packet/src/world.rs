@@ -364,6 +364,8 @@ impl<S: Scheme> World<S> {
 
     fn arm_port(&mut self, port: PortId) {
         if let Some(at) = self.network.policy_wake(port) {
+            // A policy that came later than the world begins at zero all the same.
+            let at = at.max(self.network.now());
             self.network.wake((self.hosts.len() + SPECIAL) as Entity + port, at);
         }
     }

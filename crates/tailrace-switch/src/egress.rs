@@ -10,6 +10,9 @@ use tailrace_core::{
     Bytes, Count, Header, LinkRate, Packet, PortCounts, PortPolicy, Reason, SeriesSink, Time,
 };
 
+/// Room for whatever a port holds.
+const EVERYTHING: Bytes = Bytes::new(u64::MAX >> 1);
+
 /// A packet that leaves a port.
 #[derive(Clone, Copy)]
 pub struct Departure<H> {
@@ -27,6 +30,8 @@ pub struct Egress<P, H> {
     free_at: Time,
     rate: LinkRate,
     policy: P,
+    /// What policies before this one have marked.
+    marked_before: u64,
     sent_packets: u64,
     /// Bytes sent in the highest priority, and in all others.
     sent_bytes: [u64; 2],
@@ -41,6 +46,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             free_at: Time::ZERO,
             rate,
             policy,
+            marked_before: 0,
             sent_packets: 0,
             sent_bytes: [0; 2],
             dropped: Count::default(),
@@ -151,6 +157,39 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         }
     }
 
+    /// Gives the port another policy and rate at `now`. What waits stays: the new policy is given it as if it arrived now,
+    /// in the order in which the old one would have sent it, and with room for all of it. What is being sent goes on at the
+    /// old rate.
+    pub fn refit(
+        &mut self,
+        now: Time,
+        policy: P,
+        rate: LinkRate,
+        drop: &mut impl FnMut(Packet<H>, Reason),
+        send: &mut impl FnMut(Departure<H>),
+    ) {
+        self.catch_up(now, send);
+        let mut old = std::mem::replace(&mut self.policy, policy);
+        self.rate = rate;
+        let dropped = &mut self.dropped;
+        let mut count_drop = |lost: Packet<H>, reason| {
+            dropped.count(lost.bytes);
+            drop(lost, reason);
+        };
+        let mut at = now;
+        while let Some(ready) = old.next_ready(at) {
+            at = at.max(ready);
+            let Some(packet) = old.dequeue(at) else { break };
+            self.policy.enqueue(now, packet, EVERYTHING, &mut count_drop);
+        }
+        debug_assert_eq!(old.backlog_packets(), 0, "a policy that holds packets says when it will give them");
+        self.marked_before += old.marked();
+        if !P::WORK_CONSERVING {
+            self.free_at = self.free_at.max(now);
+        }
+        self.catch_up(now, send);
+    }
+
     /// When the packet now being sent has left, or the last one has.
     #[inline]
     pub fn free_at(&self) -> Time {
@@ -169,7 +208,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             sent: Count { packets: self.sent_packets, bytes: urgent_bytes + others },
             urgent_bytes,
             dropped: self.dropped,
-            marked: self.policy.marked(),
+            marked: self.marked_before + self.policy.marked(),
         }
     }
 

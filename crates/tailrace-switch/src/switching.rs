@@ -58,6 +58,11 @@ impl Switching {
         }
     }
 
+    /// Gives the switches the packet memory that `fabric` has; its ports must be the same.
+    pub fn refit(&mut self, fabric: &Fabric) {
+        self.memory = Memory::new(fabric);
+    }
+
     /// Whether a flow's way depends on nothing but the flow.
     pub fn is_fixed(&self) -> bool {
         self.balancer.is_fixed()

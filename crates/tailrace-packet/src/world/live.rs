@@ -3,6 +3,7 @@
 
 use tailrace_core::{HostId, Ledger, Packet, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
 use tailrace_engine::Entity;
+use tailrace_fabric::Fabric;
 
 use super::{HORIZON, SPECIAL, World};
 use crate::{Outside, Step};
@@ -62,6 +63,22 @@ impl<S: Scheme> World<S> {
     /// A packet of `host` reaches its network card, at the time up to which the world has run.
     pub fn enter(&mut self, host: HostId, packet: Packet<S::Header>) {
         self.network.enter(host, packet);
+    }
+
+    /// A packet comes to the switch that its destination hangs on from outside, through no network card, at the time up to
+    /// which the world has run.
+    pub fn enter_switch(&mut self, packet: Packet<S::Header>) {
+        self.network.enter_switch(packet);
+    }
+
+    /// Goes on under `scheme`, at the rates and with the memory that `fabric` has; its structure and delays must be the
+    /// same. What waits at ports stays; what policies have learned is forgotten.
+    pub fn refit(&mut self, scheme: S, fabric: &Fabric) {
+        self.network.refit(fabric, |port| scheme.port(port));
+        self.scheme = scheme;
+        for port in 0..self.watched_port.len() as PortId {
+            self.arm_port(port);
+        }
     }
 
     /// A packet has come to the transport of `host`, at the time up to which the world has run.
