@@ -45,7 +45,7 @@ pub struct Forwarder<'a> {
 impl<'a> Forwarder<'a> {
     /// Between these hosts.
     pub fn new(hosts: &'a Hosts, wanted: Wanted) -> Result<Self, LiveError> {
-        let (links, slab, frames) = Links::open(hosts, wanted)?;
+        let (links, slab, frames) = Links::open(hosts.ports(), hosts.namespaces(), wanted)?;
         let poll = Poll::of(links.sockets()).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Forwarder {
             hosts,
@@ -301,7 +301,7 @@ pub fn through_port<S: Scheme>(
             // A frame that has just come is known as little as the first time.
             let (start, length) = slab.place(number);
             slab.put(number, start, length);
-            let packet = packet_of(&mut slab, number, priorities, MSS);
+            let packet = packet_of(&mut slab, number, 1, true, priorities, MSS);
             port.enqueue(now, packet, facts.buffer, &mut |lost, _| ring.push_back(lost.sent_ps as u32));
             now += Time::from_ns(100);
         }

@@ -1,23 +1,33 @@
 //! The real-time driver: one loop that tells a world the machine's time, takes frames off the hosts' links into its
 //! network, and puts those that leave the network on them.
 
+mod intake;
+#[cfg(test)]
+mod switch_tests;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
 use tailrace_core::{HostId, Packet, Scheme, Time};
+use tailrace_fabric::Fabric;
 use tailrace_packet::{Pause, World};
 
 use crate::clock::Clock;
 use crate::endpoints::Endpoints;
 use crate::error::LiveError;
-use crate::frame::{self, host_of_mac};
-use crate::hosts::Hosts;
+use crate::forward::Forwarding;
+use crate::hosts::{Hosts, Namespace};
+use crate::interfaces::{Interfaces, is_down};
 use crate::lag::Lag;
-use crate::link::{Frames, Links, Wanted, is_full};
+use crate::link::{Frames, Links, Wanted};
+use crate::mac_table::MacTable;
 use crate::packets::{Priorities, packet_of, sent_at, write_back};
 use crate::record::Recorder;
 use crate::slab::Slab;
+use crate::strays::Strays;
 use crate::sys::{Poll, Punctual};
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
@@ -29,21 +39,6 @@ const WAKE_UP: Time = Time::from_us(60);
 const LONGEST_WORK: Time = Time::from_us(800);
 const PAUSE: Time = Time::from_us(60);
 
-/// Frames that are neither delivered nor dropped by a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strays {
-    /// For no host of the fabric, such as those for all.
-    pub unroutable: u64,
-    /// Longer than the hosts' links carry.
-    pub too_long: u64,
-    /// Questions for addresses, which the fabric has answered.
-    pub answered: u64,
-    /// For a host whose link was down, after they had left the fabric.
-    pub link_down: u64,
-    /// Came faster than they were taken in, so that the kernel has dropped them.
-    pub lost: u64,
-}
-
 /// Frames of Tailrace's transport: hosts send others too, such as questions for addresses to those who have them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
@@ -51,10 +46,20 @@ struct Own {
     left: u64,
 }
 
-/// A fabric in real time, between the hosts of this machine.
+/// What is around a fabric.
+struct Around<'a, H> {
+    interfaces: &'a Interfaces,
+    /// The hosts that they lead to, if these are this machine's.
+    beyond: &'a [Namespace],
+    forwarding: Forwarding,
+    endpoints: Option<Endpoints<H>>,
+}
+
+/// A fabric in real time, between hosts of this machine or interfaces of it.
 pub struct Driver<'a, S: Scheme> {
     world: World<S>,
-    hosts: &'a Hosts,
+    interfaces: &'a Interfaces,
+    forwarding: Forwarding,
     clock: Clock,
     links: Links,
     frames: Frames,
@@ -66,8 +71,8 @@ pub struct Driver<'a, S: Scheme> {
     slab: Slab,
     /// Frames for each host that are to leave, by number.
     leaving: Vec<VecDeque<u32>>,
-    /// Frames that have come in, and from which host.
-    entering: Vec<(HostId, u32)>,
+    /// Frames that have come in, by number: from which host, and to which.
+    entering: Vec<(HostId, HostId, u32)>,
     taken: Vec<u32>,
     arriving: Vec<(HostId, Packet<S::Header>)>,
     priorities: Priorities,
@@ -97,15 +102,45 @@ impl<'a, S: Scheme> Driver<'a, S> {
         transport: bool,
         wanted: Wanted,
     ) -> Result<Self, LiveError> {
-        let (links, slab, frames) = Links::open(hosts, wanted)?;
         let endpoints = transport.then(|| Endpoints::new(hosts)).transpose()?;
-        let ends = endpoints.iter().flat_map(|ends| (0..hosts.len()).map(|host| ends.socket(host)));
+        let forwarding = Forwarding::Hosts(hosts.len());
+        let around = Around { interfaces: hosts.ports(), beyond: hosts.namespaces(), forwarding, endpoints };
+        Self::with(world, around, priorities, mss, wanted)
+    }
+
+    /// Makes `world`, which must be a star whose hosts stand outside, a switch between `interfaces`: each stands for the
+    /// host of its number, whose network card is not the fabric's.
+    pub fn switch(
+        world: World<S>,
+        interfaces: &'a Interfaces,
+        table: MacTable,
+        priorities: Priorities,
+        mss: u16,
+        wanted: Wanted,
+    ) -> Result<Self, LiveError> {
+        let forwarding = Forwarding::Switch(table);
+        let around = Around { interfaces, beyond: &[], forwarding, endpoints: None };
+        Self::with(world, around, priorities, mss, wanted)
+    }
+
+    fn with(
+        world: World<S>,
+        around: Around<'a, S::Header>,
+        priorities: Priorities,
+        mss: u16,
+        wanted: Wanted,
+    ) -> Result<Self, LiveError> {
+        let Around { interfaces, beyond, forwarding, endpoints } = around;
+        let (links, slab, frames) = Links::open(interfaces, beyond, wanted)?;
+        let hosts = interfaces.len();
+        let ends = endpoints.iter().flat_map(|ends| (0..hosts).map(|host| ends.socket(host)));
         let poll = Poll::of(links.sockets().chain(ends)).map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
-            hosts,
+            interfaces,
+            forwarding,
             clock: Clock::start()?,
-            leaving: (0..hosts.len()).map(|_| VecDeque::new()).collect(),
+            leaving: (0..hosts).map(|_| VecDeque::new()).collect(),
             links,
             frames,
             poll,
@@ -206,9 +241,9 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// or is due, or `until`.
     pub fn turn(&mut self, until: Time) -> Result<Pause, LiveError> {
         let (begin, left) = (self.clock.now(), self.lag.count());
-        let came = self.take_in().map_err(LiveError::refused("receiving from the hosts"))?;
+        let came = self.take_in().map_err(LiveError::refused("receiving frames"))?;
         let pause = self.let_happen();
-        self.send_off().map_err(LiveError::refused("sending to the hosts"))?;
+        self.send_off().map_err(LiveError::refused("sending frames"))?;
         if came || self.lag.count() > left {
             self.worked += self.clock.now() - begin;
         }
@@ -217,70 +252,6 @@ impl<'a, S: Scheme> Driver<'a, S> {
         }
         self.rest();
         Ok(pause)
-    }
-
-    /// Takes what waits at all sockets, up to a batch each; returns whether anything did.
-    fn take_in(&mut self) -> io::Result<bool> {
-        let (hosts, mut came) = (self.hosts.len(), false);
-        if self.links.tell() {
-            for host in 0..hosts {
-                came |= self.take_frames(host)?;
-            }
-            if self.endpoints.is_none() {
-                return Ok(came);
-            }
-        }
-        if !std::mem::take(&mut self.found) && !self.poll.wait(Time::ZERO)? {
-            return Ok(came);
-        }
-        for place in 0..self.poll.count() {
-            let socket = self.poll.number(place) as usize;
-            match socket.checked_sub(hosts) {
-                Some(host) => self.take_datagrams(host)?,
-                None if self.links.tell() => {}
-                None => came |= self.take_frames(socket)?,
-            }
-            came |= socket >= hosts;
-        }
-        Ok(came)
-    }
-
-    fn take_frames(&mut self, host: usize) -> io::Result<bool> {
-        let received = match self.links.receive(host, &mut self.slab, &mut self.taken) {
-            // Somebody has set it down, or taken it away.
-            Err(error) if is_down(&error) && self.hosts.is_linked(host as HostId) => return Ok(false),
-            received => received.map_err(|error| of_link(host, error))?,
-        };
-        self.strays.too_long += received.too_long as u64;
-        let hosts = self.hosts.len();
-        for number in self.taken.drain(..) {
-            let bytes = self.slab.bytes(number);
-            let to = bytes.get(..6).and_then(host_of_mac);
-            if to.is_some_and(|to| usize::from(to) < hosts) {
-                self.entering.push((host as HostId, number));
-                continue;
-            }
-            let answer = frame::answer(bytes, hosts);
-            self.slab.free(number);
-            match answer {
-                Some(answer) => {
-                    self.strays.answered += 1;
-                    // If it is lost, the host asks again.
-                    self.links.send_bytes(host, &mut self.slab, &answer)?;
-                }
-                None => self.strays.unroutable += 1,
-            }
-        }
-        Ok(received.frames > 0)
-    }
-
-    fn take_datagrams(&mut self, host: usize) -> io::Result<()> {
-        let Some(endpoints) = &mut self.endpoints else { return Ok(()) };
-        let arriving = &mut self.arriving;
-        match endpoints.receive(host as HostId, |host, packet| arriving.push((host, packet))) {
-            Err(error) if is_full(&error) => Ok(()),
-            received => received.map(drop),
-        }
     }
 
     /// Lets happen what is due, and what has come.
@@ -302,8 +273,9 @@ impl<'a, S: Scheme> Driver<'a, S> {
         for (host, packet) in self.arriving.drain(..) {
             self.world.arrive(host, &packet);
         }
-        for (host, slot) in self.entering.drain(..) {
-            let packet = packet_of(&mut self.slab, slot, &self.priorities, self.mss);
+        let between_hosts = self.forwarding.is_between_hosts();
+        for (from, to, slot) in self.entering.drain(..) {
+            let packet = packet_of(&mut self.slab, slot, to, between_hosts, &self.priorities, self.mss);
             self.own.entered += u64::from(self.slab.slot(slot).own);
             // Other processes have other clocks.
             if self.endpoints.is_some()
@@ -312,9 +284,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
                 self.entry_lag.note(entering_at.saturating_sub(sent));
             }
             if let Some(recorder) = &mut self.recorder {
-                recorder.entered(entering_at, host, &packet);
+                recorder.entered(entering_at, from, &packet);
             }
-            self.world.enter(host, packet);
+            match between_hosts {
+                true => self.world.enter(from, packet),
+                false => self.world.enter_switch(packet),
+            }
         }
         let outside = self.world.carry_on();
         for lost in outside.lost.drain(..) {
@@ -341,7 +316,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
                     self.strays.link_down += leaving.len() as u64;
                     leaving.drain(..).for_each(|number| self.slab.free(number));
                 }
-                sent => sent.map_err(|error| of_link(host, error))?,
+                sent => sent.map_err(|error| self.interfaces.failed(host, error))?,
             }
         }
         Ok(())
@@ -360,21 +335,25 @@ impl<'a, S: Scheme> Driver<'a, S> {
         }
         for place in 0..self.poll.count() {
             let socket = self.poll.number(place) as usize;
-            if self.poll.has_failed(place) && socket < self.hosts.len() {
+            if self.poll.has_failed(place) && socket < self.interfaces.len() {
                 match self.links.failure(socket) {
-                    Err(error) if is_down(&error) && self.hosts.is_linked(socket as HostId) => {}
-                    failure => failure.map_err(|error| of_link(socket, error))?,
+                    Err(error) if is_down(&error) && self.interfaces.is_there(socket) => {}
+                    failure => failure.map_err(|error| self.interfaces.failed(socket, error))?,
                 }
             }
         }
         Ok(())
     }
 
-    /// Finds out whether all hosts are still linked: AF_XDP's sockets do not tell.
+    /// Finds out whether all interfaces are still there.
     pub(crate) fn check_links(&self) -> Result<(), LiveError> {
-        let Some(host) = self.hosts.unlinked() else { return Ok(()) };
-        let error = of_link(usize::from(host), io::Error::from_raw_os_error(libc::ENXIO));
-        Err(LiveError::refused("receiving from the hosts")(error))
+        self.interfaces.check()
+    }
+
+    /// Goes on under `scheme`, at the rates and with the memory that `fabric` has; see [`World::refit`].
+    pub fn refit(&mut self, scheme: S, fabric: &Fabric, priorities: Priorities) {
+        self.world.refit(scheme, fabric);
+        self.priorities = priorities;
     }
 
     /// Pauses after much work.
@@ -385,23 +364,3 @@ impl<'a, S: Scheme> Driver<'a, S> {
         }
     }
 }
-
-/// Whether an interface is down. A packet socket says so once more when its interface is taken away.
-fn is_down(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::ENETDOWN)
-}
-
-/// A failure at the link of a host.
-fn of_link(host: usize, error: io::Error) -> io::Error {
-    let gone = [libc::ENETDOWN, libc::ENXIO, libc::ENODEV].map(Some).contains(&error.raw_os_error());
-    let message = match gone {
-        true => format!(
-            "the interface of host h{host} is gone; somebody has deleted it, or its end in the fabric"
-        ),
-        false => format!("at the link of host h{host}: {error}"),
-    };
-    io::Error::new(error.kind(), message)
-}
-
-#[cfg(test)]
-mod tests;

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
 
-use crate::driver::{Driver, Strays};
+use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::link::Frames;
+use crate::strays::Strays;
 
 /// How often the fabric is looked at.
 pub const LOOK_EVERY: Time = Time::from_ms(200);
@@ -42,8 +43,16 @@ pub struct PortView {
 /// Runs a fabric without Tailrace's transport, whose feed must be empty, until `watch` says stop. It is shown the fabric
 /// every [`LOOK_EVERY`].
 pub fn emulate<S: Scheme>(
-    mut driver: Driver<'_, S>,
+    driver: Driver<'_, S>,
     watch: &mut dyn FnMut(View) -> ControlFlow<()>,
+) -> Result<Outcome, LiveError> {
+    watched(driver, &mut |_, view| watch(view))
+}
+
+/// The same, where `watch` may change the fabric.
+pub(crate) fn watched<'a, S: Scheme>(
+    mut driver: Driver<'a, S>,
+    watch: &mut dyn FnMut(&mut Driver<'a, S>, View) -> ControlFlow<()>,
 ) -> Result<Outcome, LiveError> {
     let mut next_look = Time::ZERO;
     loop {
@@ -52,7 +61,8 @@ pub fn emulate<S: Scheme>(
         if driver.now() >= next_look {
             next_look = driver.now() + LOOK_EVERY;
             driver.check_links()?;
-            if watch(view(&mut driver)).is_break() {
+            let view = view(&mut driver);
+            if watch(&mut driver, view).is_break() {
                 break;
             }
         }

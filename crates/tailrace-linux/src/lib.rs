@@ -1,7 +1,8 @@
 //! The live level: a fabric in real time on a Linux machine, between network namespaces that are its hosts.
 //!
 //! Real frames go through the very network, ports and policies that are simulated. At their edge stand hosts with
-//! Tailrace's transport over UDP, or with whatever programs run in their namespaces.
+//! Tailrace's transport over UDP, or with whatever programs run in their namespaces; or interfaces of the machine, between
+//! which the fabric is a switch.
 
 pub mod bench;
 mod clock;
@@ -9,28 +10,40 @@ mod driver;
 mod emulate;
 mod endpoints;
 mod error;
+mod forward;
 pub mod frame;
 mod hosts;
+mod interfaces;
 mod kernel;
 mod lag;
 mod link;
+mod mac_table;
 mod messages;
 mod outbox;
 mod packets;
 mod record;
+mod rights;
 mod run;
 mod slab;
+mod strays;
+mod switch;
 mod sys;
 
 pub use clock::Clock;
-pub use driver::{Driver, Strays};
+pub use driver::Driver;
 pub use emulate::{LOOK_EVERY, PortView, View, emulate};
 pub use error::LiveError;
 pub use hosts::{Hosts, INTERFACE, LONGEST_NAME, Namespace, Standing, clean};
+pub use interfaces::Interfaces;
 pub use kernel::{Fabrics, Flows, Tagger, Tags, Terms, run_on_kernel};
 pub use lag::Lag;
 pub use link::{Frames, Wanted};
+pub use mac_table::{AGEING, MOST_ADDRESSES, Mac, MacTable, is_for_many};
 pub use messages::{Event, LONGEST_MESSAGE, Messages, Messenger, open_socket, own_host};
 pub use packets::Priorities;
 pub use record::{Difference, Record, RecordError, Recorder, Replayed, replay};
+pub use rights::Account;
 pub use run::{Limits, run};
+pub use strays::Strays;
+pub use switch::{TakenOver, switch};
+pub use sys::{InterfaceState, interface_names, interface_state};

@@ -1,8 +1,8 @@
 //! Packets and their frames: what a port policy sees of a frame, and what of its answer is written back.
 
-use tailrace_core::{Ecn, Header, Packet, SwitchPlan, Time};
+use tailrace_core::{Ecn, Header, HostId, Packet, SwitchPlan, Time};
 
-use crate::frame::{self, Frame, host_of_mac, wire};
+use crate::frame::{self, Frame, wire};
 use crate::slab::Slab;
 
 /// Ethernet carries no less, whatever is in it.
@@ -39,21 +39,23 @@ impl Priorities {
     }
 }
 
-/// The packet that a port policy sees of a frame that has come.
+/// The packet that a port policy sees of a frame that has come and goes to a host. Between a fabric's own hosts it may be
+/// Tailrace's transport's.
 pub(crate) fn packet_of<H: Header>(
     slab: &mut Slab,
     number: u32,
+    to: HostId,
+    between_hosts: bool,
     priorities: &Priorities,
     mss: u32,
 ) -> Packet<H> {
     let bytes = slab.bytes(number);
-    let to = bytes.get(..6).and_then(host_of_mac).unwrap_or(0);
     let Some(frame) = Frame::read(bytes) else {
         let bytes = bytes.len().saturating_sub(frame::ETHERNET_BYTES).max(SHORTEST_PAYLOAD) as u16;
         let (dst, priority, sent_ps) = (to, priorities.last(), u64::from(number));
         return Packet { dst, bytes, priority, sent_ps, ..Packet::EMPTY };
     };
-    let own = own_packet(bytes, &frame).filter(|packet| packet.dst == to);
+    let own = own_packet(bytes, &frame).filter(|packet| between_hosts && packet.dst == to);
     let slot = slab.slot_mut(number);
     (slot.read, slot.own) = (Some(frame), own.is_some());
     if let Some(packet) = own {

@@ -102,6 +102,15 @@ impl Slab {
         self.memory.get_mut(number, start, length)
     }
 
+    /// A copy of a frame, which is not read yet; `None` if there is no room for one.
+    pub(crate) fn copy(&mut self, number: u32) -> Option<u32> {
+        let copy = self.take()?;
+        let (start, length) = self.place(number);
+        self.memory.copy(number, copy, start, length);
+        self.put(copy, start, length);
+        Some(copy)
+    }
+
     /// The frame has left, or is dropped.
     #[inline]
     pub(crate) fn free(&mut self, number: u32) {
@@ -126,6 +135,10 @@ mod tests {
         slab.put(1, HEADROOM, 60);
         slab.bytes_mut(1).fill(9);
         assert_eq!(slab.bytes(1), [9; 60]);
+        assert_eq!(slab.copy(1), None);
+        slab.free(2);
+        assert_eq!(slab.copy(1), Some(2));
+        assert_eq!(slab.bytes(2), [9; 60]);
         slab.free(1);
         assert_eq!((slab.take(), slab.take()), (Some(1), None));
     }

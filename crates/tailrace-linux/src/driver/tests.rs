@@ -15,11 +15,11 @@ use crate::record::{Record, Shared, replay};
 use crate::sys::packet_socket;
 
 /// What has not come after so long does not come any more.
-const PATIENCE: Time = Time::from_ms(500);
+pub(super) const PATIENCE: Time = Time::from_ms(500);
 /// What a fabric carries its frames over.
-const KINDS: [Wanted; 2] = [Wanted::Packet, Wanted::Xdp];
+pub(super) const KINDS: [Wanted; 2] = [Wanted::Packet, Wanted::Xdp];
 
-fn is_root() -> bool {
+pub(super) fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
         eprintln!("SKIPPED: network namespaces need root");
@@ -124,7 +124,7 @@ fn checksum(header: &[u8]) -> u16 {
 }
 
 /// A UDP datagram to a port where nobody listens, in an IPv4 packet of so many bytes.
-fn ipv4(tos: u8, bytes: u16) -> Vec<u8> {
+pub(super) fn ipv4(tos: u8, bytes: u16) -> Vec<u8> {
     let mut packet = vec![0x45, tos];
     packet.extend(bytes.to_be_bytes());
     packet.extend([0, 1, 0x40, 0, 64, 17, 0, 0]);
@@ -148,15 +148,15 @@ fn ipv6(tos: u8, payload: u16) -> Vec<u8> {
     packet
 }
 
-const IPV4: [u8; 2] = [0x08, 0x00];
+pub(super) const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 /// A kind of frame for experiments (IEEE 802).
-const OTHER: [u8; 2] = [0x88, 0xb5];
+pub(super) const OTHER: [u8; 2] = [0x88, 0xb5];
 const ARP: [u8; 2] = [0x08, 0x06];
 /// What IPv6 calls the protocol of neighbour discovery.
 const NEIGHBOURS: u8 = 58;
-const NEVER: u32 = 1_000_000;
-const ALWAYS: u32 = 0;
+pub(super) const NEVER: u32 = 1_000_000;
+pub(super) const ALWAYS: u32 = 0;
 
 #[test]
 fn frames_of_all_kinds_come_out_as_they_went_in() {
@@ -349,6 +349,6 @@ fn an_interface_that_is_gone_ends_a_run() {
         assert!(ip(&["link", "del", INTERFACE]).success());
         let _ = rig.ends.send_bytes(0, &sent);
         let error = fate(&mut rig).unwrap_err().to_string();
-        assert!(error.contains("hosts: "), "{error}");
+        assert!(error.contains("frames: "), "{error}");
     }
 }

@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::net::if_::if_nametoindex;
 use tailrace_core::HostId;
 
 use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
+use crate::interfaces::Interfaces;
 use crate::sys::offloads_off;
 
 use site::Site;
@@ -33,9 +33,9 @@ const UNRESOLVED_BYTES: &str = "8388608";
 pub struct Hosts {
     /// What is to be taken away of them, if they have names.
     site: Option<Site>,
-    fabric: Namespace,
+    /// The fabric's ends of their links.
+    ports: Interfaces,
     hosts: Vec<Namespace>,
-    mtu: usize,
 }
 
 impl Hosts {
@@ -46,10 +46,11 @@ impl Hosts {
         let site = name.map(|name| Site::claim(name, count)).transpose()?;
         let fabric = Namespace::unnamed()?;
         let hosts: Result<Vec<_>, _> = (0..count).map(|_| Namespace::unnamed()).collect();
-        let this = Hosts { site, fabric, hosts: hosts?, mtu };
+        let names = (0..count as HostId).map(port_name).collect();
+        let this = Hosts { site, ports: Interfaces::new(Some(fabric), names, mtu), hosts: hosts? };
         this.connect()?;
         if let Some(site) = &this.site {
-            site.keep(std::iter::once(&this.fabric).chain(&this.hosts))?;
+            site.keep(this.ports.namespace.iter().chain(&this.hosts))?;
         }
         Ok(this)
     }
@@ -71,7 +72,17 @@ impl Hosts {
 
     /// The longest IP packet of their interfaces.
     pub fn mtu(&self) -> usize {
-        self.mtu
+        self.ports.mtu()
+    }
+
+    /// The fabric's ends of their links.
+    pub(crate) fn ports(&self) -> &Interfaces {
+        &self.ports
+    }
+
+    /// All hosts' namespaces.
+    pub(crate) fn namespaces(&self) -> &[Namespace] {
+        &self.hosts
     }
 
     /// A host's namespace.
@@ -83,7 +94,7 @@ impl Hosts {
         let numbered = || (0..).zip(&self.hosts);
         let links: String = numbered()
             .map(|(host, namespace)| {
-                let (mtu, mac, path) = (self.mtu, mac_text(host), namespace.path());
+                let (mtu, mac, path) = (self.mtu(), mac_text(host), namespace.path());
                 format!(
                     "link add {port} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} address {mac} netns {path}\n\
                      link set {port} up\n",
@@ -97,7 +108,7 @@ impl Hosts {
             ip_batch(&links)?;
             (0..self.hosts.len() as HostId).try_for_each(|host| offloads_off(&port_name(host)))
         };
-        self.fabric.inside(set_up).map_err(LiveError::refused("setting up the fabric's interfaces"))?;
+        self.ports.inside(set_up).map_err(LiveError::refused("setting up the fabric's interfaces"))?;
         for (host, namespace) in numbered() {
             let set_up = || {
                 std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0")
@@ -115,22 +126,10 @@ impl Hosts {
         Ok(())
     }
 
-    /// A host that is linked to the fabric no more, if there is one.
-    pub(crate) fn unlinked(&self) -> Option<HostId> {
-        let gone = |host: &HostId| if_nametoindex(port_name(*host).as_str()).is_err();
-        let find = || Ok((0..self.hosts.len() as HostId).find(gone));
-        self.fabric.inside(find).ok().flatten()
-    }
-
-    /// Whether a host is still linked to the fabric, be it that the link is down.
-    pub(crate) fn is_linked(&self, host: HostId) -> bool {
-        self.fabric.inside(|| Ok(if_nametoindex(port_name(host).as_str())?)).is_ok()
-    }
-
     /// Frames that the fabric has sent and that were lost on their way to hosts.
     pub(crate) fn lost_on_links(&self) -> Result<u64, LiveError> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
-        let text = self.fabric.inside(read).map_err(LiveError::refused("the interfaces' counters"))?;
+        let text = self.ports.inside(read).map_err(LiveError::refused("the interfaces' counters"))?;
         Ok(text.lines().filter_map(lost_by).sum())
     }
 
@@ -139,23 +138,7 @@ impl Hosts {
         let ports: String = (0..self.hosts.len() as HostId)
             .map(|host| format!("link set {} master bridge\n", port_name(host)))
             .collect();
-        self.fabric.inside(|| ip_batch(&format!("link add bridge type bridge\nlink set bridge up\n{ports}")))
-    }
-
-    /// Does something in the fabric's namespace, with the numbers of the interfaces that lead to the hosts, in order.
-    pub(crate) fn at_ports<T: Send>(
-        &self,
-        act: impl FnOnce(&[u32]) -> io::Result<T> + Send,
-    ) -> io::Result<T> {
-        self.fabric.inside(|| {
-            let number = |host| {
-                let number = if_nametoindex(port_name(host).as_str());
-                number.map_err(|error| io::Error::other(format!("{}: {error}", port_name(host))))
-            };
-            let interfaces: Vec<u32> =
-                (0..self.hosts.len() as HostId).map(number).collect::<io::Result<_>>()?;
-            act(&interfaces)
-        })
+        self.ports.inside(|| ip_batch(&format!("link add bridge type bridge\nlink set bridge up\n{ports}")))
     }
 }
 
@@ -230,6 +213,6 @@ mod tests {
         };
         let text = hosts.namespace(2).inside(shown).unwrap();
         assert!(text.contains("10.77.0.3/16") && text.contains("fd77::3/64"), "{text}");
-        assert_eq!(hosts.at_ports(|ports| Ok(ports.len())).unwrap(), 3);
+        assert_eq!(hosts.ports().at(|ports| Ok(ports.len())).unwrap(), 3);
     }
 }

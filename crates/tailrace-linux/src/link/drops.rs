@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::hosts::Hosts;
+use crate::hosts::{INTERFACE, Namespace};
+use crate::interfaces::Interfaces;
 
 /// Where an interface's count of frames that it dropped is, among the numbers of its line.
 const RECEIVED_DROPPED: usize = 3;
@@ -13,6 +14,7 @@ const SENT_DROPPED: usize = 11;
 /// The counts of a network namespace, and which of them are of frames on their way into the fabric.
 struct Counts {
     file: File,
+    names: Vec<String>,
     column: usize,
     dropped: u64,
     /// What was dropped before anybody cared.
@@ -28,15 +30,15 @@ pub(super) struct Drops {
 }
 
 impl Drops {
-    pub(super) fn open(hosts: &Hosts) -> io::Result<Self> {
+    /// For a fabric's interfaces, and for hosts that are beyond them.
+    pub(super) fn open(interfaces: &Interfaces, beyond: &[Namespace]) -> io::Result<Self> {
         // What is opened inside a namespace stays there.
         let open = || File::open("/proc/thread-self/net/dev");
-        let fabric =
-            Counts { file: hosts.at_ports(|_| open())?, column: RECEIVED_DROPPED, dropped: 0, before: 0 };
-        let mut namespaces = vec![fabric];
-        for host in 0..hosts.len() {
-            let file = hosts.namespace(host as u16).inside(open)?;
-            namespaces.push(Counts { file, column: SENT_DROPPED, dropped: 0, before: 0 });
+        let counts = |file, names, column| Counts { file, names, column, dropped: 0, before: 0 };
+        let mut namespaces =
+            vec![counts(interfaces.inside(open)?, interfaces.names().to_vec(), RECEIVED_DROPPED)];
+        for host in beyond {
+            namespaces.push(counts(host.inside(open)?, vec![INTERFACE.to_owned()], SENT_DROPPED));
         }
         let mut drops = Drops { namespaces, next: 0, text: vec![0; 64 << 10] };
         drops.look_at_all()?;
@@ -70,15 +72,15 @@ impl Drops {
             }
         }
         let text = String::from_utf8_lossy(&self.text[..read]);
-        counts.dropped = text.lines().filter_map(|line| dropped(line, counts.column)).sum();
+        counts.dropped = text.lines().filter_map(|line| dropped(line, &counts.names, counts.column)).sum();
         Ok(())
     }
 }
 
-/// The count in an interface's line; `None` for the table's head and for loopback.
-fn dropped(line: &str, column: usize) -> Option<u64> {
+/// The count in an interface's line; `None` for the table's head and for others.
+fn dropped(line: &str, names: &[String], column: usize) -> Option<u64> {
     let (name, numbers) = line.split_once(':')?;
-    if name.trim() == "lo" {
+    if !names.iter().any(|known| known == name.trim()) {
         return None;
     }
     numbers.split_ascii_whitespace().nth(column)?.parse().ok()
@@ -91,8 +93,9 @@ mod tests {
     #[test]
     fn counts_are_found_in_their_columns() {
         let line = "  eth0:  9 8 7 6 5 4 3 2 99 88 77 66 55 44 33 22";
-        assert_eq!([3, 11].map(|column| dropped(line, column)), [Some(6), Some(66)]);
-        assert_eq!(dropped("    lo: 1 2 3 4", 3), None);
-        assert_eq!(dropped(" face |bytes    packets errs drop", 3), None);
+        let names = ["eth0".to_owned()];
+        assert_eq!([3, 11].map(|column| dropped(line, &names, column)), [Some(6), Some(66)]);
+        assert_eq!(dropped("    lo: 1 2 3 4", &names, 3), None);
+        assert_eq!(dropped(" face |bytes    packets errs drop", &names, 3), None);
     }
 }

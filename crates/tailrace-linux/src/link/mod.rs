@@ -14,7 +14,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::error::LiveError;
-use crate::hosts::Hosts;
+use crate::hosts::Namespace;
+use crate::interfaces::Interfaces;
 use crate::slab::Slab;
 use crate::sys::XdpMode;
 
@@ -81,17 +82,22 @@ enum Kind {
 }
 
 impl Links {
-    /// Opens them, with a slab for the frames.
-    pub(crate) fn open(hosts: &Hosts, wanted: Wanted) -> Result<(Links, Slab, Frames), LiveError> {
-        let drops = Drops::open(hosts).map_err(LiveError::refused("reading the interfaces' counters"))?;
-        let (kind, slab, frames) = Self::open_kind(hosts, wanted)?;
+    /// Opens them, with a slab for the frames. What is lost at hosts' ends of links is counted where these are known.
+    pub(crate) fn open(
+        interfaces: &Interfaces,
+        beyond: &[Namespace],
+        wanted: Wanted,
+    ) -> Result<(Links, Slab, Frames), LiveError> {
+        let failed = LiveError::refused("reading the interfaces' counters");
+        let drops = Drops::open(interfaces, beyond).map_err(failed)?;
+        let (kind, slab, frames) = Self::open_kind(interfaces, wanted)?;
         Ok((Links { kind, drops }, slab, frames))
     }
 
-    fn open_kind(hosts: &Hosts, wanted: Wanted) -> Result<(Kind, Slab, Frames), LiveError> {
+    fn open_kind(interfaces: &Interfaces, wanted: Wanted) -> Result<(Kind, Slab, Frames), LiveError> {
         let why_not = match wanted {
             Wanted::Packet => "as was asked".to_owned(),
-            Wanted::Best | Wanted::Xdp => match XdpLinks::open(hosts) {
+            Wanted::Best | Wanted::Xdp => match XdpLinks::open(interfaces) {
                 Ok((links, slab, mode)) => {
                     let in_driver = mode == XdpMode::Driver;
                     return Ok((Kind::Xdp(links), slab, Frames::Xdp { in_driver }));
@@ -102,7 +108,8 @@ impl Links {
                 Err(error) => format!("not AF_XDP: {error}"),
             },
         };
-        let (links, slab) = PacketLinks::open(hosts).map_err(LiveError::refused("opening packet sockets"))?;
+        let failed = LiveError::refused("opening packet sockets");
+        let (links, slab) = PacketLinks::open(interfaces).map_err(failed)?;
         Ok((Kind::Packet(links), slab, Frames::Packet(why_not)))
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{Received, is_full};
-use crate::hosts::Hosts;
+use crate::interfaces::Interfaces;
 use crate::slab::Slab;
 use crate::sys::{BATCH, HEADROOM, overrun, packet_socket, receive_frames, send_frames};
 
@@ -23,9 +23,9 @@ pub(crate) struct PacketLinks {
 }
 
 impl PacketLinks {
-    pub(super) fn open(hosts: &Hosts) -> io::Result<(Self, Slab)> {
+    pub(super) fn open(interfaces: &Interfaces) -> io::Result<(Self, Slab)> {
         let open = |ports: &[u32]| ports.iter().map(|&port| packet_socket(port)).collect();
-        Ok((Self::over(hosts.at_ports(open)?), Slab::new(FRAMES, hosts.mtu())?))
+        Ok((Self::over(interfaces.at(open)?), Slab::new(FRAMES, interfaces.mtu())?))
     }
 
     /// Links over these packet sockets.

@@ -7,9 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use super::Received;
-use crate::hosts::Hosts;
+use crate::interfaces::Interfaces;
 use crate::slab::{Slab, chunk_bytes};
-use crate::sys::{BATCH, HEADROOM, Redirect, XdpMode, XdpSocket};
+use crate::sys::{BATCH, HEADROOM, Redirect, XdpMode, XdpSocket, receive_queues};
 
 /// Chunks that each host's link has for frames to come: as many as come in 60 ms at 100 Mbps.
 const WAITING: u32 = 512;
@@ -43,25 +43,26 @@ pub(crate) struct XdpLinks {
 
 impl XdpLinks {
     /// Opens them; also says where the program runs that catches frames.
-    pub(super) fn open(hosts: &Hosts) -> io::Result<(Self, Slab, XdpMode)> {
-        let chunk = chunk_bytes(hosts.mtu());
+    pub(super) fn open(interfaces: &Interfaces) -> io::Result<(Self, Slab, XdpMode)> {
+        let chunk = chunk_bytes(interfaces.mtu());
         if chunk > LONGEST_CHUNK {
-            let why = format!("its chunks of {LONGEST_CHUNK} bytes hold no packet of {}", hosts.mtu());
+            let why = format!("its chunks of {LONGEST_CHUNK} bytes hold no packet of {}", interfaces.mtu());
             return Err(io::Error::other(why));
         }
-        let frames = QUEUED + hosts.len() as u32 * (WAITING + QUEUED_PER_HOST);
-        let mut slab = Slab::new(frames, hosts.mtu())?;
+        one_queue(interfaces)?;
+        let frames = QUEUED + interfaces.len() as u32 * (WAITING + QUEUED_PER_HOST);
+        let mut slab = Slab::new(frames, interfaces.mtu())?;
         let mut sockets: Vec<XdpSocket> = Vec::new();
-        let open = |interfaces: &[u32]| -> io::Result<(Vec<OwnedFd>, XdpMode)> {
-            for &interface in interfaces {
+        let open = |numbers: &[u32]| -> io::Result<(Vec<OwnedFd>, XdpMode)> {
+            for &interface in numbers {
                 sockets.push(open_patiently(interface, &slab, sockets.first())?);
             }
-            let redirect = Redirect::new(interfaces.iter().max().map_or(1, |last| last + 1))?;
-            for (&interface, socket) in interfaces.iter().zip(&sockets) {
+            let redirect = Redirect::new(numbers.iter().max().map_or(1, |last| last + 1))?;
+            for (&interface, socket) in numbers.iter().zip(&sockets) {
                 redirect.list(interface, socket.as_fd())?;
             }
             let attach = |mode| {
-                let attached = interfaces.iter().map(|&interface| redirect.attach(interface, mode));
+                let attached = numbers.iter().map(|&interface| redirect.attach(interface, mode));
                 attached.collect::<io::Result<Vec<_>>>()
             };
             match attach(XdpMode::Driver) {
@@ -69,7 +70,7 @@ impl XdpLinks {
                 Err(_) => Ok((attach(XdpMode::Generic)?, XdpMode::Generic)),
             }
         };
-        let (attached, mode) = hosts.at_ports(open)?;
+        let (attached, mode) = interfaces.at(open)?;
         let ports = sockets.into_iter().map(|socket| Port { socket, waiting: 0, sending: 0 });
         let mut links = XdpLinks { _attached: attached, ports: ports.collect(), mode, lost_here: 0 };
         (0..links.ports.len()).for_each(|host| links.fill(host, &mut slab));
@@ -186,6 +187,19 @@ impl XdpLinks {
         }
         self.ports.iter().try_fold(self.lost_here, |sum, port| Ok(sum + port.socket.lost()?))
     }
+}
+
+/// A socket is for one queue of an interface; what came in over others would be lost.
+fn one_queue(interfaces: &Interfaces) -> io::Result<()> {
+    for name in interfaces.names() {
+        let queues = interfaces.inside(|| receive_queues(name))?;
+        if queues > 1 {
+            let why =
+                format!("{name} has {queues} receive queues; `ethtool -L {name} combined 1` leaves one");
+            return Err(io::Error::other(why));
+        }
+    }
+    Ok(())
 }
 
 /// Opens a socket. The kernel takes its time to let go of one that was there before.

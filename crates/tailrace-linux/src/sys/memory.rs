@@ -71,6 +71,17 @@ impl Memory {
         unsafe { slice::from_raw_parts_mut(part, length) }
     }
 
+    /// Copies part of a chunk to the same place in another.
+    ///
+    /// # Panics
+    ///
+    /// If chunks have no such part.
+    pub(crate) fn copy(&mut self, from: u32, to: u32, at: usize, length: usize) {
+        let (source, target) = (self.pointer(from, at, length), self.pointer(to, at, length));
+        // SAFETY: both parts are within the area, and nobody else of this program has one while this is borrowed.
+        unsafe { ptr::copy(source, target, length) };
+    }
+
     /// Where part of a chunk is. Only the kernel may write there.
     #[inline]
     pub(super) fn pointer(&self, chunk: u32, at: usize, length: usize) -> *mut u8 {

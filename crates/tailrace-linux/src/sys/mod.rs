@@ -2,6 +2,8 @@
 
 mod batch;
 mod bpf;
+mod interface;
+mod keeper;
 mod memory;
 mod packet_socket;
 mod poll;
@@ -12,9 +14,12 @@ mod xdp_socket;
 
 pub(crate) use batch::{BATCH, Datagram, receive, receive_frames, send_datagrams, send_frames};
 pub(crate) use bpf::{Redirect, XdpMode};
+pub use interface::{InterfaceState, interface_names, interface_state};
+pub(crate) use interface::{OffloadsOn, offloads_off, receive_queues};
+pub(crate) use keeper::Keeper;
 pub(crate) use memory::Memory;
-pub(crate) use packet_socket::{overrun, packet_socket, without_checksums};
+pub(crate) use packet_socket::{overrun, packet_socket, promiscuous, without_checksums};
 pub(crate) use poll::Poll;
-pub(crate) use settings::{Punctual, allow_many_files, offloads_off};
+pub(crate) use settings::{Punctual, allow_many_files};
 pub(crate) use tcp::{TcpInfo, only_what_is_sent, tcp_info};
 pub(crate) use xdp_socket::{HEADROOM, XdpSocket};

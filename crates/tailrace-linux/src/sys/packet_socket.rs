@@ -34,6 +34,33 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
+/// As long as this socket lives, these interfaces of this thread's network namespace take in frames for others, too.
+pub(crate) fn promiscuous(interfaces: &[u32]) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+    for &interface in interfaces {
+        let membership = libc::packet_mreq {
+            mr_ifindex: interface as i32,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        // SAFETY: the option is of the type and length that is said.
+        let set = unsafe {
+            libc::setsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_ADD_MEMBERSHIP,
+                (&raw const membership).cast(),
+                mem::size_of_val(&membership) as u32,
+            )
+        };
+        if set != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(socket)
+}
+
 /// Frames that a packet socket had no room for, since this was last asked.
 pub(crate) fn overrun(socket: &impl AsFd) -> io::Result<u32> {
     // `struct tpacket_stats` of linux/if_packet.h: packets, and of these those that were dropped.

@@ -1,62 +1,7 @@
-//! Settings of interfaces and threads.
-#![expect(unsafe_code, reason = "ioctl and prctl")]
-
-use std::io;
-use std::os::fd::AsRawFd;
+//! Settings of threads and processes.
+#![expect(unsafe_code, reason = "prctl and sched_setscheduler")]
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
-
-/// `struct ethtool_value` of linux/ethtool.h.
-#[repr(C)]
-struct EthtoolValue {
-    command: u32,
-    data: u32,
-}
-
-/// Offloads, and the numbers by which ethtool sets and gets them: segmentation, checksums that are left to the
-/// hardware, and putting segments together. With any of them a frame would not be what is on a wire.
-const OFFLOADS: [(&str, u32, u32); 7] = [
-    ("tcp-segmentation-offload", 0x1f, 0x1e),
-    ("generic-segmentation-offload", 0x24, 0x23),
-    ("generic-receive-offload", 0x2c, 0x2b),
-    ("scatter-gather", 0x19, 0x18),
-    ("tx-checksumming", 0x17, 0x16),
-    ("rx-checksumming", 0x15, 0x14),
-    // These are bits of one number. VLAN tags that the hardware would put in are not in the frames that a program sees.
-    ("vlan-offload", 0x26, 0x25),
-];
-
-/// Turns off what would make an interface of this thread's network namespace carry other frames than a wire, and checks
-/// that it is off.
-pub(crate) fn offloads_off(interface: &str) -> io::Result<()> {
-    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    for (name, set, get) in OFFLOADS {
-        let ask = |command, data| ethtool(socket.as_raw_fd(), interface, command, data);
-        // An offload that this driver does not have cannot be set, and is off.
-        let _ = ask(set, 0);
-        if name != "rx-checksumming" && ask(get, 0)? != 0 {
-            return Err(io::Error::other(format!("{name} of {interface} stays on")));
-        }
-    }
-    Ok(())
-}
-
-fn ethtool(socket: i32, interface: &str, command: u32, data: u32) -> io::Result<u32> {
-    let mut value = EthtoolValue { command, data };
-    // SAFETY: zero is a value of all fields.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if interface.len() >= request.ifr_name.len() {
-        return Err(io::Error::other(format!("{interface} is no name of an interface")));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: the request is terminated by a zero, and points to a value that lives until the call is over.
-    let done = unsafe { libc::ioctl(socket, libc::SIOCETHTOOL as _, &raw mut request) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }
-}
 
 /// Lets this process have as many files open as it may: a connection takes two. Where there are too few of them, opening
 /// one says so.
