@@ -180,6 +180,12 @@ fn switches(field: &str, switches: u64) -> Checked {
     }
 }
 
+/// Checks the `rate` and `delay` of a link.
+pub fn check_link(link_rate: Rate, link_delay: Time) -> Result<(), ScenarioError> {
+    rate("rate", link_rate)?;
+    delay("delay", link_delay)
+}
+
 fn rate(field: &str, rate: Rate) -> Checked {
     let [slowest, fastest] = RATES;
     if (slowest..=fastest).contains(&rate) {

@@ -15,6 +15,7 @@ mod racks;
 mod star;
 mod tree;
 
+pub use check::check_link;
 pub use dumbbell::Dumbbell;
 pub use leaf_spine::LeafSpine;
 pub use params::{FabricKind, FabricParams};

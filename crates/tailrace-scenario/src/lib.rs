@@ -40,7 +40,9 @@ mod scenario;
 mod scenario_properties;
 #[cfg(test)]
 mod scenario_tests;
+mod switch;
 
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};
+pub use switch::{MacAddress, SwitchConfig, SwitchPort};

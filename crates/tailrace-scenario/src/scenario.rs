@@ -16,7 +16,7 @@ use crate::measure::{Measure, SamplePorts};
 use crate::samples;
 
 /// Segments and headers must fit the 16 bits of a packet's length.
-const MAX_MSS: u16 = 60_000;
+pub(crate) const MAX_MSS: u16 = 60_000;
 
 /// Everything that determines a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,7 +325,7 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
+pub(crate) fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
     let packet = fabric.port_rules.queue_unit.one_packet(transport.mss + HEADER_BYTES);
     let (field, bytes) = match fabric.buffer {
         Buffer::PerPort(bytes) => ("buffer", bytes),
