@@ -21,8 +21,10 @@ mod proxy;
 mod qos;
 mod replay;
 mod run;
+mod switch;
 mod thresholds;
 mod traffic;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -83,6 +85,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Flows(options) => flows::flows(options),
         Command::Fluid(options) => fluid::fluid(options, host),
         Command::Emulate(options) => emulate::emulate(options, host),
+        Command::Switch(options) => switch::switch(options, host),
         Command::Enter(options) => enter::enter(options),
         Command::Proxy(options) => proxy::proxy(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),

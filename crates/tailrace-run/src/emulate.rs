@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPlace, Scheme, Time};
+use tailrace_fabric::Fabric;
 use tailrace_linux::{Driver, Hosts, LiveError, Priorities, View, Wanted};
 use tailrace_scenario::{SamplePorts, Scenario};
 use tailrace_schemes::SchemeVisitor;
@@ -27,6 +28,28 @@ pub struct Programs {
     pub tolerable_lag: Time,
 }
 
+impl Programs {
+    pub(crate) fn new<S: Scheme>(scheme: &S, scenario: &Scenario, fabric: &Fabric) -> Self {
+        let plan = scheme.switch_plan(fabric.host_rate());
+        let tagged = plan.is_some_and(|plan| plan.queues.len() > 1);
+        let mtu = usize::from(scenario.transport.mss + HEADER_BYTES);
+        Programs { hosts: fabric.hosts, mtu, tagged, tolerable_lag: tolerable_lag(fabric) }
+    }
+}
+
+/// Refuses a scheme whose ports need a header; there may be a way out beside another scheme.
+pub(crate) fn plain_header<S: Scheme>(scheme: &S, otherwise: &str) -> Result<(), ScenarioError> {
+    if !scheme.needs_header() {
+        return Ok(());
+    }
+    let message = format!(
+        "is {}, whose ports read a header that the TCP of programs cannot carry; choose another scheme (awafs needs none \
+         with params = {{ silence = \"20ms\" }}){otherwise}",
+        S::NAME
+    );
+    Err(ScenarioError::new("scheme.name", message))
+}
+
 /// Finds out, before anything runs, whether the packets of programs can go through the scenario's fabric under its
 /// scheme.
 pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
@@ -36,19 +59,10 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
         fn visit<S: Scheme>(self) -> Self::Output {
             let fabric = self.0.fabric.build();
             let scheme = build::for_packets::<S>(self.0, &fabric)?;
-            if scheme.needs_header() {
-                let message = format!(
-                    "is {}, whose ports read a header that the TCP of programs cannot carry; choose another scheme (awafs \
-                     needs none with params = {{ silence = \"20ms\" }}), or run the scenario with level = \"live\" and \
-                     stack = \"tailrace\", whose packets have it",
-                    S::NAME
-                );
-                return Err(ScenarioError::new("scheme.name", message));
-            }
-            let plan = scheme.switch_plan(fabric.host_rate());
-            let tagged = plan.is_some_and(|plan| plan.queues.len() > 1);
-            let mtu = usize::from(self.0.transport.mss + HEADER_BYTES);
-            Ok(Programs { hosts: fabric.hosts, mtu, tagged, tolerable_lag: tolerable_lag(&fabric) })
+            let otherwise =
+                ", or run the scenario with level = \"live\" and stack = \"tailrace\", whose packets have it";
+            plain_header(&scheme, otherwise)?;
+            Ok(Programs::new(&scheme, self.0, &fabric))
         }
     }
     build::visit(scenario, Ask(scenario))
@@ -69,7 +83,7 @@ pub fn emulate(
 }
 
 /// The scenario without an end, and with no more samples than views show.
-fn endless(scenario: &Scenario) -> Scenario {
+pub(crate) fn endless(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     let measure = &mut scenario.measure;
     (measure.horizon, measure.sample_every) = (None, None);

@@ -18,6 +18,7 @@ mod packets;
 mod rates;
 mod record;
 mod replay;
+mod switch;
 
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
@@ -30,6 +31,7 @@ pub use live::run_live;
 pub use messages::{for_proxies, messages};
 pub use record::Live;
 pub use replay::replay;
+pub use switch::{for_switch, switch};
 pub use tailrace_linux::LiveError;
 pub use tailrace_packet::Tap;
 

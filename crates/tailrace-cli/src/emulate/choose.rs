@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use tailrace_config::suggest::unknown;
-use tailrace_core::{PlannedQueue, Rate};
+use tailrace_core::{PlannedQueue, PortId, Rate};
 use tailrace_experiment::{Error, Experiment};
+use tailrace_fabric::PortSpec;
 use tailrace_linux::LONGEST_NAME;
 use tailrace_run::{Programs, asks_for_much, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
-use super::board::Board;
 use crate::args;
 use crate::flows::in_file;
 use crate::run::overrides;
 use crate::traffic::wrong;
+use crate::watch::{Board, PortName};
 
 /// What is emulated.
 pub struct Chosen {
@@ -83,7 +84,14 @@ impl Chosen {
             format!("  {}", self.example()),
             format!("  ip netns exec {name}-h{last} COMMAND"),
         ];
-        lines.extend(self.what_tags_mean());
+        if !self.queues.is_empty() {
+            lines.push(format!(
+                "note: {}'s own hosts write a DSCP into packets, and programs do not: {}",
+                self.scheme,
+                without_tags(&self.queues)
+            ));
+        }
+        lines.extend(what_tags_mean(&self.queues));
         lines.extend(asks_for_much(&self.scenario).map(|much| format!("note: {much}")));
         lines
     }
@@ -91,20 +99,6 @@ impl Chosen {
     fn example(&self) -> String {
         let last = self.programs.hosts.saturating_sub(1);
         format!("tailrace enter {}/h{last} -- ping h0", self.name)
-    }
-
-    fn what_tags_mean(&self) -> Vec<String> {
-        let Some(last) = self.queues.len().checked_sub(1) else { return Vec::new() };
-        let note = format!(
-            "note: {}'s own hosts write a DSCP into packets, and programs do not: all their packets are in the last of {} \
-             queues, unless they set a DSCP themselves (as with iperf3 --dscp D, ping -Q {{4 D}}, IP_TOS = 4 D)",
-            self.scheme,
-            last + 1
-        );
-        let queue = |(number, queue): (usize, &PlannedQueue)| {
-            format!("  DSCP {}: queue {number}, {}", queue.dscp, queue.holds)
-        };
-        std::iter::once(note).chain(self.queues.iter().enumerate().map(queue)).collect()
     }
 
     /// An empty board for it.
@@ -117,8 +111,30 @@ impl Chosen {
             hints.push(format!("packets without a DSCP are in q{last}; DSCP {first} is q0"));
         }
         hints.push(self.example());
-        Board::new(title, hints, &self.scenario.fabric.build())
+        let fabric = self.scenario.fabric.build();
+        let name = |(number, port): (PortId, &PortSpec)| PortName {
+            name: fabric.port_name(number),
+            rate: port.rate,
+        };
+        Board::new(title, hints, (0..).zip(&fabric.ports).map(name).collect())
     }
+}
+
+/// What becomes of packets without a DSCP, where there are several queues.
+pub fn without_tags(queues: &[PlannedQueue]) -> String {
+    format!(
+        "all their packets are in the last of {} queues, unless they set a DSCP themselves (as with iperf3 --dscp D, ping -Q \
+         {{4 D}}, IP_TOS = 4 D)",
+        queues.len()
+    )
+}
+
+/// Which DSCP is for which queue, in lines.
+pub fn what_tags_mean(queues: &[PlannedQueue]) -> Vec<String> {
+    let line = |(number, queue): (usize, &PlannedQueue)| {
+        format!("  DSCP {}: queue {number}, {}", queue.dscp, queue.holds)
+    };
+    queues.iter().enumerate().map(line).collect()
 }
 
 #[cfg(test)]

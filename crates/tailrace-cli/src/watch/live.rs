@@ -74,11 +74,19 @@ pub fn lag(lag: &Lateness) -> String {
 
 /// Frames that went by, in a line.
 pub fn strays(strays: Strays) -> String {
-    let Strays { unroutable, too_long, answered, link_down, lost } = strays;
-    format!(
-        "strays   {unroutable} for nobody, {too_long} too long, {link_down} link down, {lost} too fast for this machine; \
-         {answered} questions answered"
-    )
+    let Strays { unroutable, too_long, answered, link_down, lost, back, no_room } = strays;
+    let said = [
+        (unroutable, "for nobody"),
+        (too_long, "too long"),
+        (link_down, "link down"),
+        (lost, "too fast for this machine"),
+        (no_room, "copies without room"),
+        (back, "for where they came from"),
+        (answered, "questions answered"),
+    ];
+    let said = said.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let said: Vec<String> = said.collect();
+    format!("strays   {}", if said.is_empty() { "none".to_owned() } else { said.join(", ") })
 }
 
 /// The busiest ports, and how many others there are, with a line before.

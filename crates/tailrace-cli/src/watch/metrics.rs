@@ -77,7 +77,7 @@ pub fn text(board: &Board) -> String {
         ("dropped_evicted", ledger.dropped_evicted),
     ];
     let frames = frames.map(|(what, count)| (format!("what=\"{what}\""), count.packets));
-    page.family("frames_total", "counter", "Frames that hosts have sent, and what became of them.", frames);
+    page.family("frames_total", "counter", "Frames that came to a port, and what became of them.", frames);
     let strays = view.strays;
     let strays = [
         ("unroutable", strays.unroutable),
@@ -85,6 +85,8 @@ pub fn text(board: &Board) -> String {
         ("answered", strays.answered),
         ("link_down", strays.link_down),
         ("lost", strays.lost),
+        ("back", strays.back),
+        ("no_room", strays.no_room),
     ];
     let strays = strays.map(|(why, count)| (format!("why=\"{why}\""), count));
     page.family("stray_frames_total", "counter", "Frames that no port has seen, or no host got.", strays);

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tailrace_core::{Place, PortId};
 use tailrace_core::{PortCounts, Rate, Time};
-use tailrace_fabric::Fabric;
 use tailrace_linux::{PortView, View};
 
 /// Rates are of so long.
@@ -54,10 +53,7 @@ pub struct Pace {
 }
 
 impl Board {
-    pub fn new(title: String, hints: Vec<String>, fabric: &Fabric) -> Self {
-        let port =
-            |port: PortId| PortName { name: fabric.port_name(port), rate: fabric.ports[port as usize].rate };
-        let ports = (0..fabric.ports.len() as PortId).map(port).collect();
+    pub fn new(title: String, hints: Vec<String>, ports: Vec<PortName>) -> Self {
         Board { title, hints, ports, reports: BTreeMap::new(), views: VecDeque::new() }
     }
 

@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_core::Time;
 use tailrace_experiment::Error;
-use tailrace_linux::{Hosts, LiveError, View};
+use tailrace_linux::{LiveError, View};
 
+use super::Tend;
 use super::board::Board;
 use super::live;
 use super::screen::Screen;
@@ -40,14 +40,9 @@ pub struct Stops<'a> {
 }
 
 impl<'a> Stops<'a> {
-    /// From now on a signal to end ends the fabric, and no longer the process.
-    pub fn new(host: &'a dyn Host, lasts: Option<Time>) -> Result<Self, Error> {
-        let told = Arc::new(AtomicBool::new(false));
-        for signal in [SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, told.clone())
-                .map_err(|error| Error::Live(LiveError::SetUp(format!("noticing signals: {error}"))))?;
-        }
-        Ok(Stops { host, told, lasts })
+    /// From now on these signals end the fabric, and no longer the process.
+    pub fn new(host: &'a dyn Host, lasts: Option<Time>, signals: &[i32]) -> Result<Self, Error> {
+        Ok(Stops { host, told: notice(signals)?, lasts })
     }
 
     fn now(&self, since_start: Time) -> Option<Ended> {
@@ -59,21 +54,31 @@ impl<'a> Stops<'a> {
     }
 }
 
+/// Notes from now on that one of these signals has come, which does nothing else any more.
+pub fn notice(signals: &[i32]) -> Result<Arc<AtomicBool>, Error> {
+    let noted = Arc::new(AtomicBool::new(false));
+    for &signal in signals {
+        signal_hook::flag::register(signal, noted.clone())
+            .map_err(|error| Error::Live(LiveError::SetUp(format!("noticing signals: {error}"))))?;
+    }
+    Ok(noted)
+}
+
 /// Shows a fabric.
 pub struct Follower<'a> {
     board: &'a Mutex<Board>,
-    hosts: &'a Hosts,
     /// What is said when the fabric runs.
     welcome: Vec<String>,
     stops: Stops<'a>,
+    tend: Tend<'a>,
     screen: Option<Screen>,
     now: Time,
     next_line: Time,
 }
 
 impl<'a> Follower<'a> {
-    pub fn new(board: &'a Mutex<Board>, hosts: &'a Hosts, welcome: Vec<String>, stops: Stops<'a>) -> Self {
-        Follower { board, hosts, welcome, stops, screen: None, now: Time::ZERO, next_line: LINE_EVERY }
+    pub fn new(board: &'a Mutex<Board>, welcome: Vec<String>, stops: Stops<'a>, tend: Tend<'a>) -> Self {
+        Follower { board, welcome, stops, tend, screen: None, now: Time::ZERO, next_line: LINE_EVERY }
     }
 
     /// Shows views until the fabric is to end, or has. It ends when nobody takes its views.
@@ -82,7 +87,8 @@ impl<'a> Follower<'a> {
             match views.recv_timeout(LOOK_EVERY) {
                 Ok(view) => {
                     self.welcome();
-                    self.take(view)?;
+                    self.take(view);
+                    self.tend()?;
                     if self.show().is_err() {
                         return Ok(Ended::Unheard);
                     }
@@ -113,19 +119,22 @@ impl<'a> Follower<'a> {
         self.screen = Screen::take().unwrap_or(None);
     }
 
-    fn take(&mut self, view: View) -> Result<(), Error> {
+    fn take(&mut self, view: View) {
         self.now = view.now;
         self.board.lock().unwrap_or_else(PoisonError::into_inner).take(view);
-        match self.hosts.missing() {
-            None => Ok(()),
-            Some(path) => {
-                let message = format!(
-                    "{} is gone: somebody has deleted the namespace; the fabric has ended",
-                    path.display()
-                );
-                Err(Error::Live(LiveError::Gone(message)))
-            }
+    }
+
+    /// Sees to what else there is. What that says is a hint of the view, or a line.
+    fn tend(&mut self) -> Result<(), Error> {
+        let said = (self.tend)(self.board)?;
+        if said.is_empty() {
+            return Ok(());
         }
+        match self.screen {
+            Some(_) => self.board.lock().unwrap_or_else(PoisonError::into_inner).hints = said,
+            None => said.iter().for_each(|line| complain!("{line}")),
+        }
+        Ok(())
     }
 
     fn show(&mut self) -> io::Result<()> {

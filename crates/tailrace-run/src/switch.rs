@@ -1,0 +1,110 @@
+//! A scheme in a switch between real interfaces.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::Receiver;
+
+use tailrace_config::ScenarioError;
+use tailrace_core::{Outcome, Place, PortId, Scheme};
+use tailrace_fabric::Fabric;
+use tailrace_linux::{Account, Driver, LiveError, MacTable, Priorities, TakenOver, View, Wanted};
+use tailrace_scenario::SwitchConfig;
+use tailrace_schemes::SchemeVisitor;
+use tailrace_traffic::Feed;
+
+use crate::emulate::{endless, plain_header};
+use crate::error::RunError;
+use crate::{Programs, build, packets};
+
+/// Finds out, before anything runs, whether the packets of whoever is around can go through the switch under its scheme.
+pub fn for_switch(config: &SwitchConfig) -> Result<Programs, ScenarioError> {
+    struct Ask<'a>(&'a SwitchConfig);
+    impl SchemeVisitor for Ask<'_> {
+        type Output = Result<Programs, ScenarioError>;
+        fn visit<S: Scheme>(self) -> Self::Output {
+            let (scenario, fabric) = (&self.0.scenario, self.0.fabric());
+            let scheme = build::for_packets::<S>(scenario, &fabric)?;
+            plain_header(&scheme, "")?;
+            Ok(Programs::new(&scheme, scenario, &fabric))
+        }
+    }
+    build::visit(&config.scenario, Ask(config))
+}
+
+/// Makes the interfaces that are `taken` over a switch, gives up this process' rights, and runs it until `watch` says stop.
+/// Then it goes on as each of the `changes` says. That all of them can be, [`for_switch`] has found out before.
+pub fn switch(
+    config: &SwitchConfig,
+    taken: &TakenOver,
+    account: &Account,
+    changes: &Receiver<SwitchConfig>,
+    watch: &mut dyn FnMut(View) -> ControlFlow<()>,
+) -> Result<Outcome, RunError> {
+    build::visit(&config.scenario, Runner { config, taken, account, changes, watch })?
+}
+
+struct Runner<'a> {
+    config: &'a SwitchConfig,
+    taken: &'a TakenOver,
+    account: &'a Account,
+    changes: &'a Receiver<SwitchConfig>,
+    watch: &'a mut dyn FnMut(View) -> ControlFlow<()>,
+}
+
+impl SchemeVisitor for Runner<'_> {
+    type Output = Result<Result<Outcome, RunError>, ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let Runner { config, taken, account, changes, watch } = self;
+        let driver = driver::<S>(config, taken)?;
+        let run = || {
+            let cards = config.ports.len();
+            let mut watch = |driver: &mut Driver<'_, S>, view: View| {
+                let seen = watch(without_cards(view, cards));
+                changes.try_iter().for_each(|change| go_on_as(driver, &change));
+                seen
+            };
+            let mut outcome = tailrace_linux::switch(driver?, account, &mut watch)?;
+            outcome.ports.drain(..cards);
+            Ok(outcome)
+        };
+        Ok(run())
+    }
+}
+
+fn driver<'a, S: Scheme>(
+    config: &SwitchConfig,
+    taken: &'a TakenOver,
+) -> Result<Result<Driver<'a, S>, LiveError>, ScenarioError> {
+    let (scenario, fabric) = (endless(&config.scenario), config.fabric());
+    let scheme = build::for_packets::<S>(&scenario, &fabric)?;
+    let world = packets::world(&scenario, &fabric, Feed::from(Vec::new()))?.outside();
+    let given = config.ports.iter().zip(0..);
+    let given = given.flat_map(|(port, number)| port.macs.iter().map(move |mac| (mac.0, number)));
+    let table = MacTable::new(given, config.learning);
+    let (priorities, mss) = (priorities(&scheme, &fabric), scenario.transport.mss);
+    Ok(Driver::switch(world, taken.interfaces(), table, priorities, mss, Wanted::Best))
+}
+
+fn priorities<S: Scheme>(scheme: &S, fabric: &Fabric) -> Priorities {
+    Priorities::new(scheme.switch_plan(fabric.host_rate()).as_ref())
+}
+
+/// What could not be is not handed to a switch that runs.
+fn go_on_as<S: Scheme>(driver: &mut Driver<'_, S>, change: &SwitchConfig) {
+    let fabric = change.fabric();
+    if let Ok(scheme) = build::for_packets::<S>(&change.scenario, &fabric) {
+        let priorities = priorities(&scheme, &fabric);
+        driver.refit(scheme, &fabric, priorities);
+    }
+}
+
+/// The ports are the switch's, counted from 0: the star's network cards are none of this machine.
+fn without_cards(mut view: View, cards: usize) -> View {
+    view.ports.drain(..cards);
+    for (place, _) in &mut view.reported {
+        if let Place::Port(port) = place {
+            *port -= cards as PortId;
+        }
+    }
+    view
+}
