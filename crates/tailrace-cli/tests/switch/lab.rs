@@ -223,13 +223,15 @@ impl Switch<'_> {
         line
     }
 
-    /// The sum of all metrics whose line begins like this.
-    pub fn metric(&self, beginning: &str) -> f64 {
+    fn page(&self) -> String {
         // What has just left is in the next view.
         std::thread::sleep(Duration::from_millis(450));
-        let page = self.lab.python(&self.lab.here(), PAGE, &[METRICS]);
-        let value = |line: &str| line.rsplit(' ').next()?.parse::<f64>().ok();
-        page.lines().filter(|line| line.starts_with(beginning)).filter_map(value).sum()
+        self.lab.python(&self.lab.here(), PAGE, &[METRICS])
+    }
+
+    /// The sum of all metrics whose line begins like this.
+    pub fn metric(&self, beginning: &str) -> f64 {
+        sum(&self.page(), beginning)
     }
 
     /// Packets that a port has sent.
@@ -247,7 +249,8 @@ impl Switch<'_> {
 
     /// Ends it as it should, after which each frame that came in is accounted for.
     pub fn end_well(self) -> String {
-        let what = |what: &str| self.metric(&format!("tailrace_frames_total{{what=\"{what}\"}}"));
+        let page = self.page();
+        let what = |what: &str| sum(&page, &format!("tailrace_frames_total{{what=\"{what}\"}}"));
         let after = ["delivered", "dropped_buffer", "dropped_evicted"].map(what).iter().sum::<f64>();
         assert_eq!(what("entered"), after);
         self.signal("-TERM");
@@ -263,6 +266,11 @@ impl Drop for Switch<'_> {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn sum(page: &str, beginning: &str) -> f64 {
+    let value = |line: &str| line.rsplit(' ').next()?.parse::<f64>().ok();
+    page.lines().filter(|line| line.starts_with(beginning)).filter_map(value).sum()
 }
 
 pub fn port(host: usize) -> String {
