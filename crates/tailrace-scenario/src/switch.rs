@@ -254,6 +254,8 @@ fn switch(mut fields: Table, ports: &[SwitchPort]) -> Result<(Own, FabricParams)
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use tailrace_core::Bytes;
     use tailrace_fabric::Buffer;
@@ -320,6 +322,25 @@ name = "mlfq"
         let config = SwitchConfig::parse(&SWITCH.replace("200KB", "1KB")).unwrap();
         let small = config.with_mtu(1500).unwrap_err().to_string();
         assert!(small.contains("switch.buffer: is 1KB, but must hold at least one packet"), "{small}");
+    }
+
+    #[test]
+    fn the_guides_file_is_one() {
+        let guide = include_str!("../../../docs/guide/switch.md");
+        let file = guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let config = SwitchConfig::parse(file).unwrap().with_mtu(1500).unwrap();
+        assert_eq!((config.ports.len(), config.scenario.scheme.name.as_str()), (3, "dctcp"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_switch_or_a_mistake(at in 0..SWITCH.len(), cut in 0usize..20, text in ".{0,12}", mtu in any::<u32>()) {
+            let end = (at + cut).min(SWITCH.len());
+            let changed = format!("{}{text}{}", &SWITCH[..at], &SWITCH[end..]);
+            if let Ok(config) = SwitchConfig::parse(&changed).and_then(|config| config.with_mtu(mtu as usize)) {
+                prop_assert_eq!(config.fabric().hosts, config.ports.len());
+            }
+        }
     }
 
     #[test]
