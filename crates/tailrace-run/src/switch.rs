@@ -108,3 +108,76 @@ fn without_cards(mut view: View, cards: usize) -> View {
     }
     view
 }
+
+#[cfg(test)]
+mod tests {
+    use tailrace_core::{Ecn, Packet, PacketKind, Time};
+    use tailrace_packet::World;
+    use tailrace_schemes::NAMES;
+
+    use super::*;
+
+    const SENT: u32 = 200;
+
+    struct Change<'a>(&'a SwitchConfig);
+
+    impl SchemeVisitor for Change<'_> {
+        type Output = Result<(), ScenarioError>;
+
+        /// Frames of all priorities for one port, and another policy while most of them wait, long after the start.
+        fn visit<S: Scheme>(self) -> Self::Output {
+            let (scenario, fabric) = (endless(&self.0.scenario), self.0.fabric());
+            let build = || build::for_packets::<S>(&scenario, &fabric);
+            let mut world: World<S> = packets::world(&scenario, &fabric, Feed::from(Vec::new()))?.outside();
+            let (start, mut left) = (Time::from_ms(60_000), 0);
+            let mut count = |_, host, _| left += u32::from(host == 1);
+            world.run_until(start, &mut count);
+            for flow in 0..SENT {
+                let mut packet =
+                    Packet { flow, dst: 1, bytes: 1500, priority: flow as u8 % 8, ..Packet::EMPTY };
+                packet.set(PacketKind::Data, Ecn::Capable);
+                world.enter_switch(packet);
+            }
+            for (ms, span) in [(5, 100), (10, 200)] {
+                world.run_until(start + Time::from_ms(ms), &mut count);
+                assert!(world.ledger().queued.packets > 100, "{}: {:?}", S::NAME, world.ledger());
+                world.refit(build()?, &fabric);
+                // Policies that ask to be woken go on being woken.
+                world.run_until(start + Time::from_ms(ms) + Time::from_us(span), &mut count);
+            }
+            world.run_until(start + Time::from_ms(1_000), &mut count);
+            let ledger = world.ledger();
+            assert!(ledger.balances() && ledger.dropped().packets == 0, "{}: {ledger:?}", S::NAME);
+            assert_eq!(left, SENT, "{}", S::NAME);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_scheme_that_a_switch_can_run_loses_a_frame_when_it_changes() {
+        let ports: String =
+            (0..3).map(|port| format!("[[port]]\ninterface = \"eth{port}\"\nrate = \"100Mbps\"\n")).collect();
+        let (mut run, mut refused) = (Vec::new(), Vec::new());
+        for name in NAMES {
+            let params = match *name {
+                "awafs" => "params = { silence = \"20ms\", period = \"1ms\" }",
+                "pias" => "params = { thresholds = { fitted = \"web-search\", load = 0.6 } }",
+                _ => "",
+            };
+            let text = format!("[switch]\nbuffer = \"1MB\"\n{ports}[scheme]\nname = \"{name}\"\n{params}");
+            let config = SwitchConfig::parse(&text).unwrap();
+            match for_switch(&config) {
+                Ok(_) => {
+                    build::visit(&config.scenario, Change(&config)).unwrap();
+                    run.push(*name);
+                }
+                Err(error) => refused.push(format!("{name}: {error}")),
+            }
+        }
+        assert!(
+            ["fifo", "dctcp", "mlfq", "pias", "awafs", "hull"].iter().all(|name| run.contains(name)),
+            "{refused:?}"
+        );
+        println!("run: {run:?}\nrefused: {refused:#?}");
+    }
+}

@@ -296,5 +296,34 @@ mod tests {
             prop_assert!(sent.windows(2).all(|pair| pair[0].2 <= pair[1].1 && pair[0].0 < pair[1].0));
             prop_assert!(sent.iter().all(|d| d.1 >= Time::from_ns(arrivals[d.0 as usize].0)));
         }
+
+        #[test]
+        fn another_policy_and_rate_lose_nothing_and_keep_order_and_what_is_being_sent(
+            sizes in prop::collection::vec(64u16..1500, 1..40),
+            at in 0u64..40_000,
+        ) {
+            let rate = |gbps| LinkRate::new(Rate::from_gbps(gbps));
+            let mut port = Egress::new(Fifo::default(), rate(10));
+            let mut left: Vec<(u32, Time)> = Vec::new();
+            let mut send = |d: Departure<()>| left.push((d.packet.flow, d.end));
+            let mut never = |packet: Packet, _| panic!("{packet:?} is dropped");
+            for (flow, &bytes) in (0..).zip(&sizes) {
+                let packet = Packet { flow, bytes, ..Packet::EMPTY };
+                port.accept(Time::ZERO, packet, EVERYTHING, &mut never, &mut send);
+            }
+            let at = Time::from_ns(at);
+            port.refit(at, Fifo::default(), rate(1), &mut never, &mut send);
+            let waits = port.queued().packets as usize;
+            port.catch_up(Time::from_ms(1_000), &mut send);
+            // Those that had started by then left at the old rate, and the others one after the other at the new one.
+            let mut end = Time::ZERO;
+            for (flow, &bytes) in sizes.iter().enumerate() {
+                let started = flow + waits < sizes.len();
+                prop_assert_eq!(started, end <= at);
+                end += if started { rate(10) } else { rate(1) }.time_for(bytes);
+                prop_assert_eq!(left[flow], (flow as u32, end));
+            }
+            prop_assert_eq!(left.len(), sizes.len());
+        }
     }
 }
