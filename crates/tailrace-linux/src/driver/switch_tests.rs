@@ -164,7 +164,8 @@ fn of_a_flood_for_all_each_copy_is_accounted_for() {
         let (ledger, strays) = (rig.driver.world().ledger(), rig.driver.all_strays());
         assert!(ledger.balances() && ledger.dropped_buffer.packets > 0, "{ledger:?}");
         let [one, two] = [1, 2].map(|port| came.iter().filter(|(to, _)| *to == port).count() as u64);
-        assert!(one > 150 && one == two, "{kind:?}: {one} {two} {ledger:?} {strays:?}");
+        // The namespaces' own kernels may have sent a few, which take room.
+        assert!(one > 150 && one.abs_diff(two) < 10, "{kind:?}: {one} {two} {ledger:?} {strays:?}");
         assert!(ledger.injected.packets + strays.no_room + 2 * strays.lost >= 4_000, "{ledger:?} {strays:?}");
     }
 }
@@ -185,7 +186,7 @@ fn another_scheme_finds_the_frames_that_wait_and_none_is_lost() {
         }
         let mut came = rig.received(10);
         // It takes 112 ms until all have left.
-        let queued = rig.driver.world().ledger().queued.packets;
+        let (_, queued, _) = rig.driver.world().queues((PORTS + 2) as u32);
         assert!(queued > 20, "{kind:?} {queued}");
         let (scheme, fabric, _) = scheme(ALWAYS, "100Mbps");
         let priorities = Priorities::new(scheme.switch_plan(fabric.host_rate()).as_ref());
@@ -198,8 +199,9 @@ fn another_scheme_finds_the_frames_that_wait_and_none_is_lost() {
         assert_eq!(numbers, all, "{kind:?}");
         let marked = |(_, bytes): &(usize, Vec<u8>)| bytes[15] & 3 == 3;
         assert!(!marked(&came[0]) && marked(&came[usize::from(SENT) - 1]));
-        let (ledger, counts) = (rig.driver.world().ledger(), rig.driver.world().port_counts());
+        let marks = came.iter().filter(|frame| marked(frame)).count() as u64;
+        assert_eq!(rig.driver.world().port_counts().map(|port| port.marked).sum::<u64>(), marks);
+        let ledger = rig.driver.world().ledger();
         assert_eq!((ledger.balances(), ledger.dropped().packets), (true, 0), "{ledger:?}");
-        assert!(counts.map(|port| port.marked).sum::<u64>() >= queued, "marks are counted across schemes");
     }
 }
