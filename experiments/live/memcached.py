@@ -5,7 +5,8 @@
 runs the fabric of memcached.toml in real time (`tailrace emulate`, as root), with a memcached on each host
 of four racks and clients on the first. Under baraat and rcp `tailrace proxy` carries what they say; under
 "kernel" clients reach the memcacheds over TCP. Writes one line a task (tasks.csv), one a scheme
-(summary.csv), and what each fabric says at its end. Needs memcached and python-memcached.
+(summary.csv), the distributions (tasks.svg), and what each fabric says at its end. Needs memcached and
+python-memcached.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
+
+import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 FILE = HERE / "memcached.toml"
@@ -143,6 +146,17 @@ def quantile(values: list[float], q: float) -> float:
     return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
 
 
+def draw(took_ms: dict[str, list[float]], path: Path) -> None:
+    """The distribution of task completion under each scheme."""
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for label, values in took_ms.items():
+        axes.ecdf(values, label=label)
+    axes.set(xlabel="Task completion (ms)", ylabel="Part of tasks", xlim=(0, None), ylim=(0, 1))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, bbox_inches="tight")
+
+
 def main() -> None:
     """Make all runs, and write what came of them."""
     parser = argparse.ArgumentParser(
@@ -155,7 +169,7 @@ def main() -> None:
     options = parser.parse_args()
     tailrace = shutil.which(options.tailrace) or sys.exit(f"there is no {options.tailrace}: run make demo")
     options.out.mkdir(parents=True, exist_ok=True)
-    rows, summary = [], []
+    rows, summary, took_ms = [], [], {}
     for label, scheme, proxies in [
         ("baraat", "baraat", True),
         ("rcp", "rcp", True),
@@ -165,7 +179,7 @@ def main() -> None:
         with Fabric(tailrace, scheme, proxies, log) as fabric:
             fabric.serve()
             tasks = fabric.ask(options.tasks, options.seed)
-        took = [task["took_s"] * 1e3 for task in tasks]
+        took = took_ms[label] = [task["took_s"] * 1e3 for task in tasks]
         rows += [{"scheme": label, **task} for task in tasks]
         summary.append(
             {
@@ -187,6 +201,7 @@ def main() -> None:
             writer = csv.DictWriter(file, fieldnames=list(table[0]))
             writer.writeheader()
             writer.writerows(table)
+    draw(took_ms, options.out / "tasks.svg")
 
 
 if __name__ == "__main__":

@@ -330,8 +330,13 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let due = self.world.next_event().unwrap_or(Time::MAX).min(until);
         let span = due.saturating_sub(self.clock.now()).saturating_sub(WAKE_UP).min(LONGEST_SLEEP);
         if span > Time::ZERO {
+            let asleep_since = self.clock.now();
             self.found = self.poll.wait(span)?;
-            self.awake_since = self.clock.now();
+            let now = self.clock.now();
+            // The kernel counts by what others had.
+            if now - asleep_since >= PAUSE {
+                self.awake_since = now;
+            }
         }
         for place in 0..self.poll.count() {
             let socket = self.poll.number(place) as usize;
