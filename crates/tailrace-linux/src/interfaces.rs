@@ -5,7 +5,7 @@ use std::io;
 use nix::net::if_::if_nametoindex;
 
 use crate::error::LiveError;
-use crate::hosts::Namespace;
+use crate::namespace::Namespace;
 
 /// Interfaces of one network namespace, in the order of the hosts that they lead to.
 #[derive(Debug)]

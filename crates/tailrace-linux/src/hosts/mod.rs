@@ -1,6 +1,5 @@
 //! The hosts of a fabric: a network namespace each, whose only interface leads to the fabric.
 
-mod namespace;
 mod programs;
 mod site;
 mod standing;
@@ -14,11 +13,11 @@ use tailrace_core::HostId;
 use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
 use crate::interfaces::Interfaces;
+use crate::namespace::Namespace;
 use crate::sys::offloads_off;
 
 use site::Site;
 
-pub use namespace::Namespace;
 pub use site::{LONGEST_NAME, clean};
 pub use standing::Standing;
 

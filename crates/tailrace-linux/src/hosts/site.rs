@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tailrace_core::HostId;
 
-use super::namespace::Namespace;
 use super::programs;
 use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of};
+use crate::namespace::Namespace;
 
 /// A folder for each name.
 pub(super) const SITES: &str = "/run/tailrace";

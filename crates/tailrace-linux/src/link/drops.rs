@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::hosts::{INTERFACE, Namespace};
+use crate::hosts::INTERFACE;
 use crate::interfaces::Interfaces;
+use crate::namespace::Namespace;
 
 /// Where an interface's count of frames that it dropped is, among the numbers of its line.
 const RECEIVED_DROPPED: usize = 3;

@@ -14,8 +14,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::error::LiveError;
-use crate::hosts::Namespace;
 use crate::interfaces::Interfaces;
+use crate::namespace::Namespace;
 use crate::slab::Slab;
 use crate::sys::XdpMode;
 

@@ -29,7 +29,7 @@ impl Namespace {
     }
 
     /// Gives it a name at `path`, which must not be taken. It lives on until [`Self::forget`], even without this process.
-    pub(super) fn keep_at(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn keep_at(&self, path: &Path) -> io::Result<()> {
         File::create_new(path)?;
         let none = None::<&str>;
         mount(Some(&self.path()), path, none, MsFlags::MS_BIND, none).map_err(|error| {
@@ -57,7 +57,7 @@ impl Namespace {
     }
 
     /// Takes the name of a namespace away, whoever made it.
-    pub(super) fn forget(path: &Path) -> io::Result<()> {
+    pub(crate) fn forget(path: &Path) -> io::Result<()> {
         // Whether it was still mounted or not, the file must go.
         let _ = umount2(path, MntFlags::MNT_DETACH);
         std::fs::remove_file(path)
