@@ -1,7 +1,7 @@
 //! Baraat in packets beside what its feedback tends to: tasks of any size, heavy ones beside light ones.
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, Ending};
+use tailrace_core::Ending;
 use tailrace_run::{RunError, Unattended, feed, run};
 use tailrace_scenario::Scenario;
 
@@ -15,8 +15,18 @@ struct Mix {
     size: u64,
     servers: u64,
     load: f64,
-    /// Bytes of a task that is on its way when the others come; none if 0.
-    heavy: u64,
+    count: u32,
+    heavy: Heavy,
+}
+
+/// A task that is on its way when the light ones come.
+#[derive(Clone, Copy, Debug)]
+enum Heavy {
+    None,
+    /// Of so many bytes; it turns heavy when it has sent 10 MB of them.
+    Turns(u64),
+    /// Of so many flows; it is heavy already, and remains as long as light ones come, or for this many bytes.
+    Is(u64, u64),
 }
 
 impl Mix {
@@ -32,24 +42,39 @@ impl Mix {
         self.load * (1.0 + (Self::PROTOCOL * self.servers) as f64 / self.size as f64)
     }
 
+    /// Beside a heavy task light ones have one's share of the link in all, and what waits grows at either level if they need
+    /// more.
+    fn most_load(self) -> f64 {
+        match self.heavy {
+            Heavy::Is(flows, _) => 0.8 * self.servers as f64 / (self.servers + flows) as f64,
+            _ => 0.85,
+        }
+    }
+
     fn scenario(self, level: &str) -> Scenario {
-        let Mix { seed, gbps, rtt_us, size, servers, load, heavy } = self;
-        let heavy = match heavy {
+        let Mix { seed, gbps, rtt_us, size, servers, load, count, heavy } = self;
+        let while_they_come = (f64::from(count) * size as f64 / load * 1.2) as u64;
+        let (flows, bytes, ahead) = match heavy {
+            Heavy::None => (0, 0, 0),
+            Heavy::Turns(bytes) => (1, bytes, 0),
+            Heavy::Is(flows, most) => (flows, 12_000_000 + while_they_come.min(most), 12_000_000),
+        };
+        let heavy = match flows {
             0 => String::new(),
-            bytes => format!(
-                "[[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = 1, from = [1] }} }}\n\
+            _ => format!(
+                "[[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {flows}, from = [1, 9, 10] }} }}\n\
                  sizes = {{ fixed = \"{bytes}B\" }}\narrivals = \"once\"\ncount = 1\nclass = 2\n"
             ),
         };
         let text = format!(
             "level = \"{level}\"\nseed = {seed}\nscheme = {{ name = \"baraat\" }}\n\
              transport = {{ min_rto = \"10ms\" }}\nmeasure = {{ horizon = \"100s\" }}\n\
-             [fabric]\nkind = \"star\"\nhosts = 9\nhost_rate = \"{gbps}Gbps\"\nhost_delay = \"{}ns\"\nbuffer = \"{}B\"\n\
+             [fabric]\nkind = \"star\"\nhosts = 11\nhost_rate = \"{gbps}Gbps\"\nhost_delay = \"{}ns\"\nbuffer = \"{}B\"\n\
              [[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {servers}, from = [2, 3, 4, 5, 6, 7, 8] }} }}\n\
-             sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = 150\nclass = 1\n{heavy}",
+             sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = {count}\nclass = 1\n{heavy}",
             rtt_us * 250,
-            (4 * self.bdp()).max(50_000),
-            20 * rtt_us,
+            (4 * self.bdp()).max(150_000),
+            20 * rtt_us + ahead * 8 / (gbps * 1000),
         );
         parsed(&text)
     }
@@ -102,12 +127,45 @@ fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() 
     ];
     for (gbps, size, load, most) in cases {
         for seed in 1..4 {
-            let mix = Mix { seed, gbps, rtt_us: 10, size, servers: 3, load, heavy: 0 };
+            let mix = Mix { seed, gbps, rtt_us: 10, size, servers: 3, load, count: 150, heavy: Heavy::None };
             let [packets, rates] = mix.p95();
             println!("{:.2} {packets:.0} {rates:.0} {mix:?}", packets / rates);
             assert!(packets < most * rates, "{mix:?}: {packets} µs in packets, {rates} at flow level");
         }
     }
+}
+
+/// A heavy flow takes what is free once a round trip, and light tasks come between. Each of them waited until it had asked again,
+/// and the next one until it was served: what waited grew for as long as they came, to 43 ms in the first case.
+#[test]
+fn light_tasks_beside_a_heavy_one_take_no_longer_the_more_there_are() {
+    let cases = [
+        (10, 100, 20_000, 3, 0.6),
+        (10, 10, 20_000, 2, 0.5),
+        (1, 100, 3_000, 3, 0.4),
+        (1, 1000, 20_000, 1, 0.35),
+    ];
+    for (gbps, rtt_us, size, servers, load) in cases {
+        for count in [150, 2400] {
+            let heavy = Heavy::Is(1, u64::MAX);
+            let mix = Mix { seed: 1, gbps, rtt_us, size, servers, load, count, heavy };
+            println!("{:?} {mix:?}", mix.p95());
+            mix.takes_less_than(1.5);
+        }
+    }
+}
+
+/// What light tasks demand beyond one's share, they do not take from what a heavy one has at least: half of its own, of what the
+/// link carries when its queue is drained.
+#[test]
+fn a_heavy_task_beside_too_many_light_ones_keeps_a_third_of_what_it_has_at_flow_level() {
+    let heavy = Heavy::Is(1, 20_000_000);
+    let mix =
+        Mix { seed: 1, gbps: 10, rtt_us: 100, size: 20_000, servers: 3, load: 0.97, count: 8000, heavy };
+    let [packets, rates] = both(2, |level| mix.scenario(level));
+    println!("{packets} µs in packets, {rates} at flow level");
+    let before = 11_600.0;
+    assert!(packets - before < 3.0 * (rates - before), "{packets} µs in packets, {rates} at flow level");
 }
 
 /// Where each task is a flow of 1.1 to 1.4 round trips, who waits hears half of one late that the link is free. Unless ports
@@ -125,13 +183,23 @@ fn tasks_of_a_little_more_than_a_round_trip_take_about_as_long_as_at_flow_level(
     for (gbps, rtt_us) in [(1, 100), (10, 10)] {
         for (size, servers, load, most) in cases {
             for seed in 1..4 {
-                Mix { seed, gbps, rtt_us, size, servers, load, heavy: 0 }.takes_less_than(most);
+                Mix { seed, gbps, rtt_us, size, servers, load, count: 150, heavy: Heavy::None }
+                    .takes_less_than(most);
             }
         }
     }
     // The property below found this one, 7.6 times.
-    Mix { seed: 824, gbps: 10, rtt_us: 10, size: 14_248, servers: 1, load: 0.8245, heavy: 0 }
-        .takes_less_than(3.0);
+    Mix {
+        seed: 824,
+        gbps: 10,
+        rtt_us: 10,
+        size: 14_248,
+        servers: 1,
+        load: 0.8245,
+        count: 150,
+        heavy: Heavy::None,
+    }
+    .takes_less_than(3.0);
 }
 
 /// Four clients whose links are loaded by 0.8 read over an uplink that is no faster than all of these together. Where tasks are
@@ -221,11 +289,16 @@ fn mixes() -> impl Strategy<Value = Mix> {
         prop_oneof![Just((1, 1000)), Just((1, 100)), Just((10, 1000)), Just((10, 100)), Just((10, 10))];
     // From a packet to ten times what the link carries in a round trip.
     let size = prop_oneof![1_000u64..3_000, 3_000u64..100_000, 100_000u64..3_000_000];
-    (0..1000u32, fabric, size, 1..5u64, 0.1..0.85f64, any::<bool>()).prop_map(
+    let heavy = prop_oneof![Just(0u64), Just(1), (2..6u64)];
+    (0..1000u32, fabric, size, 1..5u64, 0.1..0.85f64, heavy).prop_map(
         |(seed, (gbps, rtt_us), size, servers, load, heavy)| {
             let size = size.max(servers * 300);
-            let heavy = if heavy { Bytes::new(200 * size + 40_000_000).get() } else { 0 };
-            Mix { seed, gbps, rtt_us, size, servers, load, heavy }
+            let heavy = match heavy {
+                0 => Heavy::None,
+                1 => Heavy::Turns(200 * size + 40_000_000),
+                flows => Heavy::Is((flows - 1).min(3), 500_000_000),
+            };
+            Mix { seed, gbps, rtt_us, size, servers, load, count: 150, heavy }
         },
     )
 }
@@ -233,11 +306,11 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Of 600 such mixes 34 took more than
-    /// 1.5 times as long and one 3.2 times; a port that makes tasks wait for nothing takes tens of times.
+    /// Of 1800 such mixes 47 took more than 1.5 times as long and one 2.8 times; a port that makes tasks wait for nothing takes tens
+    /// of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
-        prop_assume!(mix.true_load() < 0.85);
+        prop_assume!(mix.true_load() < mix.most_load());
         mix.takes_less_than(4.0);
     }
 }

@@ -118,6 +118,10 @@ pub struct Standing {
     pub ahead: Grains,
     /// The flow's class.
     pub class: Held,
+    /// If the flow's task is heavy, its part of what such tasks keep however many light ones there are.
+    pub own: Grains,
+    /// If it is light, what heavy ones of its class lack of that.
+    pub owed: Grains,
     /// Allocated to all flows of the port.
     pub allocated: Grains,
 }
@@ -258,9 +262,9 @@ impl Classifier {
     /// What a flow of the task finds (algorithm 1, lines 2 to 4). A heavy task and the next one are of one
     /// class, so a chain of heavy tasks is as well, with the first one that is not (§4.3.1).
     ///
-    /// A next one that has been granted all that it asks for is as good as done, and the one after it takes part as
-    /// well, as long as such tasks have no more than one's share in all. In the paper it waits: of tasks of a packet,
-    /// each is served some round trips after the one before, although the link has room for hundreds in a round trip.
+    /// What a next one has been granted is as good as sent, so the one after it takes part as well, as long as what such tasks
+    /// still wait for is no more than one's share. In the paper it waits: of tasks of a packet, each is served some round
+    /// trips after the one before, although the link has room for hundreds in a round trip. Heavy ones keep a part of theirs.
     ///
     /// Only classes that the `capacity` reaches are looked at: what higher ones demand may be told too low once
     /// it exceeds that.
@@ -282,7 +286,13 @@ impl Classifier {
             class.join(task, at == place, capacity - above);
             class.is_open &= self.order == Order::FifoLm;
         }
-        Standing { above, ahead: above + between, class: class.held, allocated }
+        let kept = class.kept(capacity.saturating_sub(above));
+        let (own, owed) = if self.tasks[place].heavy {
+            (kept / Grains::from(class.heavy.flows + 1), 0)
+        } else {
+            (0, kept.min(class.heavy.demand).saturating_sub(class.heavy.allocated))
+        };
+        Standing { above, ahead: above + between, class: class.held, own, owed, allocated }
     }
 }
 
@@ -292,9 +302,11 @@ struct Class {
     held: Held,
     /// Whether the flow that asks is of one of these tasks.
     asks: bool,
-    /// What tasks demand that are not heavy, and what one of them has of equal shares.
+    /// What tasks demand that are not heavy, and have not been granted, and what one has of equal shares.
     light: Grains,
-    share: Option<Grains>,
+    share: Grains,
+    /// What heavy tasks hold.
+    heavy: Held,
     /// Whether the next task takes part.
     is_open: bool,
 }
@@ -305,14 +317,22 @@ impl Class {
         self.held.add(held);
         if task.heavy {
             self.is_open = true;
+            self.heavy.add(held);
         } else {
-            let flows = self.held.flows + u32::from(self.asks);
-            let equal = available / Grains::from(flows.max(1)) * Grains::from(held.flows);
-            self.light += held.demand;
-            let is_within = self.light <= *self.share.get_or_insert(equal);
+            let flows = self.heavy.flows + held.flows + u32::from(self.asks || asks);
+            let equal = available / Grains::from(flows.max(1)) * Grains::from(held.flows + u32::from(asks));
+            self.share = self.share.max(equal);
+            self.light += held.demand.saturating_sub(held.content_demand);
+            let is_within = self.light <= self.share;
             // What the flow that asks will be granted is not known yet.
-            self.is_open &= !asks && held.content == held.flows && is_within;
+            self.is_open &= !asks && is_within;
         }
         self.asks |= asks;
+    }
+
+    /// What heavy tasks keep however many light ones there are: half of what is theirs beside one. All of it would be too much,
+    /// for the share of light ones is idle in part while one hands over to the next.
+    fn kept(&self, available: Grains) -> Grains {
+        if self.share == 0 { 0 } else { available.saturating_sub(self.share) / 2 }
     }
 }

@@ -30,8 +30,8 @@ impl Feedback {
             let equal = available / Grains::from(class.flows + 1);
             let rest = available.saturating_sub(class.content_demand);
             let others = class.flows.saturating_sub(class.content);
-            most.min(equal.max(rest / Grains::from(others + 1)))
+            most.min(equal.max(rest / Grains::from(others + 1)).max(found.own))
         };
-        Feedback { nominal, actual: nominal.min(capacity.saturating_sub(found.allocated)) }
+        Feedback { nominal, actual: nominal.min(capacity.saturating_sub(found.allocated + found.owed)) }
     }
 }
