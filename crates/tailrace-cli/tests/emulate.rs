@@ -195,6 +195,21 @@ fn hosts_know_one_another_by_name_and_reach_one_another_over_both_kinds_of_ip() 
 }
 
 #[test]
+fn where_packets_are_short_hosts_have_ipv4_only_which_is_said() {
+    let Some(place) = Place::new() else { return };
+    let emulation = place.start("--for 60s --set transport.mss=1239");
+    let names = place.output("enter NAME/h0 -- cat /etc/hosts");
+    let names = String::from_utf8_lossy(&names.stdout).into_owned();
+    assert!(names.contains("10.77.0.2 h1\n") && !names.contains("fd77"), "{names}");
+    let ping = place.output("enter NAME/h0 -- ping -c 1 h1");
+    assert!(ping.status.success(), "{ping:?}");
+    emulation.signal("-TERM");
+    let (status, _, said) = emulation.end();
+    assert_eq!(status, Some(0));
+    assert!(said.contains("note: hosts have IPv4 only: their MTU is 1279, and Linux has no IPv6 below 1280"), "{said}");
+}
+
+#[test]
 fn what_was_killed_is_cleaned_up_by_the_next_one_or_on_request() {
     let Some(place) = Place::new() else { return };
     for next in ["emulate --clean", "emulate star.toml --name NAME --for 100ms"] {

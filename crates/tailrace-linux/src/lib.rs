@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use driver::Driver;
 pub use emulate::{LOOK_EVERY, PortView, View, emulate};
 pub use error::LiveError;
-pub use hosts::{Hosts, INTERFACE, LONGEST_NAME, Standing, clean};
+pub use hosts::{Hosts, INTERFACE, LEAST_MTU_FOR_IPV6, LONGEST_NAME, Standing, clean};
 pub use interfaces::Interfaces;
 pub use kernel::{Fabrics, Flows, Tagger, Tags, Terms, run_on_kernel};
 pub use lag::Lag;
