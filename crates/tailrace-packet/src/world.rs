@@ -397,7 +397,7 @@ impl<S: Scheme> World<S> {
             series: self.series,
             updates: self.control.as_ref().map(Control::heard),
             ledger: Some(self.network.ledger()),
-            lateness: None,
+            real_time: None,
             flows: self.flows.into_records(),
         }
     }

@@ -21,6 +21,7 @@ pub(crate) fn made_up(number: f64) -> RunResult {
         tasks: Some(table(vec![number])),
         ports: table(vec![3.0]),
         series: table(vec![]),
+        lag: Some(table(vec![4.0])),
         scenario: "seed = 1\n".to_owned(),
     }
 }

@@ -28,9 +28,9 @@ pub(super) fn is_root() -> bool {
 }
 
 /// Two hosts on a star at 1 Gbps, under DCTCP that marks from `k` packets on, with packet sockets in the hosts.
-struct Rig<'a> {
-    driver: Driver<'a, Dctcp>,
-    ends: PacketLinks,
+pub(super) struct Rig<'a> {
+    pub(super) driver: Driver<'a, Dctcp>,
+    pub(super) ends: PacketLinks,
     slab: Slab,
 }
 
@@ -50,7 +50,7 @@ fn world(k: u32) -> (World<Dctcp>, Priorities) {
 
 impl<'a> Rig<'a> {
     /// `None` where this kind does not work, which is said.
-    fn new(hosts: &'a Hosts, wanted: Wanted, k: u32) -> Option<Self> {
+    pub(super) fn new(hosts: &'a Hosts, wanted: Wanted, k: u32) -> Option<Self> {
         let (world, priorities) = world(k);
         let driver = match Driver::new(world, hosts, priorities, 1460, false, wanted) {
             Ok(driver) => driver,
@@ -69,7 +69,7 @@ impl<'a> Rig<'a> {
     }
 
     /// One turn of the driver: what host 1 has got of host 0 by then.
-    fn turn(&mut self, frames: &mut Vec<Vec<u8>>) -> bool {
+    pub(super) fn turn(&mut self, frames: &mut Vec<Vec<u8>>) -> bool {
         let until = self.driver.now() + Time::from_ms(1);
         self.driver.turn(until).unwrap();
         let (mut taken, before) = (Vec::new(), frames.len());
@@ -86,7 +86,7 @@ impl<'a> Rig<'a> {
     }
 
     /// What host 1 gets of host 0 until `enough` frames are there, or nothing more comes.
-    fn received(&mut self, enough: usize) -> Vec<Vec<u8>> {
+    pub(super) fn received(&mut self, enough: usize) -> Vec<Vec<u8>> {
         let (mut frames, mut last) = (Vec::new(), self.driver.now());
         while frames.len() < enough && self.driver.now() < last + PATIENCE {
             if self.turn(&mut frames) {
@@ -106,7 +106,7 @@ impl<'a> Rig<'a> {
 }
 
 /// A frame from host 0 to host 1, behind VLAN tags.
-fn frame(tags: &[[u8; 4]], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(tags: &[[u8; 4]], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
     let mut frame = [mac_of(1), mac_of(0)].concat();
     tags.iter().for_each(|tag| frame.extend(tag));
     frame.extend(kind);

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{Received, is_full};
+use crate::clock;
 use crate::interfaces::Interfaces;
 use crate::slab::Slab;
-use crate::sys::{BATCH, HEADROOM, overrun, packet_socket, receive_frames, send_frames};
+use crate::sys::{Arrived, BATCH, HEADROOM, overrun, packet_socket, receive_frames, send_frames};
 
 /// Frames in the fabric. What they take is memory that has been used, so there may be many.
 const FRAMES: u32 = 1 << 18;
@@ -43,15 +44,16 @@ impl PacketLinks {
             let Some(number) = slab.take() else { break };
             self.spare.push(number);
         }
-        let mut frames = [(0, None); BATCH];
+        let mut frames = [Arrived::default(); BATCH];
         let (socket, place) = (self.sockets[host].as_fd(), (HEADROOM, slab.longest()));
-        let note = |i: usize, length, tag| frames[i] = (length, tag);
+        let note = |i: usize, arrived| frames[i] = arrived;
         let count = match receive_frames(socket, slab.memory_mut(), &self.spare, place, note) {
             Err(error) if is_full(&error) => 0,
             received => received?,
         };
         let mut received = Received { frames: count, too_long: 0 };
-        for (&number, &(length, tag)) in self.spare[..count].iter().zip(&frames) {
+        let ago = clock::day_to_monotonic();
+        for (&number, &Arrived { length, tag, at_ns }) in self.spare[..count].iter().zip(&frames) {
             if length > slab.longest() {
                 received.too_long += 1;
                 slab.free(number);
@@ -61,6 +63,7 @@ impl PacketLinks {
                 Some(tag) => put_tagged(slab, number, length, tag),
                 None => slab.put(number, HEADROOM, length),
             }
+            slab.slot_mut(number).came_ns = at_ns.map_or(0, &ago);
             taken.push(number);
         }
         self.spare.drain(..count);

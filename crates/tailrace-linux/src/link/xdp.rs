@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Received;
 use crate::interfaces::Interfaces;
 use crate::slab::{Slab, chunk_bytes};
-use crate::sys::{BATCH, HEADROOM, Redirect, XdpMode, XdpSocket, receive_queues};
+use crate::sys::{BATCH, HEADROOM, Redirect, STAMP_BYTES, XdpMode, XdpSocket, receive_queues};
 
 /// Chunks that each host's link has for frames to come: as many as come in 60 ms at 100 Mbps.
 const WAITING: u32 = 512;
@@ -104,6 +104,7 @@ impl XdpLinks {
                 continue;
             }
             slab.put(number, start, length);
+            slab.slot_mut(number).came_ns = take_stamp(slab, number, start);
             taken.push(number);
         }
         if received.frames > 0 {
@@ -187,6 +188,16 @@ impl XdpLinks {
         }
         self.ports.iter().try_fold(self.lost_here, |sum, port| Ok(sum + port.socket.lost()?))
     }
+}
+
+/// When a frame came, which the kernel has written before it; 0 if it has not.
+fn take_stamp(slab: &mut Slab, number: u32, start: usize) -> u64 {
+    let Some(at) = start.checked_sub(STAMP_BYTES) else { return 0 };
+    let stamp = slab.memory_mut().get_mut(number, at, STAMP_BYTES);
+    let came = stamp.try_into().map_or(0, u64::from_ne_bytes);
+    // Or it would be the next one's that has none.
+    stamp.fill(0);
+    came
 }
 
 /// A socket is for one queue of an interface; what came in over others would be lost.

@@ -22,6 +22,8 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS)?;
     // The kernel takes VLAN tags out of frames. This tells which.
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA)?;
+    // Also, when they came.
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     // SAFETY: zero is a value of all fields.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
