@@ -41,7 +41,7 @@ pub use messages::{Event, LONGEST_MESSAGE, Messages, Messenger, open_socket, own
 pub use namespace::Namespace;
 pub use packets::Priorities;
 pub use record::{Difference, Record, RecordError, Recorder, Replayed, replay};
-pub use rights::Account;
+pub use rights::{Account, check_rights};
 pub use run::{Limits, run};
 pub use switch::{TakenOver, switch};
 pub use sys::{InterfaceState, interface_names, interface_state};

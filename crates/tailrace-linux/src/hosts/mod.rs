@@ -14,6 +14,7 @@ use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
 use crate::interfaces::Interfaces;
 use crate::namespace::Namespace;
+use crate::rights::check_rights;
 use crate::sys::offloads_off;
 
 use site::Site;
@@ -45,6 +46,7 @@ impl Hosts {
     /// IPv4 only. With a `name`, `ip netns` knows them as NAME-h0, NAME-h1, …, and the fabric as NAME; they know one another as h0, h1, …; and no other process can have
     /// hosts of that name. Programs that run on named hosts are ended when this value goes.
     pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
+        check_rights("a live fabric")?;
         let site = name.map(|name| Site::claim(name, count, has_ipv6(mtu))).transpose()?;
         let fabric = Namespace::unnamed()?;
         let hosts: Result<Vec<_>, _> = (0..count).map(|_| Namespace::unnamed()).collect();
