@@ -138,7 +138,8 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let (links, slab, frames) = Links::open(interfaces, beyond, wanted)?;
         let hosts = interfaces.len();
         let ends = endpoints.iter().flat_map(|ends| (0..hosts).map(|host| ends.socket(host)));
-        let poll = Poll::of(links.sockets().chain(ends)).map_err(LiveError::refused("waiting for frames"))?;
+        let poll = Poll::of((0..hosts).map(|host| links.socket(host)).chain(ends))
+            .map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
             interfaces,

@@ -33,7 +33,7 @@ fn frames_are_late_in_from_when_they_have_come() {
     let hosts = Hosts::new(2, 1500, None).unwrap();
     for kind in KINDS {
         let Some(mut rig) = Rig::new(&hosts, kind, NEVER) else { continue };
-        rig.ends.send_bytes(0, &frame(&[], OTHER, &[7; 46])).unwrap();
+        rig.ends.send_now(0, &frame(&[], OTHER, &[7; 46])).unwrap();
         sleep(NAP);
         assert_eq!(rig.received(1).len(), 1);
         let (entered, injected) = (rig.driver.entry_lag(), rig.driver.world.ledger().injected.packets);
@@ -50,7 +50,7 @@ fn frames_are_late_out_until_they_are_handed_over() {
     let hosts = Hosts::new(2, 1500, None).unwrap();
     for kind in KINDS {
         let Some(mut rig) = Rig::new(&hosts, kind, NEVER) else { continue };
-        rig.ends.send_bytes(0, &frame(&[], OTHER, &[7; 46])).unwrap();
+        rig.ends.send_now(0, &frame(&[], OTHER, &[7; 46])).unwrap();
         let begin = rig.driver.now();
         while rig.driver.leaving[1].frames.is_empty() && rig.driver.now() < begin + super::tests::PATIENCE {
             rig.driver.take_in().unwrap();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Received, is_full};
+use super::{Kind, Received, is_full};
 use crate::clock;
 use crate::interfaces::Interfaces;
 use crate::slab::Slab;
@@ -34,12 +34,21 @@ impl PacketLinks {
         PacketLinks { sockets, spare: Vec::new(), lost: 0 }
     }
 
-    pub(crate) fn receive(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        taken: &mut Vec<u32>,
-    ) -> io::Result<Received> {
+    /// Sends a frame, if it is taken now.
+    pub(crate) fn send_now(&self, host: usize, bytes: &[u8]) -> io::Result<()> {
+        match send_frames(self.sockets[host].as_fd(), std::iter::once(bytes)) {
+            Err(error) if is_full(&error) => Ok(()),
+            sent => sent.map(drop),
+        }
+    }
+}
+
+impl Kind for PacketLinks {
+    fn tells(&self) -> bool {
+        false
+    }
+
+    fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> io::Result<Received> {
         while self.spare.len() < BATCH {
             let Some(number) = slab.take() else { break };
             self.spare.push(number);
@@ -70,12 +79,7 @@ impl PacketLinks {
         Ok(received)
     }
 
-    pub(super) fn send(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        leaving: &mut VecDeque<u32>,
-    ) -> io::Result<()> {
+    fn send(&mut self, host: usize, slab: &mut Slab, leaving: &mut VecDeque<u32>) -> io::Result<()> {
         while !leaving.is_empty() {
             let frames = leaving.iter().map(|&number| slab.bytes(number));
             let sent = match send_frames(self.sockets[host].as_fd(), frames) {
@@ -92,18 +96,19 @@ impl PacketLinks {
         Ok(())
     }
 
-    pub(crate) fn send_bytes(&mut self, host: usize, bytes: &[u8]) -> io::Result<()> {
-        match send_frames(self.sockets[host].as_fd(), std::iter::once(bytes)) {
-            Err(error) if is_full(&error) => Ok(()),
-            sent => sent.map(drop),
-        }
+    fn send_bytes(&mut self, host: usize, _: &mut Slab, bytes: &[u8]) -> io::Result<()> {
+        self.send_now(host, bytes)
     }
 
-    pub(super) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.sockets.iter().map(AsFd::as_fd)
+    fn failure(&self, _: usize) -> io::Result<()> {
+        Ok(())
     }
 
-    pub(super) fn lost(&mut self) -> io::Result<u64> {
+    fn socket(&self, host: usize) -> BorrowedFd<'_> {
+        self.sockets[host].as_fd()
+    }
+
+    fn lost_at_sockets(&mut self) -> io::Result<u64> {
         for socket in &self.sockets {
             self.lost += u64::from(overrun(socket)?);
         }

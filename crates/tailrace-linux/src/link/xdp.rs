@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::Received;
+use super::{Kind, Received};
 use crate::interfaces::Interfaces;
 use crate::slab::{Slab, chunk_bytes};
 use crate::sys::{BATCH, HEADROOM, Redirect, STAMP_BYTES, XdpMode, XdpSocket, receive_queues};
@@ -91,7 +91,29 @@ impl XdpLinks {
         *waiting += given;
     }
 
-    pub(super) fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> Received {
+    /// Takes back the chunks of frames that have been sent.
+    fn reap(&mut self, host: usize, slab: &mut Slab) {
+        let Port { socket, sending, .. } = &mut self.ports[host];
+        if *sending == 0 {
+            return;
+        }
+        let before = *sending;
+        while let Some(number) = socket.completed() {
+            slab.free(number);
+            *sending -= 1;
+        }
+        if *sending < before {
+            socket.has_completed();
+        }
+    }
+}
+
+impl Kind for XdpLinks {
+    fn tells(&self) -> bool {
+        true
+    }
+
+    fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> io::Result<Received> {
         self.reap(host, slab);
         let Port { socket, waiting, .. } = &mut self.ports[host];
         let mut received = Received::default();
@@ -114,15 +136,10 @@ impl XdpLinks {
         if *waiting <= WAITING - BATCH as u32 {
             self.fill(host, slab);
         }
-        received
+        Ok(received)
     }
 
-    pub(super) fn send(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        leaving: &mut VecDeque<u32>,
-    ) -> io::Result<()> {
+    fn send(&mut self, host: usize, slab: &mut Slab, leaving: &mut VecDeque<u32>) -> io::Result<()> {
         let Port { socket, sending, .. } = &mut self.ports[host];
         if leaving.is_empty() && !socket.is_behind() {
             return Ok(());
@@ -144,7 +161,7 @@ impl XdpLinks {
         Ok(())
     }
 
-    pub(super) fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
+    fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
         let Some(number) = slab.take() else {
             self.lost_here += 1;
             return Ok(());
@@ -157,31 +174,15 @@ impl XdpLinks {
         sent
     }
 
-    /// Takes back the chunks of frames that have been sent.
-    fn reap(&mut self, host: usize, slab: &mut Slab) {
-        let Port { socket, sending, .. } = &mut self.ports[host];
-        if *sending == 0 {
-            return;
-        }
-        let before = *sending;
-        while let Some(number) = socket.completed() {
-            slab.free(number);
-            *sending -= 1;
-        }
-        if *sending < before {
-            socket.has_completed();
-        }
-    }
-
-    pub(super) fn failure(&self, host: usize) -> io::Result<()> {
+    fn failure(&self, host: usize) -> io::Result<()> {
         self.ports[host].socket.failure()
     }
 
-    pub(super) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.ports.iter().map(|port| port.socket.as_fd())
+    fn socket(&self, host: usize) -> BorrowedFd<'_> {
+        self.ports[host].socket.as_fd()
     }
 
-    pub(super) fn lost(&mut self) -> io::Result<u64> {
+    fn lost_at_sockets(&mut self) -> io::Result<u64> {
         if self.mode == XdpMode::Driver {
             // What a socket does not take, the interface's driver has counted.
             return Ok(self.lost_here);

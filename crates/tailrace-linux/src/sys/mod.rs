@@ -5,6 +5,7 @@ mod bpf;
 mod interface;
 mod keeper;
 mod memory;
+mod options;
 mod packet_socket;
 mod poll;
 mod ring;
