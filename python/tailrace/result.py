@@ -68,7 +68,9 @@ class Result:
         flows, ports, series = self.flows.to_ipc(), self.ports.to_ipc(), self.series.to_ipc()
         others = [table.to_ipc() if table is not None else None for table in (self.tasks, self.lag)]
         try:
-            _tailrace.save(Path(directory), self.scenario, json.dumps(self.info), flows, ports, series, *others)
+            _tailrace.save(
+                Path(directory), self.scenario, json.dumps(self.info), flows, ports, series, *others
+            )
         except RunError as error:
             message = f"{directory} must be a folder that can be made and written: {error}"
             raise RunError(message) from error
