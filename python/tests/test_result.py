@@ -24,7 +24,8 @@ def test_how_late_a_live_run_was_is_kept(result: Result, tmp_path: Path) -> None
     tables = (result.flows, result.ports, result.series)
     Result(result.scenario, result.info, *tables, lag=Table(lag)).save(tmp_path)
     again = Result.load(tmp_path).lag
-    assert again is not None and again.to_polars().equals(lag)
+    assert again is not None
+    assert again.to_polars().equals(lag)
 
 
 @pytest.mark.parametrize("how", ["run", "load", "pickle"])
