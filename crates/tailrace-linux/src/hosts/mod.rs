@@ -28,6 +28,9 @@ pub const INTERFACE: &str = "eth0";
 /// The kernel has IPv6 on no interface whose packets are shorter.
 pub const LEAST_MTU_FOR_IPV6: usize = 1280;
 
+/// There is no interface whose packets are shorter than this.
+const LEAST_MTU: usize = 68;
+
 /// What may wait for a host's address.
 const UNRESOLVED_BYTES: &str = "8388608";
 
@@ -47,6 +50,12 @@ impl Hosts {
     /// hosts of that name. Programs that run on named hosts are ended when this value goes.
     pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
         check_rights("a live fabric")?;
+        if mtu < LEAST_MTU {
+            let message = format!(
+                "packets have {mtu} bytes at most, and Linux has no interfaces for less than {LEAST_MTU}: give transport.mss more"
+            );
+            return Err(LiveError::SetUp(message));
+        }
         let site = name.map(|name| Site::claim(name, count, has_ipv6(mtu))).transpose()?;
         let fabric = Namespace::unnamed()?;
         let hosts: Result<Vec<_>, _> = (0..count).map(|_| Namespace::unnamed()).collect();
@@ -226,5 +235,7 @@ mod tests {
             assert_eq!(text.contains("fd77::3/64"), with_ipv6, "{mtu}: {text}");
             assert_eq!(hosts.ports().at(|ports| Ok(ports.len())).unwrap(), 3);
         }
+        let said = Hosts::new(2, LEAST_MTU - 1, None).unwrap_err().to_string();
+        assert!(said.contains("67 bytes at most") && Hosts::new(2, LEAST_MTU, None).is_ok(), "{said}");
     }
 }
