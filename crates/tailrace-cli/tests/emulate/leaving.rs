@@ -89,7 +89,7 @@ fn who_takes_something_away_is_told_what() {
     assert_eq!(emulation.end().0, Some(0));
 }
 
-/// `TAILRACE_STARTS=1000` makes it a thousand, which takes minutes.
+/// `TAILRACE_STARTS=1000` makes it a thousand, which takes ten minutes.
 #[test]
 fn many_starts_and_stops_leave_nothing() {
     let Some(place) = Place::new() else { return };

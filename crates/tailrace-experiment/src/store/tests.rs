@@ -80,7 +80,7 @@ fn a_run_is_whole_only_with_every_byte_of_every_file() {
     save(&store, 1.0);
     assert_eq!(whole(&store), Some(1.0));
     let run = files(&store.run_dir(KEY));
-    assert_eq!(run.len(), 7, "six files and their checksums: {:?}", run.keys());
+    assert_eq!(run.len(), 8, "seven files and their checksums: {:?}", run.keys());
     for (path, content) in &run {
         for damage in damages(content) {
             put(path, damage.as_deref());
