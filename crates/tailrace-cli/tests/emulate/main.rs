@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic")]
 
 mod leaving;
+mod live_run;
 mod mistakes;
 mod place;
 
