@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tailrace.plots.style import Chart
 
 _TABLES = ("flows", "ports", "series")
+_OTHERS = ("tasks", "lag")
 
 
 class Result:
@@ -30,6 +31,7 @@ class Result:
         ports: Table,
         series: Table,
         tasks: Table | None = None,
+        lag: Table | None = None,
     ) -> None:
         self.scenario = scenario
         """The scenario as TOML, with all defaults written out."""
@@ -43,6 +45,8 @@ class Result:
         """What was sampled and reported over time: ``time_ns, place, metric, index, value``."""
         self.tasks = tasks
         """One row a task, those of the warm-up included; ``None`` if the workload has no tasks."""
+        self.lag = lag
+        """How late a live run was, one row a bin: ``what, up_to_ns, count``; ``None`` at other levels."""
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -52,17 +56,21 @@ class Result:
         scenario = load(directory / "scenario.toml", "run", text)
         info = load(directory / "summary.json", "run", _info)
         tables = {name: Table(load(directory / f"{name}.parquet", "run", frame)) for name in _TABLES}
-        tasks = None
-        if "tasks.parquet" in files:
-            tasks = Table(load(directory / "tasks.parquet", "run", frame))
-        return cls(scenario, info, **tables, tasks=tasks)
+        others = {
+            name: Table(load(directory / f"{name}.parquet", "run", frame))
+            for name in _OTHERS
+            if f"{name}.parquet" in files
+        }
+        return cls(scenario, info, **tables, **others)
 
     def save(self, directory: str | Path) -> None:
         """Write the run into a folder: Parquet, JSON and the scenario, as ``tailrace run`` does."""
         flows, ports, series = self.flows.to_ipc(), self.ports.to_ipc(), self.series.to_ipc()
-        tasks = self.tasks.to_ipc() if self.tasks is not None else None
+        others = [table.to_ipc() if table is not None else None for table in (self.tasks, self.lag)]
         try:
-            _tailrace.save(Path(directory), self.scenario, json.dumps(self.info), flows, ports, series, tasks)
+            _tailrace.save(
+                Path(directory), self.scenario, json.dumps(self.info), flows, ports, series, *others
+            )
         except RunError as error:
             message = f"{directory} must be a folder that can be made and written: {error}"
             raise RunError(message) from error

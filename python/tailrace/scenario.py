@@ -94,7 +94,8 @@ class Scenario:
             done = _tailrace.run(self._text, self._folder, self._file, report)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
-        result = Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks)
+        lag = Table(done.lag) if done.lag is not None else None
+        result = Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks, lag=lag)
         warn_of_what_is_left_out(result)
         return result
 

@@ -7,6 +7,7 @@ import pytest
 from checksums import list_checksums
 
 from tailrace import Result, ResultFolder, RunError, Scenario, ScenarioError
+from tailrace.table import Table
 
 
 def test_a_saved_result_is_loaded_again(result: Result, tmp_path: Path) -> None:
@@ -15,6 +16,16 @@ def test_a_saved_result_is_loaded_again(result: Result, tmp_path: Path) -> None:
     assert (again.scenario, again.info) == (result.scenario, result.info)
     for name in ("flows", "ports", "series"):
         assert getattr(again, name).to_polars().equals(getattr(result, name).to_polars())
+
+
+def test_how_late_a_live_run_was_is_kept(result: Result, tmp_path: Path) -> None:
+    assert result.lag is None
+    lag = pl.DataFrame({"what": ["left", "left"], "up_to_ns": [1.0, 2.0], "count": [3, 4]})
+    tables = (result.flows, result.ports, result.series)
+    Result(result.scenario, result.info, *tables, lag=Table(lag)).save(tmp_path)
+    again = Result.load(tmp_path).lag
+    assert again is not None
+    assert again.to_polars().equals(lag)
 
 
 @pytest.mark.parametrize("how", ["run", "load", "pickle"])

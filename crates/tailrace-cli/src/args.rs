@@ -1,7 +1,9 @@
 //! Arguments and help.
 
+mod developing;
 mod live;
 
+pub use developing::{Bench, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
 use std::fmt;
@@ -343,64 +345,4 @@ pub struct Fluid {
     /// Print the means as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example:
-  tailrace new-scheme sjf     (in a checkout of Tailrace)")]
-pub struct NewScheme {
-    /// Name of the scheme: lower-case letters, digits and hyphens
-    pub name: String,
-    /// Root of the checkout
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub root: PathBuf,
-}
-
-#[derive(ClapArgs)]
-pub struct Bench {
-    /// Print JSON: packet_hops_per_cpu_second, instructions_per_packet_hop, ratio_to_kernel, ratio_to_ns3
-    /// (null where not measured), allocator
-    #[arg(long)]
-    pub json: bool,
-    /// With "flow": measure runs at flow level instead, and against SimGrid. With "live": frames through a live switch,
-    /// against a forwarder without fabric and a bridge of the kernel; needs root
-    #[arg(long, value_enum)]
-    pub level: Option<Level>,
-    /// At flow level: tasks at the end of the table of growth, which begins at 100 and goes on in tens
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub tasks: u32,
-    /// At flow level: tasks of two stages
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    pub two_stage_tasks: u32,
-    /// Program of the SimGrid comparison, as built by `make -C benches/simgrid`
-    #[arg(long, value_name = "PROGRAM", default_value = "benches/simgrid/build/tree")]
-    pub simgrid: PathBuf,
-    /// Tasks that SimGrid is given
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    pub simgrid_tasks: u32,
-    /// Measure each scheme against DCTCP instead
-    #[arg(long)]
-    pub schemes: bool,
-    /// Measure how time and memory grow with hosts and flows instead
-    #[arg(long)]
-    pub growth: bool,
-    /// Measure only how a slot of Uranus' controller grows with the flows in progress
-    #[arg(long)]
-    pub allocator: bool,
-    /// Compare the instructions per packet-hop with those recorded in a file; more than 5 % off fails
-    #[arg(long, value_name = "FILE")]
-    pub instructions: Option<PathBuf>,
-    /// Flows of the full-stack run
-    #[arg(long, value_name = "N", default_value_t = 4000)]
-    pub flows: u32,
-    /// Alternating rounds of each part
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub rounds: u32,
-    /// Program of the ns-3 comparison, as built by `make -C benches/ns3`
-    #[arg(long, value_name = "PROGRAM", default_value = "benches/ns3/build/fabric")]
-    pub ns3: PathBuf,
-    /// Run one part once and print its counts (for profilers): kernel, full, a scheme, or
-    /// flow:SCHEME:SHAPE:TASKS with shape rack, anywhere or stages
-    #[arg(long, value_name = "PART")]
-    pub part: Option<String>,
 }

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 
 use tailrace_config::suggest::unknown;
 use tailrace_experiment::Error;
-use tailrace_linux::Standing;
+use tailrace_linux::{Standing, check_rights};
 
 use crate::args;
 use crate::traffic::wrong;
 
 pub fn enter(options: &args::Enter) -> Result<i32, Error> {
+    check_rights("tailrace enter").map_err(Error::Live)?;
     let standing = Standing::all().map_err(Error::Live)?;
     let (emulation, host) = choose(&standing, options.name.as_deref(), &options.host)?;
     let shell = || std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));

@@ -8,7 +8,6 @@ mod bench;
 mod catalogue;
 mod check;
 mod claims;
-mod duration;
 mod emulate;
 mod enter;
 mod flows;

@@ -6,12 +6,11 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::json;
 use tailrace_config::ScenarioError;
+use tailrace_core::duration;
 use tailrace_experiment::{
-    Claim, ClassSummary, Error, Experiment, Finished, Results, axis_text, expected_packet_hops,
+    Claim, ClassSummary, Error, Experiment, Finished, LiveSide, Results, axis_text, expected_packet_hops,
 };
 use tailrace_scenario::{Level, LiveLevel, Scenario};
-
-use crate::duration::duration;
 
 /// The table of results: one row per run and size class.
 pub fn table(axes: &[String], results: &Results) -> String {
@@ -98,15 +97,25 @@ pub fn warnings(experiment: &Experiment, results: &Results) -> String {
     nothing_note(experiment, results) + &stall_note(results) + &control_note(results)
 }
 
-/// How late live runs were; empty if there are none.
+/// How late live runs were, and what their hosts did not understand; empty if there are none.
 pub fn lateness_note(results: &Results) -> String {
-    let late = || results.runs.iter().filter_map(|run| run.summary.lateness);
-    let Some(worst) = late().map(|late| late.worst).reduce(f64::max) else { return String::new() };
-    let p99 = late().map(|late| late.p99).fold(0.0, f64::max);
+    let live: Vec<LiveSide> = results.runs.iter().filter_map(|run| run.summary.live).collect();
+    if live.is_empty() {
+        return String::new();
+    }
+    let most = |of: fn(&LiveSide) -> f64| duration(live.iter().map(of).fold(0.0, f64::max));
+    let strange: u64 = live.iter().map(|live| live.strays.strange).sum();
+    let not_understood =
+        format!("live: {strange} datagrams came to hosts' transports that are none of theirs\n");
     format!(
-        "live: in each run 99 % of the packets left less than {} late, and the latest {}\n",
-        duration(p99),
-        duration(worst)
+        "live: in each run 99 % of the packets left less than {} late, and the latest {}; half of them came in less than {} \
+         late, 99 % less than {}, and the latest {}\n{}",
+        most(|live| live.lateness.p99),
+        most(|live| live.lateness.worst),
+        most(|live| live.entry_lateness.median),
+        most(|live| live.entry_lateness.p99),
+        most(|live| live.entry_lateness.worst),
+        if strange > 0 { &not_understood } else { "" },
     )
 }
 

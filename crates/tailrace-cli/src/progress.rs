@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tailrace_config::shown;
-use tailrace_core::{Progress, Time};
+use tailrace_core::{Progress, Time, duration};
 use tailrace_experiment::{Experiment, Observer};
 use tailrace_scenario::Scenario;
 
 use crate::Host;
-use crate::duration::duration;
 
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);

@@ -31,6 +31,12 @@ pub fn proxy(options: &args::Proxy, host: &dyn Host) -> Result<i32, Error> {
     let mut proxy = Proxy::new(&*messages, &roles).map_err(failure)?;
     say!("{}", ready(here, &scheme, &roles));
     proxy.run(&mut *messages, &|| host.interrupted()).map_err(failure)?;
+    if messages.strange() > 0 {
+        complain!(
+            "note: {} datagrams came to this host that are none of Tailrace's transport",
+            messages.strange()
+        );
+    }
     Ok(0)
 }
 

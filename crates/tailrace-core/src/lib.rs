@@ -2,7 +2,9 @@
 //! is made of. No I/O, no clock, no thread: **policy is a value, mechanism is a driver** (ARCHITECTURE.md).
 
 mod controller;
+mod duration;
 mod flow;
+mod lag;
 mod ledger;
 mod outcome;
 mod packet;
@@ -10,10 +12,12 @@ pub mod policy;
 mod queue;
 pub mod random;
 mod rate;
+mod real_time;
 mod record;
 mod scheme;
 mod sizes;
 mod slice;
+mod strays;
 mod switch;
 mod tags;
 pub mod transport;
@@ -21,11 +25,11 @@ mod units;
 mod wrapper;
 
 pub use controller::{Controller, WeightUpdate};
+pub use duration::duration;
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
+pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
-pub use outcome::{
-    Ending, FlowRecords, Lateness, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series,
-};
+pub use outcome::{Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
     AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
@@ -33,10 +37,12 @@ pub use policy::{
 };
 pub use queue::{MarkingAt, QueueLength, QueueUnit, Scales};
 pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
+pub use real_time::RealTime;
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};
+pub use strays::Strays;
 pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

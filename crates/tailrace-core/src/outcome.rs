@@ -1,6 +1,8 @@
 //! How a run goes and what it leaves behind: one vocabulary for every level that runs scenarios.
 
-use crate::{Count, FlowId, FlowRecord, HostId, Ledger, SeriesRow, SeriesSink, SliceId, TaskRecord, Time};
+use crate::{
+    Count, FlowId, FlowRecord, HostId, Ledger, RealTime, SeriesRow, SeriesSink, SliceId, TaskRecord, Time,
+};
 
 /// A port's number within its fabric. Port `h < hosts` is the network card of host `h`.
 pub type PortId = u32;
@@ -139,19 +141,6 @@ impl FlowRecords {
     }
 }
 
-/// How late a run in real time was: what lies between when packets were due and when they left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lateness {
-    /// Packets.
-    pub count: u64,
-    /// Half of them were less late than this.
-    pub median: Time,
-    /// One in a hundred was later than this.
-    pub p99: Time,
-    /// The latest.
-    pub worst: Time,
-}
-
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -173,8 +162,8 @@ pub struct Outcome {
     pub updates: Option<u64>,
     /// Where every packet went; `None` where there are none.
     pub ledger: Option<Ledger>,
-    /// How late it was, if it was in real time.
-    pub lateness: Option<Lateness>,
+    /// How late it was, and more, if it was in real time.
+    pub real_time: Option<RealTime>,
 }
 
 impl Outcome {

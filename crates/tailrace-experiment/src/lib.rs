@@ -53,7 +53,7 @@ pub use plot::{Ground, Plot};
 pub use quantity::Quantity;
 pub use results::{Finished, Results, SeriesQuery};
 pub use run::{RunResult, run, run_text};
-pub use run_summary::{Late, PacketCounts, PacketLevel, Summary};
+pub use run_summary::{Late, LiveSide, PacketCounts, PacketLevel, StrayCounts, Summary};
 pub use runner::{Folder, Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};

@@ -26,6 +26,8 @@ pub struct RunResult {
     pub ports: RecordBatch,
     /// Sampled and reported series in long format.
     pub series: RecordBatch,
+    /// How late it was, one row a bin, if it was in real time.
+    pub lag: Option<RecordBatch>,
     /// The scenario with all defaults written out.
     pub scenario: String,
 }
@@ -73,6 +75,7 @@ fn tabulate(scenario: &Scenario, outcome: &Outcome, ending: Ending) -> Result<Ru
         tasks: scenario.workload.has_tasks().then(|| tables::tasks(&outcome.tasks)),
         ports: tables::ports(&fabric, &outcome.ports, outcome.end),
         series: tables::series(&fabric, &outcome.series),
+        lag: outcome.real_time.as_ref().map(tables::lag),
         scenario: scenario.resolved(),
     })
 }

@@ -1,12 +1,12 @@
 //! A run in short.
 
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Ending, Lateness, Ledger, Outcome};
+use tailrace_core::{Ending, Lag, Ledger, Outcome, RealTime, Strays};
 
 use crate::stats::ClassSummary;
 
-/// What a run says in short. It holds nothing that depends on the machine, so equal scenarios give equal
-/// bytes.
+/// What a run says in short. Unless it was in real time it holds nothing that depends on the machine, so equal
+/// scenarios give equal bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The scheme's label.
@@ -27,16 +27,49 @@ pub struct Summary {
     /// Updates of the scheme's controller that have reached a flow in progress, if it has a controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<u64>,
-    /// How late the packets of a live run left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lateness: Option<Late>,
+    /// How late a live run was, and what went by its fabric.
+    #[serde(flatten)]
+    pub live: Option<LiveSide>,
     /// Statistics by size class (and traffic class where there are several).
     pub classes: Vec<ClassSummary>,
 }
 
-/// How late the packets of a live run left the fabric, in seconds after they were due.
+/// How late a live run was, and what went by its fabric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveSide {
+    /// How late packets left the fabric.
+    pub lateness: Late,
+    /// How late they had been let into it.
+    pub entry_lateness: Late,
+    /// How late flows started, with the kernel's TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_lateness: Option<Late>,
+    /// What went by.
+    pub strays: StrayCounts,
+}
+
+/// Frames that no port has seen, or no host understands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrayCounts {
+    /// For no host of the fabric.
+    pub unroutable: u64,
+    /// Longer than links carry.
+    pub too_long: u64,
+    /// Questions for addresses.
+    pub answered: u64,
+    /// For a link that was down.
+    pub link_down: u64,
+    /// Came faster than they were taken in.
+    pub lost: u64,
+    /// Came to a host whose transport cannot make anything of them.
+    pub strange: u64,
+}
+
+/// How late things of a live run were, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Late {
+    /// How many there were.
+    pub count: u64,
     /// Of half of them, at most.
     pub median: f64,
     /// Of 99 in a hundred, at most.
@@ -45,10 +78,23 @@ pub struct Late {
     pub worst: f64,
 }
 
-impl From<Lateness> for Late {
-    fn from(late: Lateness) -> Self {
+impl From<&Lag> for Late {
+    fn from(lag: &Lag) -> Self {
+        let late = lag.summary();
         let [median, p99, worst] = [late.median, late.p99, late.worst].map(|time| time.as_secs_f64());
-        Late { median, p99, worst }
+        Late { count: late.count, median, p99, worst }
+    }
+}
+
+impl From<&RealTime> for LiveSide {
+    fn from(real: &RealTime) -> Self {
+        let Strays { unroutable, too_long, answered, link_down, lost, strange, .. } = real.strays;
+        LiveSide {
+            lateness: (&real.left).into(),
+            entry_lateness: (&real.entered).into(),
+            start_lateness: (real.started.count() > 0).then(|| (&real.started).into()),
+            strays: StrayCounts { unroutable, too_long, answered, link_down, lost, strange },
+        }
     }
 }
 
@@ -92,7 +138,7 @@ impl Summary {
             ended: why(ending).to_owned(),
             packet_level: PacketLevel::of(outcome),
             updates: outcome.updates,
-            lateness: outcome.lateness.map(Late::from),
+            live: outcome.real_time.as_ref().map(LiveSide::from),
             classes,
         }
     }
@@ -158,10 +204,11 @@ mod tests {
         let packets = Some(PacketLevel { packet_hops: 7, urgent_share: 0.5, ..PacketLevel::default() });
         let with = Summary { packet_level: packets, ..Summary::default() };
         let without = Summary::default();
+        let live = Summary { live: Some(LiveSide::default()), ..with.clone() };
         for name in RUN_METRICS {
             assert!(with.metric(name).is_some() && without.metric(name).is_none(), "{name}");
         }
-        for summary in [with, without] {
+        for summary in [with, without, live] {
             let text = serde_json::to_string(&summary).unwrap();
             assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary, "{text}");
             assert_eq!(text.contains("packet_hops"), summary.packet_level.is_some());

@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array,
 };
-use tailrace_core::{FlowRecord, Place, PortCounts, Series, TaskRecord, Time};
+use tailrace_core::{FlowRecord, Lag, Place, PortCounts, RealTime, Series, TaskRecord, Time};
 use tailrace_fabric::Fabric;
 use tailrace_fluid::{Model, Trajectory};
 
@@ -136,6 +136,21 @@ pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
         ("metric", Arc::new(StringArray::from_iter_values(rows.iter().map(|(_, r)| r.metric)))),
         ("index", Arc::new(UInt16Array::from_iter_values(rows.iter().map(|(_, r)| r.index)))),
         ("value", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, r)| r.value)))),
+    ])
+}
+
+/// How late a live run was, one row a bin of a histogram: `what` (`"left"`, `"entered"`, `"started"`)`, up_to_ns`
+/// (and more than the row before says)`, count`.
+pub fn lag(real: &RealTime) -> RecordBatch {
+    let all = [("entered", &real.entered), ("left", &real.left), ("started", &real.started)];
+    let of = |(what, lag): (&'static str, &Lag)| {
+        lag.bins().map(|(up_to, count)| (what, up_to, count)).collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = all.into_iter().flat_map(of).collect();
+    batch(vec![
+        ("what", Arc::new(StringArray::from_iter_values(rows.iter().map(|(what, ..)| what)))),
+        ("up_to_ns", Arc::new(Float64Array::from_iter_values(rows.iter().map(|(_, up_to, _)| ns(*up_to))))),
+        ("count", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(.., count)| *count)))),
     ])
 }
 

@@ -200,7 +200,7 @@ impl<'a> World<'a> {
             series: Series::default(),
             updates: self.control.as_ref().map(Control::heard),
             ledger: None,
-            lateness: None,
+            real_time: None,
             flows: self.records,
         }
     }

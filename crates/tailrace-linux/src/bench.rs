@@ -46,7 +46,8 @@ impl<'a> Forwarder<'a> {
     /// Between these hosts.
     pub fn new(hosts: &'a Hosts, wanted: Wanted) -> Result<Self, LiveError> {
         let (links, slab, frames) = Links::open(hosts.ports(), hosts.namespaces(), wanted)?;
-        let poll = Poll::of(links.sockets()).map_err(LiveError::refused("waiting for frames"))?;
+        let poll = Poll::of((0..hosts.len()).map(|host| links.socket(host)))
+            .map_err(LiveError::refused("waiting for frames"))?;
         Ok(Forwarder {
             hosts,
             links,
@@ -67,7 +68,7 @@ impl<'a> Forwarder<'a> {
 
     fn forward(&mut self) -> io::Result<()> {
         let mut came = false;
-        if self.links.tell() {
+        if self.links.tells() {
             for host in 0..self.hosts.len() {
                 came |= self.take(host)?;
             }

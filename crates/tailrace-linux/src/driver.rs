@@ -1,17 +1,19 @@
 //! The real-time driver: one loop that tells a world the machine's time, takes frames off the hosts' links into its
 //! network, and puts those that leave the network on them.
 
+mod dispatch;
 mod intake;
+#[cfg(test)]
+mod late_tests;
 #[cfg(test)]
 mod switch_tests;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use tailrace_core::{HostId, Packet, Scheme, Time};
+use tailrace_core::{HostId, Lag, Packet, RealTime, Scheme, Strays, Time};
 use tailrace_fabric::Fabric;
 use tailrace_packet::{Pause, World};
 
@@ -21,15 +23,15 @@ use crate::error::LiveError;
 use crate::forward::Forwarding;
 use crate::hosts::Hosts;
 use crate::interfaces::{Interfaces, is_down};
-use crate::lag::Lag;
 use crate::link::{Frames, Links, Wanted};
 use crate::mac_table::MacTable;
 use crate::namespace::Namespace;
 use crate::packets::{Priorities, packet_of, sent_at, write_back};
 use crate::record::Recorder;
 use crate::slab::Slab;
-use crate::strays::Strays;
 use crate::sys::{Poll, Punctual};
+
+use dispatch::Leaving;
 
 /// The driver sleeps no longer than this, so that it notices when it is to stop.
 const LONGEST_SLEEP: Time = Time::from_ms(20);
@@ -70,8 +72,8 @@ pub struct Driver<'a, S: Scheme> {
     found: bool,
     endpoints: Option<Endpoints<S::Header>>,
     slab: Slab,
-    /// Frames for each host that are to leave, by number.
-    leaving: Vec<VecDeque<u32>>,
+    /// Frames for each host that are to leave.
+    leaving: Vec<Leaving>,
     /// Frames that have come in, by number: from which host, and to which.
     entering: Vec<(HostId, HostId, u32)>,
     taken: Vec<u32>,
@@ -80,7 +82,8 @@ pub struct Driver<'a, S: Scheme> {
     /// Segments that flowcells are counted in.
     mss: u32,
     lag: Lag,
-    /// How late data came into the fabric that hosts' transports here have sent.
+    /// How late packets came into the fabric: since their host's transport has sent them, if that is here and they are
+    /// data, or else since they came to the fabric's edge.
     entry_lag: Lag,
     strays: Strays,
     own: Own,
@@ -135,13 +138,14 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let (links, slab, frames) = Links::open(interfaces, beyond, wanted)?;
         let hosts = interfaces.len();
         let ends = endpoints.iter().flat_map(|ends| (0..hosts).map(|host| ends.socket(host)));
-        let poll = Poll::of(links.sockets().chain(ends)).map_err(LiveError::refused("waiting for frames"))?;
+        let poll = Poll::of((0..hosts).map(|host| links.socket(host)).chain(ends))
+            .map_err(LiveError::refused("waiting for frames"))?;
         Ok(Driver {
             world,
             interfaces,
             forwarding,
             clock: Clock::start()?,
-            leaving: (0..hosts).map(|_| VecDeque::new()).collect(),
+            leaving: (0..hosts).map(|_| Leaving::default()).collect(),
             links,
             frames,
             poll,
@@ -169,12 +173,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
         &mut self.world
     }
 
-    /// How late frames left so far.
+    /// How late frames were handed over so far.
     pub fn lag(&self) -> &Lag {
         &self.lag
     }
 
-    /// How late data came into the fabric after its host had sent it.
+    /// How late packets came into the fabric so far.
     pub(crate) fn entry_lag(&self) -> &Lag {
         &self.entry_lag
     }
@@ -192,7 +196,14 @@ impl<'a, S: Scheme> Driver<'a, S> {
     fn count_lost(&mut self, exact: bool) -> Strays {
         // What could be counted at the start can be counted later.
         self.strays.lost = self.links.lost(exact).unwrap_or(self.strays.lost);
+        self.strays.strange = self.endpoints.as_ref().map_or(0, |ends| ends.strange);
         self.strays
+    }
+
+    /// How late it was so far, and what went by.
+    pub(crate) fn real_time(&mut self) -> RealTime {
+        let (left, entered) = (self.lag.clone(), self.entry_lag.clone());
+        RealTime { left, entered, started: Lag::default(), strays: self.all_strays() }
     }
 
     /// How frames come in and leave.
@@ -244,7 +255,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
         let (begin, left) = (self.clock.now(), self.lag.count());
         let came = self.take_in().map_err(LiveError::refused("receiving frames"))?;
         let pause = self.let_happen();
-        self.send_off().map_err(LiveError::refused("sending frames"))?;
+        self.send_off()?;
         if came || self.lag.count() > left {
             self.worked += self.clock.now() - begin;
         }
@@ -258,16 +269,15 @@ impl<'a, S: Scheme> Driver<'a, S> {
     /// Lets happen what is due, and what has come.
     fn let_happen(&mut self) -> Pause {
         let now = self.clock.now();
-        let (slab, leaving, lag) = (&mut self.slab, &mut self.leaving, &mut self.lag);
+        let (slab, leaving) = (&mut self.slab, &mut self.leaving);
         let (recorder, own) = (&mut self.recorder, &mut self.own);
         let mut deliver = |due: Time, host: HostId, packet: Packet<S::Header>| {
-            lag.note(now.saturating_sub(due));
             if let Some(recorder) = recorder.as_mut() {
                 recorder.left(due, host, &packet);
             }
             let number = write_back(slab, &packet);
             own.left += u64::from(slab.slot(number).own);
-            leaving[usize::from(host)].push_back(number);
+            leaving[usize::from(host)].push(number, due);
         };
         let pause = self.world.run_until(now, &mut deliver);
         let entering_at = self.world.now();
@@ -275,14 +285,12 @@ impl<'a, S: Scheme> Driver<'a, S> {
             self.world.arrive(host, &packet);
         }
         let between_hosts = self.forwarding.is_between_hosts();
-        for (from, to, slot) in self.entering.drain(..) {
+        let mut entering = std::mem::take(&mut self.entering);
+        for (from, to, slot) in entering.drain(..) {
             let packet = packet_of(&mut self.slab, slot, to, between_hosts, &self.priorities, self.mss);
             self.own.entered += u64::from(self.slab.slot(slot).own);
-            // Other processes have other clocks.
-            if self.endpoints.is_some()
-                && let Some(sent) = sent_at(&self.slab, &packet)
-            {
-                self.entry_lag.note(entering_at.saturating_sub(sent));
+            if let Some(since) = self.due_in(slot, &packet) {
+                self.entry_lag.note(entering_at.saturating_sub(since));
             }
             if let Some(recorder) = &mut self.recorder {
                 recorder.entered(entering_at, from, &packet);
@@ -292,6 +300,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
                 false => self.world.enter_switch(packet),
             }
         }
+        self.entering = entering;
         let outside = self.world.carry_on();
         for lost in outside.lost.drain(..) {
             if let Some(recorder) = &mut self.recorder {
@@ -307,25 +316,17 @@ impl<'a, S: Scheme> Driver<'a, S> {
         pause
     }
 
-    fn send_off(&mut self) -> io::Result<()> {
-        if let Some(endpoints) = &mut self.endpoints {
-            endpoints.flush()?;
-        }
-        for (host, leaving) in self.leaving.iter_mut().enumerate() {
-            match self.links.send(host, &mut self.slab, leaving) {
-                Err(error) if is_down(&error) => {
-                    self.strays.link_down += leaving.len() as u64;
-                    leaving.drain(..).for_each(|number| self.slab.free(number));
-                }
-                sent => sent.map_err(|error| self.interfaces.failed(host, error))?,
-            }
-        }
-        Ok(())
+    /// Since when a packet that enters should have been in the fabric, as far as that is known.
+    fn due_in(&self, slot: u32, packet: &Packet<S::Header>) -> Option<Time> {
+        // Other processes have other clocks.
+        let sent = self.endpoints.as_ref().and_then(|_| sent_at(&self.slab, packet));
+        let came_ns = self.slab.slot(slot).came_ns;
+        sent.or_else(|| (came_ns > 0).then(|| self.clock.at_ns(came_ns)))
     }
 
     fn sleep(&mut self, until: Time) -> io::Result<()> {
         let behind = self.endpoints.as_ref().is_some_and(Endpoints::is_behind);
-        if behind || self.leaving.iter().any(|leaving| !leaving.is_empty()) {
+        if behind || self.leaving.iter().any(|leaving| !leaving.frames.is_empty()) {
             return Ok(());
         }
         let due = self.world.next_event().unwrap_or(Time::MAX).min(until);

@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
+use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Strays, Time};
 
 use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::link::Frames;
-use crate::strays::Strays;
 
 /// How often the fabric is looked at.
 pub const LOOK_EVERY: Time = Time::from_ms(200);
@@ -25,6 +24,8 @@ pub struct View {
     pub strays: Strays,
     /// How late frames left.
     pub lateness: Lateness,
+    /// How late they had come in.
+    pub entry: Lateness,
     /// How frames come in and leave.
     pub frames: Frames,
     /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
@@ -67,12 +68,13 @@ pub(crate) fn watched<'a, S: Scheme>(
             }
         }
     }
-    let lateness = Some(driver.lag().summary());
-    Ok(Outcome { lateness, ..driver.into_world()?.into_outcome() })
+    let real_time = Some(driver.real_time());
+    Ok(Outcome { real_time, ..driver.into_world()?.into_outcome() })
 }
 
 fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
-    let (now, strays, lateness) = (driver.now(), driver.strays(), driver.lag().summary());
+    let (now, strays) = (driver.now(), driver.strays());
+    let (lateness, entry) = (driver.lag().summary(), driver.entry_lag().summary());
     let frames = driver.frames().clone();
     let world = driver.world();
     let counts: Vec<PortCounts> = world.port_counts().collect();
@@ -81,5 +83,14 @@ fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
         PortView { counts, queues }
     });
     let ports = ports.collect();
-    View { now, ports, ledger: world.ledger(), strays, lateness, frames, reported: world.take_series() }
+    View {
+        now,
+        ports,
+        ledger: world.ledger(),
+        strays,
+        lateness,
+        entry,
+        frames,
+        reported: world.take_series(),
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Endpoints<H> {
     turn: usize,
     buffers: Vec<Box<[u8]>>,
     lengths: [(usize, u8); BATCH],
-    /// Datagrams that hosts have sent, and received.
+    /// Datagrams of this transport that hosts have sent, and received.
     pub(crate) sent: u64,
     pub(crate) received: u64,
     /// Datagrams that were none of this transport.
@@ -93,9 +93,11 @@ impl<H: Header> Endpoints<H> {
         let socket = self.sockets[usize::from(host)].as_fd();
         let count = receive(socket, &mut self.buffers, &mut self.lengths)?;
         for (buffer, &(length, tos)) in self.buffers.iter().zip(&self.lengths).take(count) {
-            self.received += 1;
             match wire::decode(&buffer[..length.min(buffer.len())], tos) {
-                Some(packet) => take(host, packet),
+                Some(packet) => {
+                    self.received += 1;
+                    take(host, packet);
+                }
                 None => self.strange += 1,
             }
         }

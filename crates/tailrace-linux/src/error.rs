@@ -15,6 +15,9 @@ pub enum LiveError {
         /// What would help, with a space before it; or nothing.
         hint: &'static str,
     },
+    /// This process may not do what is asked of it.
+    #[error("{0}")]
+    Rights(String),
     /// A name is no name, or somebody else has it.
     #[error("{0}")]
     Name(String),

@@ -1,4 +1,4 @@
-//! Giving up the rights of root.
+//! The rights of root: whether they are there, and giving them up.
 
 use std::io;
 
@@ -49,13 +49,40 @@ impl Account {
     }
 }
 
+/// What network namespaces, their interfaces and raw sockets need, by the numbers of linux/capability.h.
+const NEEDED: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (13, "CAP_NET_RAW"), (21, "CAP_SYS_ADMIN")];
+
+/// Fails if this process may not make hosts or go into them, which is what `whoever` wants.
+pub fn check_rights(whoever: &str) -> Result<(), LiveError> {
+    // A machine that does not tell will refuse what it does not allow.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    check_capabilities(whoever, &status)
+}
+
+fn check_capabilities(whoever: &str, status: &str) -> Result<(), LiveError> {
+    let Some(there) = field(status, "CapEff:") else { return Ok(()) };
+    let missing = NEEDED.iter().filter(|(number, _)| there & 1 << number == 0);
+    let missing: Vec<&str> = missing.map(|(_, name)| *name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "{whoever} needs root, for hosts are network namespaces and frames go through raw sockets: run it with sudo \
+         (this process lacks {})",
+        missing.join(", ")
+    );
+    Err(LiveError::Rights(message))
+}
+
 /// The capabilities that a thread has or may take, of its status.
 fn capabilities(status: &str) -> Option<u64> {
-    let of = |field: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-        u64::from_str_radix(line.trim(), 16).ok()
-    };
-    Some(of("CapPrm:")? | of("CapEff:")? | of("CapAmb:")?)
+    Some(field(status, "CapPrm:")? | field(status, "CapEff:")? | field(status, "CapAmb:")?)
+}
+
+/// A set of capabilities in a status.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 #[cfg(test)]
@@ -67,6 +94,19 @@ mod tests {
         assert!(Account::of("root").unwrap_err().contains("other than root"));
         assert!(Account::of("no such user").unwrap_err().contains("no such user"));
         assert_eq!(Account::of("nobody").unwrap().name(), "nobody");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let said = |effective: &str| {
+            check_capabilities("tailrace x", &format!("CapPrm:\t0\nCapEff:\t{effective}\n"))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(said("000001ffffffffff"), Ok(()));
+        assert_eq!(said("0000000000203000"), Ok(()));
+        assert!(said("0000000000201000").unwrap_err().ends_with("(this process lacks CAP_NET_RAW)"));
+        assert!(said("0").unwrap_err().starts_with("tailrace x needs root, "));
+        assert!(check_capabilities("x", "").is_ok());
     }
 
     #[test]

@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Ending, Outcome, Progress, Scheme, Time};
+use tailrace_core::{Ending, Lag, Outcome, Progress, Scheme, Time, duration};
 use tailrace_packet::Pause;
 
 use crate::driver::Driver;
 use crate::error::LiveError;
-use crate::lag::Lag;
 
 /// How often the caller hears of a run.
 pub(crate) const REPORT_EVERY: Time = Time::from_ms(100);
@@ -53,19 +52,22 @@ pub fn run<S: Scheme>(
             }
         }
     };
+    let until = driver.now() + SETTLING;
     if ending == Ending::Finished {
-        let until = driver.now() + SETTLING;
         while driver.now() < until && driver.between() != (0, 0) {
             driver.turn(until)?;
         }
-        check_between(&driver).map_err(|error| with_pace(&driver, error))?;
+    } else {
+        // Flows must get no further.
+        driver.settle(until)?;
     }
-    let lateness = driver.lag().summary();
-    let checked =
-        check_lag("packet", driver.lag(), limits).and_then(|()| check_entry(driver.entry_lag(), limits));
+    let checked = check_between(&driver)
+        .and_then(|()| check_lag("packet", driver.lag(), limits))
+        .and_then(|()| check_entry(driver.entry_lag(), limits));
     checked.map_err(|error| with_pace(&driver, error))?;
+    let real_time = Some(driver.real_time());
     let outcome = driver.into_world()?.into_outcome();
-    Ok((Outcome { lateness: Some(lateness), ..outcome }, ending))
+    Ok((Outcome { real_time, ..outcome }, ending))
 }
 
 fn check_between<S: Scheme>(driver: &Driver<'_, S>) -> Result<(), LiveError> {
@@ -91,7 +93,7 @@ fn with_pace<S: Scheme>(driver: &Driver<'_, S>, error: LiveError) -> LiveError {
 
 /// Fails if the machine had more packets of hosts to bring into the fabric than it could, or stood still. In bursts some are late
 /// that would have waited for their link anyway; most never are.
-fn check_entry(lag: &Lag, limits: Limits) -> Result<(), LiveError> {
+pub(crate) fn check_entry(lag: &Lag, limits: Limits) -> Result<(), LiveError> {
     let late = [
         ("every second packet that a host had sent", lag.quantile(0.5), limits.lag * BURSTS),
         ("one packet that a host had sent", lag.summary().worst, limits.stall),
@@ -109,6 +111,7 @@ fn refuse_if_late(whose: &str, late: Time, limit: Time) -> Result<(), LiveError>
     if late <= limit {
         return Ok(());
     }
+    let [late, limit] = [late, limit].map(|time| duration(time.as_secs_f64()));
     let message = format!(
         "the machine was too slow: {whose} was {late} late, and with more than {limit} the numbers say nothing; ask for \
          fewer hosts, lower rates or less load, or run nothing else on the machine"
@@ -131,13 +134,13 @@ mod tests {
         assert_eq!(verdict(&[]), Ok(()));
         assert_eq!(verdict(&[(100, 9900), (14_000, 99)]), Ok(()));
         assert!(verdict(&[(100, 900), (1_000, 100)]).unwrap_err().contains("one packet in a hundred was"));
-        assert!(verdict(&[(100, 900), (16_000, 1)]).unwrap_err().contains("one packet was 16ms late"));
+        assert!(verdict(&[(100, 900), (16_000, 1)]).unwrap_err().contains("one packet was 16.00 ms late"));
         let mut entry = Lag::default();
         (0..49).for_each(|_| entry.note(Time::from_ms(4)));
         (0..50).for_each(|_| entry.note(Time::from_us(100)));
         assert!(check_entry(&entry, limits).is_ok());
         (0..2).for_each(|_| entry.note(Time::from_ms(4)));
         let error = check_entry(&entry, limits).unwrap_err().to_string();
-        assert!(error.contains("every second packet that a host had sent was 4ms late"), "{error}");
+        assert!(error.contains("every second packet that a host had sent was 4.00 ms late"), "{error}");
     }
 }

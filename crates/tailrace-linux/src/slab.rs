@@ -20,6 +20,8 @@ pub(crate) struct Slot {
     pub(crate) read: Option<Frame>,
     /// Whether Tailrace's transport has sent it.
     pub(crate) own: bool,
+    /// When it came to the fabric's edge, on the monotonic clock in nanoseconds; 0 if nobody has noted it.
+    pub(crate) came_ns: u64,
 }
 
 /// The frames in the fabric, and room for those to come: a chunk of memory each.
@@ -58,7 +60,7 @@ impl Slab {
     pub(crate) fn take(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             let number = self.slots.len() as u32;
-            let slot = Slot { start: HEADROOM as u32, length: 0, read: None, own: false };
+            let slot = Slot { start: HEADROOM as u32, length: 0, read: None, own: false, came_ns: 0 };
             (number < self.memory.chunks()).then(|| {
                 self.slots.push(slot);
                 number
@@ -70,7 +72,7 @@ impl Slab {
     #[inline]
     pub(crate) fn put(&mut self, number: u32, start: usize, length: usize) {
         let (start, length) = (start as u32, length as u32);
-        self.slots[number as usize] = Slot { start, length, read: None, own: false };
+        self.slots[number as usize] = Slot { start, length, read: None, own: false, came_ns: 0 };
     }
 
     #[inline]
@@ -108,6 +110,7 @@ impl Slab {
         let (start, length) = self.place(number);
         self.memory.copy(number, copy, start, length);
         self.put(copy, start, length);
+        self.slot_mut(copy).came_ns = self.slot(number).came_ns;
         Some(copy)
     }
 

@@ -105,7 +105,7 @@ fn a_lone_flow_takes_what_its_path_takes() {
     let fabric = scenario.fabric.build();
     let ideal = fabric.ideal_fct(flow.src, flow.dst, flow.size, &scenario.transport, 40);
     let (ideal, fct) = (ideal.as_secs_f64() * 1e3, fcts(&outcome)[0]);
-    eprintln!("{fct} ms, ideal {ideal} ms, {:?}", outcome.lateness);
+    eprintln!("{fct} ms, ideal {ideal} ms, {:?}", outcome.real_time.as_ref().map(|real| real.left.summary()));
     assert_eq!((ending, outcome.flows.len()), (Ending::Finished, 1));
     // Slow start takes some round trips more than the ideal.
     assert!(fct > ideal && fct < ideal + 30.0, "{fct} ms, ideal {ideal} ms");

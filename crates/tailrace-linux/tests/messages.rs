@@ -55,7 +55,10 @@ impl SchemeVisitor for Between<'_> {
                 let messenger = Messenger::new(scheme(), socket, host, 3, transport, None).unwrap();
                 Box::new(messenger) as Box<dyn Messages>
             });
-            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut ends)));
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                act(&mut ends);
+                assert!(ends.iter().all(|end| end.strange() == 0));
+            }));
             over.store(true, Ordering::Relaxed);
             let outcome = run.join().unwrap().unwrap();
             done.unwrap();

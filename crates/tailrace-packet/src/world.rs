@@ -7,6 +7,7 @@ mod live;
 mod observe;
 mod slices;
 mod stall;
+mod wakes;
 
 pub use live::Pause;
 pub use observe::Watch;
@@ -15,8 +16,8 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    Ending, HEADER_BYTES, HostId, HostPolicy, Outcome, Packet, Place, PortFacts, PortId, Progress, Refresh,
-    Scheme, Series, Standing, Time,
+    Ending, HEADER_BYTES, HostId, Outcome, Packet, PortFacts, PortId, Progress, Scheme, Series, Standing,
+    Time,
 };
 use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
@@ -286,90 +287,6 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    fn on_wake(&mut self, entity: Entity) {
-        let hosts = self.hosts.len() as Entity;
-        if entity < hosts {
-            self.wake_host(entity as HostId);
-        } else if entity == self.special(SOURCE) {
-            self.start_flows();
-        } else if entity == self.special(SAMPLER) {
-            self.sample();
-        } else if entity == self.control_entity() {
-            self.wake_control();
-        } else {
-            self.wake_port(entity - hosts - SPECIAL as Entity);
-        }
-    }
-
-    fn wake_host(&mut self, host: HostId) {
-        let now = self.network.now();
-        while let Some(timer) =
-            self.hosts[usize::from(host)].timers.pop_due(now, |timer| armed_for(&self.armed, timer))
-        {
-            match timer {
-                Timer::Sender(slot) => self.wake_sender(host, slot as usize),
-                Timer::Receiver(slot) => self.wake_receiver(host, slot as usize),
-            }
-        }
-        if self.hosts[usize::from(host)].policy.next_wake().is_some_and(|at| at <= now) {
-            let watched = self.watched_host[usize::from(host)];
-            let mut sink = self.series.at(Place::Host(host), watched);
-            if self.hosts[usize::from(host)].policy.on_wake(now, &mut sink) == Refresh::All {
-                self.redirect(host);
-            }
-        }
-        if S::Host::CAPS {
-            self.take_turns(host);
-        }
-        self.arm_host(host);
-    }
-
-    fn wake_sender(&mut self, host: HostId, slot: usize) {
-        self.armed[slot].sender = Time::MAX;
-        let now = self.network.now();
-        if self.senders[slot].next_wake() <= now && self.senders[slot].on_wake(now) {
-            self.on_timeout(host, slot);
-        }
-        self.go_on(host, slot);
-    }
-
-    fn wake_receiver(&mut self, host: HostId, slot: usize) {
-        self.armed[slot].receiver = Time::MAX;
-        let network = &mut self.network;
-        self.receivers[slot].on_wake(network.now(), |ack| network.inject(host, ack));
-        let due = self.receivers[slot].next_wake();
-        let timers = &mut self.hosts[usize::from(host)].timers;
-        timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
-    }
-
-    fn wake_port(&mut self, port: PortId) {
-        let mut sink = self.series.at(Place::Port(port), self.watched_port[port as usize]);
-        self.network.wake_policy(port, &mut sink);
-        self.arm_port(port);
-    }
-
-    fn arm_source(&mut self) {
-        if let Some(start) = self.feed.peek() {
-            self.network.wake(self.special(SOURCE), start);
-        }
-    }
-
-    fn arm_host(&mut self, host: HostId) {
-        let this = &mut self.hosts[usize::from(host)];
-        let timer = this.timers.next(|timer| armed_for(&self.armed, timer));
-        if let Some(at) = [timer, this.policy.next_wake()].into_iter().flatten().min() {
-            self.network.wake(Entity::from(host), at);
-        }
-    }
-
-    fn arm_port(&mut self, port: PortId) {
-        if let Some(at) = self.network.policy_wake(port) {
-            // A policy that came later than the world begins at zero all the same.
-            let at = at.max(self.network.now());
-            self.network.wake((self.hosts.len() + SPECIAL) as Entity + port, at);
-        }
-    }
-
     fn special(&self, which: usize) -> Entity {
         (self.hosts.len() + which) as Entity
     }
@@ -397,7 +314,7 @@ impl<S: Scheme> World<S> {
             series: self.series,
             updates: self.control.as_ref().map(Control::heard),
             ledger: Some(self.network.ledger()),
-            lateness: None,
+            real_time: None,
             flows: self.flows.into_records(),
         }
     }

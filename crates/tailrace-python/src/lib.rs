@@ -37,6 +37,8 @@ struct RunResult {
     ports: Py<Table>,
     /// Sampled and reported series in long format.
     series: Py<Table>,
+    /// How late it was, one row a bin, if it was live.
+    lag: Option<Py<Table>>,
 }
 
 /// A solved fluid model.
@@ -81,12 +83,13 @@ mod _tailrace {
             tasks: result.tasks.map(|tasks| Py::new(py, Table(tasks))).transpose()?,
             ports: Py::new(py, Table(result.ports))?,
             series: Py::new(py, Table(result.series))?,
+            lag: result.lag.map(|lag| Py::new(py, Table(lag))).transpose()?,
         })
     }
 
     /// Write a run into a folder, as the command does. The summary is JSON, tables are streams of Arrow's IPC format.
     #[pyfunction]
-    #[pyo3(signature = (directory, scenario, summary, flows, ports, series, tasks))]
+    #[pyo3(signature = (directory, scenario, summary, flows, ports, series, tasks, lag))]
     #[expect(clippy::too_many_arguments, reason = "a run has these parts, each with its name")]
     fn save(
         py: Python<'_>,
@@ -97,6 +100,7 @@ mod _tailrace {
         ports: &[u8],
         series: &[u8],
         tasks: Option<&[u8]>,
+        lag: Option<&[u8]>,
     ) -> PyResult<()> {
         let failed = |error: String| Error::storage(&directory, std::io::Error::other(error));
         let table = |stream| from_ipc(stream).map_err(|error| failed(error.to_string()));
@@ -108,6 +112,7 @@ mod _tailrace {
                 ports: table(ports)?,
                 series: table(series)?,
                 tasks: tasks.map(table).transpose()?,
+                lag: lag.map(table).transpose()?,
             };
             tailrace_experiment::write_run(&directory, &result)
         };

@@ -114,7 +114,7 @@ impl SchemeVisitor for Emulator<'_> {
         let run = || {
             let mut driver = driver?;
             live.record(given, &mut driver)?;
-            Ok(tailrace_linux::emulate(driver, watch)?)
+            Ok(packets::balanced(tailrace_linux::emulate(driver, watch)?))
         };
         Ok(run())
     }

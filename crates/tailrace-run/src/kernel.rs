@@ -106,11 +106,23 @@ impl SchemeVisitor for LeavesOut<'_> {
         if scheme.controller().is_some() {
             left_out.push("Its controller hears of no flows and decides nothing.".to_owned());
         }
-        if scenario.measure.trace_every_flow.is_some() || !scenario.slices.is_empty() {
-            left_out.push("What single flows and slices get over time is not written down.".to_owned());
-        }
+        left_out.extend(unwritten(scenario)?);
         Ok(left_out)
     }
+}
+
+/// What `[measure]` asks for that cannot be seen from the fabric.
+fn unwritten(scenario: &Scenario) -> Result<Option<String>, ScenarioError> {
+    let hosts = packets::watch(scenario, &scenario.fabric.build())?.hosts;
+    let asked = [
+        (scenario.measure.trace_every_flow.is_some(), "single flows (measure.trace_every_flow)"),
+        (!scenario.slices.is_empty(), "slices"),
+        (!hosts.is_empty(), "hosts whose cards are in measure.sample_ports"),
+    ];
+    let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|(_, what)| *what).collect();
+    let ports = "; of ports it is, as at the other levels";
+    Ok((!asked.is_empty())
+        .then(|| format!("What is reported of {} is not written down{ports}.", asked.join(", "))))
 }
 
 #[cfg(test)]
@@ -132,6 +144,12 @@ mod tests {
         assert!(dctcp.contains("the kernel's TCP with reno sends") && dctcp.lines().count() == 1, "{dctcp}");
         let uranus = said("uranus", "workload.slice = 1\n[[slice]]\nweight = 1.0\n");
         assert!(uranus.contains("controller hears of no flows"), "{uranus}");
+        let measured = said(
+            "dctcp",
+            "measure = { sample_every = \"1ms\", sample_ports = \"all\", trace_every_flow = 2 }",
+        );
+        let unwritten = "of single flows (measure.trace_every_flow), hosts whose cards are in measure.sample_ports is not";
+        assert!(measured.contains(unwritten), "{measured}");
         let unheard = said("dctcp", "transport = { max_window = 99, rto = \"fixed\", min_rto = \"9ms\" }");
         assert!(unheard.ends_with("so nothing depends on transport.max_window, transport.rto."), "{unheard}");
     }

@@ -35,9 +35,7 @@ pub fn run_live(
             done => break done?,
         }
     };
-    let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
-    assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
-    Ok((outcome, ending))
+    Ok((packets::balanced(outcome), ending))
 }
 
 fn once(

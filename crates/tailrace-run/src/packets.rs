@@ -39,11 +39,19 @@ impl SchemeVisitor for Runner<'_> {
             world = world.tapping(port, tap);
         }
         let ending = world.run(&mut |progress| look(control, progress));
-        let outcome = world.into_outcome();
-        let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
-        assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
-        Ok((outcome, ending))
+        Ok((balanced(world.into_outcome()), ending))
     }
+}
+
+/// What a run leaves behind, however it ended.
+///
+/// # Panics
+///
+/// If the network has lost packets or made some up.
+pub(crate) fn balanced(outcome: Outcome) -> Outcome {
+    let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
+    assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
+    outcome
 }
 
 /// The world of a scenario under scheme `S`, at time zero.

@@ -63,7 +63,7 @@ impl SchemeVisitor for Runner<'_> {
                 changes.try_iter().for_each(|change| go_on_as(driver, &change));
                 seen
             };
-            let mut outcome = tailrace_linux::switch(driver?, account, &mut watch)?;
+            let mut outcome = packets::balanced(tailrace_linux::switch(driver?, account, &mut watch)?);
             outcome.ports.drain(..cards);
             Ok(outcome)
         };

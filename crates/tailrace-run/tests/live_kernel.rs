@@ -1,7 +1,7 @@
 //! The kernel's TCP over a scheme's fabric.
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
 
-use tailrace_core::Outcome;
+use tailrace_core::{Outcome, Place};
 use tailrace_run::{LiveError, RunError, Unattended, feed, run};
 use tailrace_scenario::Scenario;
 
@@ -35,7 +35,11 @@ const LONG_AND_SHORT: &str = r#"
 
 /// Runs it, where that is possible now.
 fn ran(scheme: &str) -> Option<Outcome> {
-    let scenario = Scenario::parse(&format!("scheme = {scheme}\n{LONG_AND_SHORT}")).unwrap();
+    ran_as(scheme, LONG_AND_SHORT)
+}
+
+fn ran_as(scheme: &str, text: &str) -> Option<Outcome> {
+    let scenario = Scenario::parse(&format!("scheme = {scheme}\n{text}")).unwrap();
     match run(&scenario, feed(&scenario).unwrap(), &Unattended, None) {
         Ok((outcome, _)) => Some(outcome),
         Err(RunError::Live(error @ (LiveError::TooSlow(_) | LiveError::Refused { .. }))) => {
@@ -56,6 +60,25 @@ fn short(outcome: &Outcome) -> f64 {
         .collect();
     assert!(fcts.len() == 30 && outcome.flows.len() == 31, "{} flows", outcome.flows.len());
     fcts.iter().sum::<f64>() / fcts.len() as f64
+}
+
+#[test]
+fn what_is_to_be_measured_of_ports_is_written_down_as_at_the_other_levels() {
+    let text = LONG_AND_SHORT.replace(
+        "[fabric]",
+        "measure = { sample_every = \"5ms\", sample_ports = [\"switch0->host2\"] }\n[fabric]",
+    );
+    let Some(outcome) = ran_as("{ name = \"pias\" }", &text) else { return };
+    let to_host = |place: &Place| *place == Place::Port(5);
+    for metric in ["port_bytes", "port_packets", "queue_bytes"] {
+        let of_port =
+            outcome.series.rows.iter().filter(|(place, row)| to_host(place) && row.metric == metric);
+        let values: Vec<f64> = of_port.map(|(_, row)| row.value).collect();
+        assert!(values.len() > 100 && values.iter().any(|value| *value > 0.0), "{metric}: {values:?}");
+    }
+    let real_time = outcome.real_time.unwrap();
+    let counts = [&real_time.entered, &real_time.left, &real_time.started].map(|lag| lag.count());
+    assert!(counts[0] > 8_000 && counts[1] > 8_000 && counts[2] == 31, "{counts:?}");
 }
 
 #[test]

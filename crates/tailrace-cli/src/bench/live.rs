@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
-use tailrace_core::{Lateness, Time};
+use tailrace_core::{Lateness, Time, duration};
 use tailrace_experiment::Error;
 use tailrace_linux::bench::{
     Cost, Forwarder, arrived, bridge, carry_bursts, flood, flood_frame, send_bursts,
@@ -153,14 +153,15 @@ fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[Lag]) -> Report {
         kinds[0].name,
         hosts.floor()
     );
+    let said = |time: Time| duration(time.as_secs_f64());
     for Lag { part, frames_per_second, late } in lag {
         text += &format!(
             "late at {:2.0} % of that ({:.0} k a second came): median {}, p99 {}, worst {}\n",
             part * 100.0,
             frames_per_second / 1e3,
-            late.median,
-            late.p99,
-            late.worst
+            said(late.median),
+            said(late.p99),
+            said(late.worst)
         );
     }
     (json, text)

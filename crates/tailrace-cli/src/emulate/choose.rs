@@ -6,7 +6,7 @@ use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, PortId, Rate};
 use tailrace_experiment::{Error, Experiment};
 use tailrace_fabric::PortSpec;
-use tailrace_linux::LONGEST_NAME;
+use tailrace_linux::{LEAST_MTU_FOR_IPV6, LONGEST_NAME};
 use tailrace_run::{Programs, asks_for_much, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
@@ -84,6 +84,12 @@ impl Chosen {
             format!("  {}", self.example()),
             format!("  ip netns exec {name}-h{last} COMMAND"),
         ];
+        let mtu = self.programs.mtu;
+        if mtu < LEAST_MTU_FOR_IPV6 {
+            lines.push(format!(
+                "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {LEAST_MTU_FOR_IPV6}"
+            ));
+        }
         if !self.queues.is_empty() {
             lines.push(format!(
                 "note: {}'s own hosts write a DSCP into packets, and programs do not: {}",

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_experiment::Error;
-use tailrace_linux::{Hosts, LiveError};
+use tailrace_linux::{Hosts, LiveError, check_rights};
 use tailrace_run::Live;
 
 use crate::watch::{self, Board, Stops, Watched};
@@ -16,6 +16,8 @@ pub use choose::{Planned, planned, what_tags_mean, without_tags};
 pub fn emulate(options: &args::Emulate, host: &dyn Host) -> Result<i32, Error> {
     let Some(file) = &options.file else { return clean() };
     let chosen = choose::choose(options, file)?;
+    // Before anything on the machine is looked at, which would be refused in other words.
+    check_rights("tailrace emulate").map_err(Error::Live)?;
     let server = options.metrics.map(watch::bind).transpose()?;
     let stops = Stops::new(host, options.lasts, &[SIGTERM, SIGHUP])?;
     for name in tailrace_linux::clean().map_err(Error::Live)? {
@@ -48,6 +50,7 @@ fn failure(error: LiveError) -> Error {
 }
 
 fn clean() -> Result<i32, Error> {
+    check_rights("tailrace emulate --clean").map_err(Error::Live)?;
     let names = tailrace_linux::clean().map_err(Error::Live)?;
     names.iter().for_each(|name| say!("took away what was left of {name}"));
     if names.is_empty() {

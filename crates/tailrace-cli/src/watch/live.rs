@@ -1,10 +1,9 @@
 //! The live view, as text for a terminal of a given size.
 
-use tailrace_core::{Lateness, Ledger, MAX_PRIORITIES};
-use tailrace_linux::{Strays, View};
+use tailrace_core::{Lateness, Ledger, MAX_PRIORITIES, Strays, duration};
+use tailrace_linux::View;
 
 use super::board::{Board, Spot};
-use crate::duration::duration;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub fn lines(board: &Board, columns: usize, rows: usize) -> Vec<Line> {
 fn head(board: &Board) -> Vec<Line> {
     let Some(view) = board.latest() else { return vec![(Tone::Title, board.title.clone())] };
     let title = format!("{} · {} · q ends", board.title, duration(view.now.as_secs_f64()));
-    let plain = [frames(&view.ledger), lag(&view.lateness), strays(view.strays)];
+    let plain = [frames(&view.ledger), lag(&view.lateness, &view.entry), strays(view.strays)];
     let mut lines = vec![(Tone::Title, title)];
     lines.extend(plain.map(|line| (Tone::Plain, line)));
     lines
@@ -66,15 +65,18 @@ pub fn frames(ledger: &Ledger) -> String {
     )
 }
 
-/// How late frames were, in a line.
-pub fn lag(lag: &Lateness) -> String {
+/// How late frames were, in a line: as they left, and as they had come in.
+pub fn lag(left: &Lateness, entered: &Lateness) -> String {
     let said = |time: tailrace_core::Time| duration(time.as_secs_f64());
-    format!("lag      median {}, 99 % below {}, worst {}", said(lag.median), said(lag.p99), said(lag.worst))
+    let all = |lag: &Lateness| {
+        format!("median {}, 99 % below {}, worst {}", said(lag.median), said(lag.p99), said(lag.worst))
+    };
+    format!("lag      {}; in: {}", all(left), all(entered))
 }
 
 /// Frames that went by, in a line.
 pub fn strays(strays: Strays) -> String {
-    let Strays { unroutable, too_long, answered, link_down, lost, back, no_room } = strays;
+    let Strays { unroutable, too_long, answered, link_down, lost, back, no_room, strange } = strays;
     let said = [
         (unroutable, "for nobody"),
         (too_long, "too long"),
@@ -82,6 +84,7 @@ pub fn strays(strays: Strays) -> String {
         (lost, "too fast for this machine"),
         (no_room, "copies without room"),
         (back, "for where they came from"),
+        (strange, "not understood by their host"),
         (answered, "questions answered"),
     ];
     let said = said.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
-use tailrace_core::PortCounts;
+use tailrace_core::{Lateness, PortCounts};
 use tailrace_experiment::Error;
 use tailrace_linux::View;
 use tiny_http::{Header, Method, Request, Response, Server};
@@ -65,10 +65,10 @@ pub fn text(board: &Board) -> String {
         seen.queues.iter().enumerate().map(of).collect::<Vec<_>>()
     });
     page.family("queue_bytes", "gauge", "Bytes that wait at a port, by priority; 0 is served first.", queues);
-    let lag = view.lateness;
-    let quantiles = [("0.5", lag.median), ("0.99", lag.p99), ("1", lag.worst)];
-    let quantiles = quantiles.map(|(q, lag)| (format!("quantile=\"{q}\""), lag.as_secs_f64()));
-    page.family("lag_seconds", "gauge", "How late frames left the fabric, since its start.", quantiles);
+    let left = "How late frames left the fabric, since its start.";
+    page.family("lag_seconds", "gauge", left, quantiles(&view.lateness));
+    let entered = "How late frames were let into the fabric, since its start.";
+    page.family("entry_lag_seconds", "gauge", entered, quantiles(&view.entry));
     let ledger = &view.ledger;
     let frames = [
         ("entered", ledger.injected),
@@ -87,6 +87,7 @@ pub fn text(board: &Board) -> String {
         ("lost", strays.lost),
         ("back", strays.back),
         ("no_room", strays.no_room),
+        ("strange", strays.strange),
     ];
     let strays = strays.map(|(why, count)| (format!("why=\"{why}\""), count));
     page.family("stray_frames_total", "counter", "Frames that no port has seen, or no host got.", strays);
@@ -97,6 +98,11 @@ pub fn text(board: &Board) -> String {
     });
     page.family("reported", "gauge", "What policies reported last, such as thresholds.", reported);
     page.0
+}
+
+fn quantiles(lag: &Lateness) -> [(String, f64); 3] {
+    let quantiles = [("0.5", lag.median), ("0.99", lag.p99), ("1", lag.worst)];
+    quantiles.map(|(q, lag)| (format!("quantile=\"{q}\""), lag.as_secs_f64()))
 }
 
 fn ports(board: &Board, view: &View, page: &mut Page) {
@@ -151,6 +157,8 @@ mod tests {
             "tailrace_port_marked_packets_total{port=\"leaf0->host0\"} 5",
             "tailrace_queue_bytes{port=\"leaf0->host1\",priority=\"7\"} 1500",
             "tailrace_lag_seconds{quantile=\"0.99\"} 0",
+            "tailrace_entry_lag_seconds{quantile=\"1\"} 0",
+            "tailrace_stray_frames_total{why=\"strange\"} 0",
             "tailrace_reported{place=\"leaf0->host0\",metric=\"threshold_bytes\",index=\"1\"} 2500.5",
         ] {
             assert!(page.lines().any(|other| other == line), "{line}: {page}");
@@ -159,6 +167,6 @@ mod tests {
         let samples = page.lines().filter(|line| !line.starts_with('#'));
         assert!(samples.clone().all(|line| line.rsplit(' ').next().unwrap().parse::<f64>().is_ok()));
         let types: Vec<&str> = page.lines().filter(|line| line.starts_with("# TYPE")).collect();
-        assert_eq!(types.len(), 11);
+        assert_eq!(types.len(), 12);
     }
 }

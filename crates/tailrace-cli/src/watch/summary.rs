@@ -1,10 +1,9 @@
 //! What is said of a fabric when it has ended.
 
-use tailrace_core::{Outcome, Time};
+use tailrace_core::{Outcome, Time, duration};
 
 use super::board::Board;
 use super::live;
-use crate::duration::duration;
 
 /// The ledger, lag, and every port that had something to do, in lines. Frames of which one in a hundred was later than
 /// `tolerable_lag` say little about the scheme.
@@ -14,10 +13,11 @@ pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<Strin
         let (full, evicted) = (ledger.dropped_buffer.packets, ledger.dropped_evicted.packets);
         lines.push(format!("{} ({full} for lack of room, {evicted} evicted)", live::frames(ledger)));
     }
-    lines.extend(board.latest().map(|view| live::strays(view.strays)));
+    lines.extend(outcome.real_time.as_ref().map(|real| live::strays(real.strays)));
     lines.extend(board.latest().map(|view| format!("links    {}", view.frames)));
-    lines.extend(outcome.lateness.as_ref().map(live::lag));
-    if let Some(lateness) = outcome.lateness.filter(|lateness| lateness.p99 > tolerable_lag) {
+    let late = outcome.real_time.as_ref().map(|real| (real.left.summary(), real.entered.summary()));
+    lines.extend(late.map(|(left, entered)| live::lag(&left, &entered)));
+    if let Some((lateness, _)) = late.filter(|(left, _)| left.p99 > tolerable_lag) {
         lines.push(format!(
             "note: one frame in a hundred was more than {} late; above {} times say more of this machine than of the scheme: \
              ask for fewer hosts or lower rates",

@@ -290,6 +290,12 @@ pub fn ip(words: &str) {
     assert!(output.status.success(), "ip {words}: {}", said(&output));
 }
 
+/// A message is one line that says this.
+pub fn assert_says(message: &str, said: &str) {
+    assert!(message.contains(said), "{said}: {message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

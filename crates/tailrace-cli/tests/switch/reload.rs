@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::lab::{Lab, address};
+use super::lab::{Lab, address, assert_says};
 use super::{TCP_SINK, TCP_SOURCE, config, ping, received};
 
 /// AWAFS whose thresholds stay what they were at first: no flow is silent for so long.
@@ -32,7 +32,7 @@ fn parameters_change_in_the_midst_of_a_transfer_and_no_frame_is_lost() {
     assert!(waiting > 10_000.0, "{waiting} bytes wait");
     for (text, expected) in [("50KB", 50_000.0), ("20KB", 20_000.0)] {
         let said = switch.reload(&awafs(text));
-        assert!(said.contains("read again; the switch goes on as it says"), "{said}");
+        assert_says(&said, "read again; the switch goes on as it says");
         assert_eq!(threshold(&switch), expected);
     }
     // What cannot be, changes nothing.
@@ -47,12 +47,13 @@ fn parameters_change_in_the_midst_of_a_transfer_and_no_frame_is_lost() {
         ("silence = \"60s\", ", "", "whose ports read a header that the TCP of programs cannot carry"),
     ] {
         let said = switch.reload(&awafs("30KB").replacen(from, to, 1));
-        assert!(said.contains(why) && said.ends_with("the switch goes on as before\n"), "{said}");
+        assert_says(&said, why);
+        assert!(said.ends_with("the switch goes on as before\n"), "{said}");
     }
     assert_eq!(threshold(&switch), 20_000.0);
     // The rate of a port and the memory may change, too.
     let said = switch.reload(&awafs("20KB").replace("20Mbps", "60Mbps").replace("2MB", "3MB"));
-    assert!(said.contains("read again"), "{said}");
+    assert_says(&said, "read again");
     assert_eq!(switch.metric("tailrace_port_link_bits_per_second{port=\"eth2\"}"), 60e6);
     assert!(source.wait().unwrap().success());
     let seconds = received(&sink.end(), BYTES);

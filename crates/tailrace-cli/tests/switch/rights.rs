@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::lab::{Lab, ip, port, status};
+use super::lab::{Lab, assert_says, ip, port, status};
 use super::{ALIKE, config, ping};
 
 const NOTHING: &str = "0000000000000000";
@@ -96,25 +96,14 @@ fn mistakes_get_one_clear_message() {
             "lab.toml:2: switch.user: is \"nobdoy\", but this machine has no such",
         ),
     ] {
-        let message = lab.refused(&fifo().replacen(from, to, 1));
-        assert!(message.contains(said), "{said}: {message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
+        assert_says(&lab.refused(&fifo().replacen(from, to, 1)), said);
     }
-    let message = lab.refused_without_root(&fifo());
-    assert!(message.contains("a switch needs root to take over interfaces"), "{message}");
+    assert_says(&lab.refused_without_root(&fifo()), "a switch needs root to take over interfaces");
     let here = lab.here();
     ip(&format!("-n {here} link set eth2 mtu 1400"));
-    let message = lab.refused(&fifo());
-    assert!(
-        message.contains("is \"eth2\", whose MTU is 1400, but must be 1500 as that of eth1"),
-        "{message}"
-    );
+    assert_says(&lab.refused(&fifo()), "is \"eth2\", whose MTU is 1400, but must be 1500 as that of eth1");
     ip(&format!("-n {here} link set eth2 mtu 1500"));
     ip(&format!("-n {here} link set eth2 down"));
-    let message = lab.refused(&fifo());
-    assert!(
-        message.contains("is \"eth2\", which is down; set it up first: ip link set eth2 up"),
-        "{message}"
-    );
+    assert_says(&lab.refused(&fifo()), "is \"eth2\", which is down; set it up first: ip link set eth2 up");
     assert_eq!(lab.offloads(0), before);
 }

@@ -15,7 +15,9 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
         write_whole(&dir.join(name), content)
     };
     let tables = [("flows", &result.flows), ("ports", &result.ports), ("series", &result.series)];
-    for (name, table) in tables.into_iter().chain(result.tasks.iter().map(|tasks| ("tasks", tasks))) {
+    let others = [("tasks", &result.tasks), ("lag", &result.lag)];
+    let others = others.into_iter().filter_map(|(name, table)| Some((name, table.as_ref()?)));
+    for (name, table) in tables.into_iter().chain(others) {
         let name = format!("{name}.parquet");
         write(&name, &parquet_bytes(&dir.join(&name), table)?)?;
     }

@@ -21,6 +21,7 @@ pub(crate) fn made_up(number: f64) -> RunResult {
         tasks: Some(table(vec![number])),
         ports: table(vec![3.0]),
         series: table(vec![]),
+        lag: Some(table(vec![4.0])),
         scenario: "seed = 1\n".to_owned(),
     }
 }
@@ -79,7 +80,7 @@ fn a_run_is_whole_only_with_every_byte_of_every_file() {
     save(&store, 1.0);
     assert_eq!(whole(&store), Some(1.0));
     let run = files(&store.run_dir(KEY));
-    assert_eq!(run.len(), 7, "six files and their checksums: {:?}", run.keys());
+    assert_eq!(run.len(), 8, "seven files and their checksums: {:?}", run.keys());
     for (path, content) in &run {
         for damage in damages(content) {
             put(path, damage.as_deref());

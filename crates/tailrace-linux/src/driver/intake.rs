@@ -13,7 +13,7 @@ impl<S: Scheme> Driver<'_, S> {
     /// Takes what waits at all sockets, up to a batch each; returns whether anything did.
     pub(super) fn take_in(&mut self) -> io::Result<bool> {
         let (hosts, mut came) = (self.interfaces.len(), false);
-        if self.links.tell() {
+        if self.links.tells() {
             for host in 0..hosts {
                 came |= self.take_frames(host)?;
             }
@@ -28,7 +28,7 @@ impl<S: Scheme> Driver<'_, S> {
             let socket = self.poll.number(place) as usize;
             match socket.checked_sub(hosts) {
                 Some(host) => self.take_datagrams(host)?,
-                None if self.links.tell() => {}
+                None if self.links.tells() => {}
                 None => came |= self.take_frames(socket)?,
             }
             came |= socket >= hosts;

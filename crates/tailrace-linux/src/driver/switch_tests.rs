@@ -11,7 +11,7 @@ use tailrace_traffic::Feed;
 use super::tests::{ALWAYS, IPV4, KINDS, NEVER, OTHER, PATIENCE, ipv4, is_root};
 use super::*;
 use crate::hosts::INTERFACE;
-use crate::link::PacketLinks;
+use crate::link::{Kind, PacketLinks};
 use crate::mac_table::{Mac, MacTable};
 use crate::sys::packet_socket;
 
@@ -101,7 +101,7 @@ impl<'a> Rig<'a> {
 
     /// Where a frame comes out, as it went in.
     fn ways(&mut self, port: usize, frame: &[u8]) -> Vec<usize> {
-        self.ends.send_bytes(port, frame).unwrap();
+        self.ends.send_now(port, frame).unwrap();
         let came = self.received(usize::MAX);
         assert!(came.iter().all(|(_, bytes)| bytes == frame), "{came:02x?}");
         let mut ports: Vec<usize> = came.into_iter().map(|(port, _)| port).collect();
@@ -155,7 +155,7 @@ fn of_a_flood_for_all_each_copy_is_accounted_for() {
         let sent = frame(ALL, mac(0), &[], IPV4, &ipv4(0, 1500));
         let mut came = Vec::new();
         for number in 1..=2_000 {
-            rig.ends.send_bytes(0, &sent).unwrap();
+            rig.ends.send_now(0, &sent).unwrap();
             if number % 100 == 0 {
                 rig.turn(&mut came);
             }
@@ -182,7 +182,7 @@ fn another_scheme_finds_the_frames_that_wait_and_none_is_lost() {
         for number in 0..SENT {
             let mut packet = ipv4(2, 1400);
             packet[1000..1002].copy_from_slice(&number.to_be_bytes());
-            rig.ends.send_bytes(0, &frame(mac(2), mac(0), &[], IPV4, &packet)).unwrap();
+            rig.ends.send_now(0, &frame(mac(2), mac(0), &[], IPV4, &packet)).unwrap();
         }
         let mut came = rig.received(10);
         // It takes 112 ms until all have left.

@@ -10,7 +10,7 @@ use tailrace_traffic::Feed;
 use super::*;
 use crate::frame::{Frame, ipv4_of, ipv6_of, mac_of};
 use crate::hosts::INTERFACE;
-use crate::link::PacketLinks;
+use crate::link::{Kind, PacketLinks};
 use crate::record::{Record, Shared, replay};
 use crate::sys::packet_socket;
 
@@ -28,9 +28,9 @@ pub(super) fn is_root() -> bool {
 }
 
 /// Two hosts on a star at 1 Gbps, under DCTCP that marks from `k` packets on, with packet sockets in the hosts.
-struct Rig<'a> {
-    driver: Driver<'a, Dctcp>,
-    ends: PacketLinks,
+pub(super) struct Rig<'a> {
+    pub(super) driver: Driver<'a, Dctcp>,
+    pub(super) ends: PacketLinks,
     slab: Slab,
 }
 
@@ -50,7 +50,7 @@ fn world(k: u32) -> (World<Dctcp>, Priorities) {
 
 impl<'a> Rig<'a> {
     /// `None` where this kind does not work, which is said.
-    fn new(hosts: &'a Hosts, wanted: Wanted, k: u32) -> Option<Self> {
+    pub(super) fn new(hosts: &'a Hosts, wanted: Wanted, k: u32) -> Option<Self> {
         let (world, priorities) = world(k);
         let driver = match Driver::new(world, hosts, priorities, 1460, false, wanted) {
             Ok(driver) => driver,
@@ -69,7 +69,7 @@ impl<'a> Rig<'a> {
     }
 
     /// One turn of the driver: what host 1 has got of host 0 by then.
-    fn turn(&mut self, frames: &mut Vec<Vec<u8>>) -> bool {
+    pub(super) fn turn(&mut self, frames: &mut Vec<Vec<u8>>) -> bool {
         let until = self.driver.now() + Time::from_ms(1);
         self.driver.turn(until).unwrap();
         let (mut taken, before) = (Vec::new(), frames.len());
@@ -86,7 +86,7 @@ impl<'a> Rig<'a> {
     }
 
     /// What host 1 gets of host 0 until `enough` frames are there, or nothing more comes.
-    fn received(&mut self, enough: usize) -> Vec<Vec<u8>> {
+    pub(super) fn received(&mut self, enough: usize) -> Vec<Vec<u8>> {
         let (mut frames, mut last) = (Vec::new(), self.driver.now());
         while frames.len() < enough && self.driver.now() < last + PATIENCE {
             if self.turn(&mut frames) {
@@ -98,7 +98,7 @@ impl<'a> Rig<'a> {
 
     /// What comes of a frame that host 0 sends.
     fn through(&mut self, frame: &[u8]) -> Vec<u8> {
-        self.ends.send_bytes(0, frame).unwrap();
+        self.ends.send_now(0, frame).unwrap();
         let mut received = self.received(1);
         assert_eq!(received.len(), 1, "{frame:02x?}");
         received.pop().unwrap()
@@ -106,7 +106,7 @@ impl<'a> Rig<'a> {
 }
 
 /// A frame from host 0 to host 1, behind VLAN tags.
-fn frame(tags: &[[u8; 4]], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(tags: &[[u8; 4]], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
     let mut frame = [mac_of(1), mac_of(0)].concat();
     tags.iter().for_each(|tag| frame.extend(tag));
     frame.extend(kind);
@@ -203,7 +203,7 @@ fn marks_are_put_into_frames_of_both_versions_behind_tags_too() {
             for (kind_of_ip, packet) in [(IPV4, ipv4(0x22, 1400)), (IPV6, ipv6(0x22, 1400))] {
                 let sent = frame(tags, kind_of_ip, &packet);
                 // The first one finds an empty port. Those behind it are marked.
-                (0..5).for_each(|_| rig.ends.send_bytes(0, &sent).unwrap());
+                (0..5).for_each(|_| rig.ends.send_now(0, &sent).unwrap());
                 let received = rig.received(5);
                 let read: Vec<Frame> = received.iter().map(|frame| Frame::read(frame).unwrap()).collect();
                 assert_eq!(read.len(), 5);
@@ -249,9 +249,9 @@ fn what_is_for_nobody_is_counted_and_questions_are_answered() {
         to_all[..6].fill(0xff);
         let mut to_nobody = frame(&[], OTHER, &[0; 46]);
         to_nobody[..6].copy_from_slice(&mac_of(2));
-        rig.ends.send_bytes(0, &to_all).unwrap();
-        rig.ends.send_bytes(0, &to_nobody).unwrap();
-        rig.ends.send_bytes(0, &frame(&[], OTHER, &[1; 46])).unwrap();
+        rig.ends.send_now(0, &to_all).unwrap();
+        rig.ends.send_now(0, &to_nobody).unwrap();
+        rig.ends.send_now(0, &frame(&[], OTHER, &[1; 46])).unwrap();
         assert_eq!(rig.received(1).len(), 1);
         // The hosts' own kernels may ask for something at any time.
         assert!(rig.driver.strays().unroutable >= before.unroutable + 2);
@@ -262,7 +262,7 @@ fn what_is_for_nobody_is_counted_and_questions_are_answered() {
         question.extend([0; 6]);
         question.extend(ipv4_of(1).octets());
         let before = rig.driver.strays().answered;
-        rig.ends.send_bytes(0, &question).unwrap();
+        rig.ends.send_now(0, &question).unwrap();
         let _ = rig.received(1);
         assert!(rig.driver.strays().answered > before);
     }
@@ -280,7 +280,7 @@ fn of_a_flood_of_the_shortest_frames_each_one_is_accounted_for() {
         let lost_before = rig.driver.all_strays().lost;
         let shortest = frame(&[], OTHER, &[0; 46]);
         for sent in 1..=SENT {
-            rig.ends.send_bytes(0, &shortest).unwrap();
+            rig.ends.send_now(0, &shortest).unwrap();
             if sent.is_multiple_of(1000) {
                 rig.turn(&mut Vec::new());
             }
@@ -308,7 +308,7 @@ fn what_was_recorded_of_real_frames_a_fresh_network_does_too() {
         for (burst, bytes) in [(1u64, 1500), (300, 1500), (400, 64), (300, 1000)] {
             let sent = frame(&[], IPV4, &ipv4(2, bytes));
             // Bursts of more than the port of the host's card holds.
-            (0..burst).for_each(|_| rig.ends.send_bytes(0, &sent).unwrap());
+            (0..burst).for_each(|_| rig.ends.send_now(0, &sent).unwrap());
             let _ = rig.received(usize::MAX);
         }
         let outcome = rig.driver.into_world().unwrap().into_outcome();
@@ -347,7 +347,7 @@ fn an_interface_that_is_gone_ends_a_run() {
         let sent = frame(&[], OTHER, &[7; 46]);
         assert_eq!(rig.through(&sent), sent);
         assert!(ip(&["link", "del", INTERFACE]).success());
-        let _ = rig.ends.send_bytes(0, &sent);
+        let _ = rig.ends.send_now(0, &sent);
         let error = fate(&mut rig).unwrap_err().to_string();
         assert!(error.contains("frames: "), "{error}");
     }

@@ -14,6 +14,7 @@ use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
 use crate::interfaces::Interfaces;
 use crate::namespace::Namespace;
+use crate::rights::check_rights;
 use crate::sys::offloads_off;
 
 use site::Site;
@@ -23,6 +24,12 @@ pub use standing::Standing;
 
 /// The interface of every host.
 pub const INTERFACE: &str = "eth0";
+
+/// The kernel has IPv6 on no interface whose packets are shorter.
+pub const LEAST_MTU_FOR_IPV6: usize = 1280;
+
+/// There is no interface whose packets are shorter than this.
+const LEAST_MTU: usize = 68;
 
 /// What may wait for a host's address.
 const UNRESOLVED_BYTES: &str = "8388608";
@@ -38,11 +45,18 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes. With a `name`, `ip netns` knows them
-    /// as NAME-h0, NAME-h1, …, and the fabric as NAME; they know one another as h0, h1, …; and no other process can have
+    /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes; below [`LEAST_MTU_FOR_IPV6`] they have
+    /// IPv4 only. With a `name`, `ip netns` knows them as NAME-h0, NAME-h1, …, and the fabric as NAME; they know one another as h0, h1, …; and no other process can have
     /// hosts of that name. Programs that run on named hosts are ended when this value goes.
     pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
-        let site = name.map(|name| Site::claim(name, count)).transpose()?;
+        check_rights("a live fabric")?;
+        if mtu < LEAST_MTU {
+            let message = format!(
+                "packets have {mtu} bytes at most, and Linux has no interfaces for less than {LEAST_MTU}: give transport.mss more"
+            );
+            return Err(LiveError::SetUp(message));
+        }
+        let site = name.map(|name| Site::claim(name, count, has_ipv6(mtu))).transpose()?;
         let fabric = Namespace::unnamed()?;
         let hosts: Result<Vec<_>, _> = (0..count).map(|_| Namespace::unnamed()).collect();
         let names = (0..count as HostId).map(port_name).collect();
@@ -112,7 +126,7 @@ impl Hosts {
             let set_up = || {
                 std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0")
                     .or_else(absent)?;
-                ip_batch(&addresses(host))?;
+                ip_batch(&addresses(host, has_ipv6(self.mtu())))?;
                 // The first burst towards a host waits for its address; none of it may be lost.
                 for version in ["ipv4", "ipv6"] {
                     let path = format!("/proc/sys/net/{version}/neigh/{INTERFACE}/unres_qlen_bytes");
@@ -157,14 +171,19 @@ fn mac_text(host: HostId) -> String {
     mac_of(host).map(|byte| format!("{byte:02x}")).join(":")
 }
 
-fn addresses(host: HostId) -> String {
+/// Whether hosts with this MTU have IPv6.
+fn has_ipv6(mtu: usize) -> bool {
+    mtu >= LEAST_MTU_FOR_IPV6
+}
+
+fn addresses(host: HostId, with_ipv6: bool) -> String {
     let (v4, v6) = (ipv4_of(host), ipv6_of(host));
+    let v6 = if with_ipv6 { format!("addr add {v6}/64 dev {INTERFACE} nodad\n") } else { String::new() };
     format!(
         "link set lo up\n\
          addr add {v4}/16 dev {INTERFACE}\n\
          link set {INTERFACE} up\n\
-         addr add {v6}/64 dev {INTERFACE} nodad\n\
-         route add default dev {INTERFACE}\n"
+         {v6}route add default dev {INTERFACE}\n"
     )
 }
 
@@ -205,13 +224,18 @@ mod tests {
             eprintln!("SKIPPED: network namespaces need root");
             return;
         }
-        let hosts = Hosts::new(3, 1500, None).unwrap();
         let shown = || {
             let output = Command::new("ip").args(["-o", "addr"]).output()?;
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         };
-        let text = hosts.namespace(2).inside(shown).unwrap();
-        assert!(text.contains("10.77.0.3/16") && text.contains("fd77::3/64"), "{text}");
-        assert_eq!(hosts.ports().at(|ports| Ok(ports.len())).unwrap(), 3);
+        for (mtu, with_ipv6) in [(1500, true), (LEAST_MTU_FOR_IPV6, true), (1279, false), (576, false)] {
+            let hosts = Hosts::new(3, mtu, None).unwrap();
+            let text = hosts.namespace(2).inside(shown).unwrap();
+            assert!(text.contains("10.77.0.3/16"), "{mtu}: {text}");
+            assert_eq!(text.contains("fd77::3/64"), with_ipv6, "{mtu}: {text}");
+            assert_eq!(hosts.ports().at(|ports| Ok(ports.len())).unwrap(), 3);
+        }
+        let said = Hosts::new(2, LEAST_MTU - 1, None).unwrap_err().to_string();
+        assert!(said.contains("67 bytes at most") && Hosts::new(2, LEAST_MTU, None).is_ok(), "{said}");
     }
 }

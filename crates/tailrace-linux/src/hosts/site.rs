@@ -37,9 +37,9 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Takes a name for a fabric with so many hosts, and writes what they know of one another. What a process that is
+    /// Takes a name for a fabric with so many hosts, and writes what they know of one another, with or without IPv6. What a process that is
     /// gone has left under this name is taken away.
-    pub(super) fn claim(name: &str, hosts: usize) -> Result<Self, LiveError> {
+    pub(super) fn claim(name: &str, hosts: usize, with_ipv6: bool) -> Result<Self, LiveError> {
         check_name(name)?;
         let failed = || LiveError::refused(format!("taking the name {name}"));
         let turn = turn().map_err(failed())?;
@@ -65,18 +65,18 @@ impl Site {
         let site = Site { folder, names, _lock };
         // The name is ours, and if the rest fails, it goes with `site`, which waits for its turn.
         drop(turn);
-        site.write(&links, hosts).map_err(failed())?;
+        site.write(&links, &hosts_file(hosts, with_ipv6)).map_err(failed())?;
         Ok(site)
     }
 
     /// Writes the list of what is to be made, then the files.
-    fn write(&self, links: &[PathBuf], hosts: usize) -> io::Result<()> {
+    fn write(&self, links: &[PathBuf], hosts_file: &str) -> io::Result<()> {
         let lines: String =
             self.names.iter().chain(links).map(|path| format!("{}\n", path.display())).collect();
         fs::write(self.folder.join(MADE), lines)?;
         let etc = self.folder.join(ETC);
         fs::create_dir(&etc)?;
-        fs::write(etc.join("hosts"), hosts_file(hosts))?;
+        fs::write(etc.join("hosts"), hosts_file)?;
         fs::create_dir_all(FILES)?;
         links.iter().try_for_each(|link| symlink(&etc, link))
     }
@@ -201,9 +201,10 @@ fn leads_to(link: &Path, folder: &Path) -> bool {
 }
 
 /// What /etc/hosts is on each host.
-fn hosts_file(hosts: usize) -> String {
-    let line = |host| format!("{} h{host}\n{} h{host}\n", ipv4_of(host), ipv6_of(host));
-    let known: String = (0..hosts as HostId).map(line).collect();
+fn hosts_file(hosts: usize, with_ipv6: bool) -> String {
+    let v6 = |host| if with_ipv6 { format!("{} h{host}\n", ipv6_of(host)) } else { String::new() };
+    let lines = |host| format!("{} h{host}\n{}", ipv4_of(host), v6(host));
+    let known: String = (0..hosts as HostId).map(lines).collect();
     format!("127.0.0.1 localhost\n::1 localhost\n{known}")
 }
 
@@ -324,6 +325,7 @@ mod tests {
 
     #[test]
     fn hosts_know_one_another() {
-        assert!(hosts_file(2).ends_with("10.77.0.1 h0\nfd77::1 h0\n10.77.0.2 h1\nfd77::2 h1\n"));
+        assert!(hosts_file(2, true).ends_with("10.77.0.1 h0\nfd77::1 h0\n10.77.0.2 h1\nfd77::2 h1\n"));
+        assert!(hosts_file(2, false).ends_with("10.77.0.1 h0\n10.77.0.2 h1\n"));
     }
 }

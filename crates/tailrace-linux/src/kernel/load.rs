@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tailrace_core::transport::FctEnd;
-use tailrace_core::{Bytes, FlowId, FlowRecords, TaskRecord, Time};
+use tailrace_core::{Bytes, FlowId, FlowRecords, Lag, TaskRecord, Time};
 use tailrace_traffic::{Feed, GammaControl};
 use tailrace_workload::FlowSpec;
 
@@ -18,7 +18,6 @@ use super::tags::{InForce, Room, Tagger, Tags, tag};
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::hosts::Hosts;
-use crate::lag::Lag;
 use crate::sys::{TcpInfo, tcp_info};
 
 /// So many flows ahead connections are opened.
@@ -327,6 +326,12 @@ impl<'a> Load<'a> {
     fn ask(&mut self, slot: Slot) -> Result<TcpInfo, LiveError> {
         let Some(connection) = self.connections.get(slot) else { return Ok(TcpInfo::default()) };
         tcp_info(&connection.sender).map_err(|error| self.connections.failed(slot, &error))
+    }
+
+    /// The destination's end of a connection, which is not this value's any more.
+    #[cfg(test)]
+    pub(super) fn take_receiver(&mut self, slot: Slot) -> Option<TcpStream> {
+        self.connections.get(slot)?.receiver.take()
     }
 
     /// Ends the load at `now`: what is still in progress is written into its record.

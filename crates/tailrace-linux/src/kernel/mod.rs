@@ -6,6 +6,8 @@
 
 mod connections;
 mod load;
+#[cfg(test)]
+mod load_tests;
 mod settings;
 mod tags;
 
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use tailrace_core::{Ending, Lateness, Outcome, Progress, Scheme, Time};
+use tailrace_core::{Ending, Outcome, Progress, RealTime, Scheme, Time};
 use tailrace_packet::{Pause, World};
 
 use self::load::{Load, Loaded};
@@ -24,7 +26,7 @@ use crate::error::LiveError;
 use crate::hosts::Hosts;
 use crate::link::Wanted;
 use crate::packets::Priorities;
-use crate::run::{Limits, REPORT_EVERY, check_lag};
+use crate::run::{Limits, REPORT_EVERY, check_entry, check_lag};
 use crate::sys::{Punctual, allow_many_files};
 
 pub use self::load::Flows;
@@ -181,16 +183,15 @@ fn carry<S: Scheme>(
             }
         }
     }
-    let (overrun, lag) = (driver.all_strays().lost.saturating_sub(before), driver.lag().clone());
-    Ok(Carried { outcome: driver.into_world()?.into_outcome(), overrun, lag })
+    let mut real_time = driver.real_time();
+    real_time.strays.lost = real_time.strays.lost.saturating_sub(before);
+    Ok(Carried { outcome: driver.into_world()?.into_outcome(), real_time })
 }
 
 /// What the fabric leaves behind.
 struct Carried {
     outcome: Outcome,
-    /// Frames that hosts have sent and that the fabric has not seen.
-    overrun: u64,
-    lag: crate::lag::Lag,
+    real_time: RealTime,
 }
 
 fn finish(
@@ -201,12 +202,13 @@ fn finish(
 ) -> Result<(Outcome, Ending), LiveError> {
     // Where the generator has failed, the fabric has only stopped.
     let (Loaded { flows, tasks, starts }, ending) = loaded?;
-    let Carried { outcome, overrun, lag } = carried?;
-    check_losses(overrun, hosts.lost_on_links()?)?;
-    check_lag("packet", &lag, limits)?;
+    let Carried { outcome, real_time } = carried?;
+    check_losses(real_time.strays.lost, hosts.lost_on_links()?)?;
+    check_lag("packet", &real_time.left, limits)?;
+    check_entry(&real_time.entered, limits)?;
     check_lag("flow's start", &starts, Limits { lag: limits.lag * STARTS, stall: Time::MAX })?;
-    let lateness: Option<Lateness> = Some(lag.summary());
-    Ok((Outcome { flows, tasks, lateness, ..outcome }, ending))
+    let real_time = Some(RealTime { started: starts, ..real_time });
+    Ok((Outcome { flows, tasks, real_time, ..outcome }, ending))
 }
 
 fn check_losses(overrun: u64, lost: u64) -> Result<(), LiveError> {

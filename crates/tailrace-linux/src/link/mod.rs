@@ -11,6 +11,7 @@ mod xdp;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::os::fd::BorrowedFd;
 
 use crate::error::LiveError;
@@ -70,15 +71,43 @@ pub(crate) struct Received {
     pub(crate) too_long: usize,
 }
 
+/// A kind of links.
+pub(crate) trait Kind {
+    /// Whether a link tells by itself, without a call, that nothing has come. The others are worth a look only where a
+    /// wait has said so.
+    fn tells(&self) -> bool;
+    /// Takes in what has come from a host, up to a batch.
+    fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> io::Result<Received>;
+    /// Sends frames to a host, as many as it takes now. Those that have left are free again, now or later; where its link
+    /// is down, all that have not are in `leaving`.
+    fn send(&mut self, host: usize, slab: &mut Slab, leaving: &mut VecDeque<u32>) -> io::Result<()>;
+    /// Sends a frame that is not in the slab, if it is taken now.
+    fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()>;
+    /// What is wrong with the link of a host, if something is. What does not [tell](Self::tells) says so by itself.
+    fn failure(&self, host: usize) -> io::Result<()>;
+    /// What to wait for: the socket of a host.
+    fn socket(&self, host: usize) -> BorrowedFd<'_>;
+    /// Frames that its sockets have lost so far.
+    fn lost_at_sockets(&mut self) -> io::Result<u64>;
+}
+
 /// The fabric's ends of all hosts' links.
 pub(crate) struct Links {
-    kind: Kind,
+    kind: Box<dyn Kind>,
     drops: Drops,
 }
 
-enum Kind {
-    Packet(PacketLinks),
-    Xdp(XdpLinks),
+impl Deref for Links {
+    type Target = dyn Kind;
+    fn deref(&self) -> &Self::Target {
+        &*self.kind
+    }
+}
+
+impl DerefMut for Links {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.kind
+    }
 }
 
 impl Links {
@@ -94,13 +123,16 @@ impl Links {
         Ok((Links { kind, drops }, slab, frames))
     }
 
-    fn open_kind(interfaces: &Interfaces, wanted: Wanted) -> Result<(Kind, Slab, Frames), LiveError> {
+    fn open_kind(
+        interfaces: &Interfaces,
+        wanted: Wanted,
+    ) -> Result<(Box<dyn Kind>, Slab, Frames), LiveError> {
         let why_not = match wanted {
             Wanted::Packet => "as was asked".to_owned(),
             Wanted::Best | Wanted::Xdp => match XdpLinks::open(interfaces) {
                 Ok((links, slab, mode)) => {
                     let in_driver = mode == XdpMode::Driver;
-                    return Ok((Kind::Xdp(links), slab, Frames::Xdp { in_driver }));
+                    return Ok((Box::new(links), slab, Frames::Xdp { in_driver }));
                 }
                 Err(error) if wanted == Wanted::Xdp => {
                     return Err(LiveError::refused("opening AF_XDP sockets")(error));
@@ -110,64 +142,7 @@ impl Links {
         };
         let failed = LiveError::refused("opening packet sockets");
         let (links, slab) = PacketLinks::open(interfaces).map_err(failed)?;
-        Ok((Kind::Packet(links), slab, Frames::Packet(why_not)))
-    }
-
-    /// Whether a link tells by itself, without a call, that nothing has come. The others are worth a look only where a
-    /// wait has said so.
-    pub(crate) fn tell(&self) -> bool {
-        matches!(self.kind, Kind::Xdp(_))
-    }
-
-    /// Takes in what has come from a host, up to a batch.
-    pub(crate) fn receive(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        taken: &mut Vec<u32>,
-    ) -> io::Result<Received> {
-        match &mut self.kind {
-            Kind::Packet(links) => links.receive(host, slab, taken),
-            Kind::Xdp(links) => Ok(links.receive(host, slab, taken)),
-        }
-    }
-
-    /// Sends frames to a host, as many as it takes now. Those that have left are free again, now or later; where its link
-    /// is down, all that have not are in `leaving`.
-    pub(crate) fn send(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        leaving: &mut VecDeque<u32>,
-    ) -> io::Result<()> {
-        match &mut self.kind {
-            Kind::Packet(links) => links.send(host, slab, leaving),
-            Kind::Xdp(links) => links.send(host, slab, leaving),
-        }
-    }
-
-    /// Sends a frame that is not in the slab, if it is taken now.
-    pub(crate) fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.kind {
-            Kind::Packet(links) => links.send_bytes(host, bytes),
-            Kind::Xdp(links) => links.send_bytes(host, slab, bytes),
-        }
-    }
-
-    /// What is wrong with the link of a host, if something is. What does not [tell](Self::tell) says so by itself.
-    pub(crate) fn failure(&self, host: usize) -> io::Result<()> {
-        match &self.kind {
-            Kind::Packet(_) => Ok(()),
-            Kind::Xdp(links) => links.failure(host),
-        }
-    }
-
-    /// What to wait for: a socket a host.
-    pub(crate) fn sockets(&self) -> Box<dyn Iterator<Item = BorrowedFd<'_>> + '_> {
-        match &self.kind {
-            Kind::Packet(links) => Box::new(links.sockets()),
-            Kind::Xdp(links) => Box::new(links.sockets()),
-        }
+        Ok((Box::new(links), slab, Frames::Packet(why_not)))
     }
 
     /// Frames that were dropped since the start on their way into the fabric, because they came faster than they were
@@ -175,11 +150,7 @@ impl Links {
     /// takes longer.
     pub(crate) fn lost(&mut self, exact: bool) -> io::Result<u64> {
         let at_interfaces = if exact { self.drops.look_at_all()? } else { self.drops.look()? };
-        let at_sockets = match &mut self.kind {
-            Kind::Packet(links) => links.lost()?,
-            Kind::Xdp(links) => links.lost()?,
-        };
-        Ok(at_interfaces + at_sockets)
+        Ok(at_interfaces + self.lost_at_sockets()?)
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Received, is_full};
+use super::{Kind, Received, is_full};
+use crate::clock;
 use crate::interfaces::Interfaces;
 use crate::slab::Slab;
-use crate::sys::{BATCH, HEADROOM, overrun, packet_socket, receive_frames, send_frames};
+use crate::sys::{Arrived, BATCH, HEADROOM, overrun, packet_socket, receive_frames, send_frames};
 
 /// Frames in the fabric. What they take is memory that has been used, so there may be many.
 const FRAMES: u32 = 1 << 18;
@@ -33,25 +34,35 @@ impl PacketLinks {
         PacketLinks { sockets, spare: Vec::new(), lost: 0 }
     }
 
-    pub(crate) fn receive(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        taken: &mut Vec<u32>,
-    ) -> io::Result<Received> {
+    /// Sends a frame, if it is taken now.
+    pub(crate) fn send_now(&self, host: usize, bytes: &[u8]) -> io::Result<()> {
+        match send_frames(self.sockets[host].as_fd(), std::iter::once(bytes)) {
+            Err(error) if is_full(&error) => Ok(()),
+            sent => sent.map(drop),
+        }
+    }
+}
+
+impl Kind for PacketLinks {
+    fn tells(&self) -> bool {
+        false
+    }
+
+    fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> io::Result<Received> {
         while self.spare.len() < BATCH {
             let Some(number) = slab.take() else { break };
             self.spare.push(number);
         }
-        let mut frames = [(0, None); BATCH];
+        let mut frames = [Arrived::default(); BATCH];
         let (socket, place) = (self.sockets[host].as_fd(), (HEADROOM, slab.longest()));
-        let note = |i: usize, length, tag| frames[i] = (length, tag);
+        let note = |i: usize, arrived| frames[i] = arrived;
         let count = match receive_frames(socket, slab.memory_mut(), &self.spare, place, note) {
             Err(error) if is_full(&error) => 0,
             received => received?,
         };
         let mut received = Received { frames: count, too_long: 0 };
-        for (&number, &(length, tag)) in self.spare[..count].iter().zip(&frames) {
+        let ago = clock::day_to_monotonic();
+        for (&number, &Arrived { length, tag, at_ns }) in self.spare[..count].iter().zip(&frames) {
             if length > slab.longest() {
                 received.too_long += 1;
                 slab.free(number);
@@ -61,18 +72,14 @@ impl PacketLinks {
                 Some(tag) => put_tagged(slab, number, length, tag),
                 None => slab.put(number, HEADROOM, length),
             }
+            slab.slot_mut(number).came_ns = at_ns.map_or(0, &ago);
             taken.push(number);
         }
         self.spare.drain(..count);
         Ok(received)
     }
 
-    pub(super) fn send(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        leaving: &mut VecDeque<u32>,
-    ) -> io::Result<()> {
+    fn send(&mut self, host: usize, slab: &mut Slab, leaving: &mut VecDeque<u32>) -> io::Result<()> {
         while !leaving.is_empty() {
             let frames = leaving.iter().map(|&number| slab.bytes(number));
             let sent = match send_frames(self.sockets[host].as_fd(), frames) {
@@ -89,18 +96,19 @@ impl PacketLinks {
         Ok(())
     }
 
-    pub(crate) fn send_bytes(&mut self, host: usize, bytes: &[u8]) -> io::Result<()> {
-        match send_frames(self.sockets[host].as_fd(), std::iter::once(bytes)) {
-            Err(error) if is_full(&error) => Ok(()),
-            sent => sent.map(drop),
-        }
+    fn send_bytes(&mut self, host: usize, _: &mut Slab, bytes: &[u8]) -> io::Result<()> {
+        self.send_now(host, bytes)
     }
 
-    pub(super) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.sockets.iter().map(AsFd::as_fd)
+    fn failure(&self, _: usize) -> io::Result<()> {
+        Ok(())
     }
 
-    pub(super) fn lost(&mut self) -> io::Result<u64> {
+    fn socket(&self, host: usize) -> BorrowedFd<'_> {
+        self.sockets[host].as_fd()
+    }
+
+    fn lost_at_sockets(&mut self) -> io::Result<u64> {
         for socket in &self.sockets {
             self.lost += u64::from(overrun(socket)?);
         }

@@ -6,10 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::Received;
+use super::{Kind, Received};
 use crate::interfaces::Interfaces;
 use crate::slab::{Slab, chunk_bytes};
-use crate::sys::{BATCH, HEADROOM, Redirect, XdpMode, XdpSocket, receive_queues};
+use crate::sys::{BATCH, HEADROOM, Redirect, STAMP_BYTES, XdpMode, XdpSocket, receive_queues};
 
 /// Chunks that each host's link has for frames to come: as many as come in 60 ms at 100 Mbps.
 const WAITING: u32 = 512;
@@ -91,7 +91,29 @@ impl XdpLinks {
         *waiting += given;
     }
 
-    pub(super) fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> Received {
+    /// Takes back the chunks of frames that have been sent.
+    fn reap(&mut self, host: usize, slab: &mut Slab) {
+        let Port { socket, sending, .. } = &mut self.ports[host];
+        if *sending == 0 {
+            return;
+        }
+        let before = *sending;
+        while let Some(number) = socket.completed() {
+            slab.free(number);
+            *sending -= 1;
+        }
+        if *sending < before {
+            socket.has_completed();
+        }
+    }
+}
+
+impl Kind for XdpLinks {
+    fn tells(&self) -> bool {
+        true
+    }
+
+    fn receive(&mut self, host: usize, slab: &mut Slab, taken: &mut Vec<u32>) -> io::Result<Received> {
         self.reap(host, slab);
         let Port { socket, waiting, .. } = &mut self.ports[host];
         let mut received = Received::default();
@@ -104,6 +126,7 @@ impl XdpLinks {
                 continue;
             }
             slab.put(number, start, length);
+            slab.slot_mut(number).came_ns = take_stamp(slab, number, start);
             taken.push(number);
         }
         if received.frames > 0 {
@@ -113,15 +136,10 @@ impl XdpLinks {
         if *waiting <= WAITING - BATCH as u32 {
             self.fill(host, slab);
         }
-        received
+        Ok(received)
     }
 
-    pub(super) fn send(
-        &mut self,
-        host: usize,
-        slab: &mut Slab,
-        leaving: &mut VecDeque<u32>,
-    ) -> io::Result<()> {
+    fn send(&mut self, host: usize, slab: &mut Slab, leaving: &mut VecDeque<u32>) -> io::Result<()> {
         let Port { socket, sending, .. } = &mut self.ports[host];
         if leaving.is_empty() && !socket.is_behind() {
             return Ok(());
@@ -143,7 +161,7 @@ impl XdpLinks {
         Ok(())
     }
 
-    pub(super) fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
+    fn send_bytes(&mut self, host: usize, slab: &mut Slab, bytes: &[u8]) -> io::Result<()> {
         let Some(number) = slab.take() else {
             self.lost_here += 1;
             return Ok(());
@@ -156,37 +174,31 @@ impl XdpLinks {
         sent
     }
 
-    /// Takes back the chunks of frames that have been sent.
-    fn reap(&mut self, host: usize, slab: &mut Slab) {
-        let Port { socket, sending, .. } = &mut self.ports[host];
-        if *sending == 0 {
-            return;
-        }
-        let before = *sending;
-        while let Some(number) = socket.completed() {
-            slab.free(number);
-            *sending -= 1;
-        }
-        if *sending < before {
-            socket.has_completed();
-        }
-    }
-
-    pub(super) fn failure(&self, host: usize) -> io::Result<()> {
+    fn failure(&self, host: usize) -> io::Result<()> {
         self.ports[host].socket.failure()
     }
 
-    pub(super) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.ports.iter().map(|port| port.socket.as_fd())
+    fn socket(&self, host: usize) -> BorrowedFd<'_> {
+        self.ports[host].socket.as_fd()
     }
 
-    pub(super) fn lost(&mut self) -> io::Result<u64> {
+    fn lost_at_sockets(&mut self) -> io::Result<u64> {
         if self.mode == XdpMode::Driver {
             // What a socket does not take, the interface's driver has counted.
             return Ok(self.lost_here);
         }
         self.ports.iter().try_fold(self.lost_here, |sum, port| Ok(sum + port.socket.lost()?))
     }
+}
+
+/// When a frame came, which the kernel has written before it; 0 if it has not.
+fn take_stamp(slab: &mut Slab, number: u32, start: usize) -> u64 {
+    let Some(at) = start.checked_sub(STAMP_BYTES) else { return 0 };
+    let stamp = slab.memory_mut().get_mut(number, at, STAMP_BYTES);
+    let came = stamp.try_into().map_or(0, u64::from_ne_bytes);
+    // Or it would be the next one's that has none.
+    stamp.fill(0);
+    came
 }
 
 /// A socket is for one queue of an interface; what came in over others would be lost.

@@ -109,11 +109,6 @@ impl<S: Scheme> Messenger<S> {
         })
     }
 
-    /// Datagrams that were none of this transport.
-    pub fn strange(&self) -> u64 {
-        self.strange
-    }
-
     /// A number that no flow of this host has now, and the generation of the message that is to have it.
     fn number(&mut self) -> (FlowId, u32) {
         loop {
@@ -234,6 +229,10 @@ impl<S: Scheme> Messages for Messenger<S> {
 
     fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    fn strange(&self) -> u64 {
+        self.strange
     }
 
     fn socket(&self) -> BorrowedFd<'_> {

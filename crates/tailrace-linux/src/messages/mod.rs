@@ -61,6 +61,8 @@ pub trait Messages {
     fn next(&mut self) -> Option<Event>;
     /// When the next turn is due at the latest.
     fn next_turn(&mut self) -> Time;
+    /// Datagrams that came and were none of this transport.
+    fn strange(&self) -> u64;
 }
 
 /// The host whose network namespace this thread is in; `None` if it is in none.

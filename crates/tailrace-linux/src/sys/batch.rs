@@ -13,12 +13,12 @@ use super::memory::Memory;
 /// Packets that one call takes at most.
 pub(crate) const BATCH: usize = 16;
 
-/// Room for a control message with a field of the IP header, aligned as `cmsghdr` has to be.
+/// Room for the control messages of a packet, aligned as `cmsghdr` has to be.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-const CONTROL: usize = 64;
+const CONTROL: usize = 96;
 const NO_CONTROL: Control = Control([0; CONTROL]);
 
 /// What one call carries: headers, and what these point to.
@@ -76,20 +76,34 @@ pub(crate) fn receive(
     unsafe { receive_into(socket, vectors, |i, length, header| lengths[i] = (length, tos_of(header))) }
 }
 
+/// What is known of a frame that has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrived {
+    pub(crate) length: usize,
+    /// The VLAN tag that the kernel has taken out.
+    pub(crate) tag: Option<[u8; 4]>,
+    /// When it came, on the clock that tells what day it is, in nanoseconds.
+    pub(crate) at_ns: Option<u64>,
+}
+
 /// The same for frames, each into a chunk of `memory`, `at` its beginning and up to `room` bytes. `note` is told the
-/// frame's place among the chunks, its length, and the VLAN tag that the kernel has taken out.
+/// frame's place among the chunks.
 pub(crate) fn receive_frames(
     socket: BorrowedFd<'_>,
     memory: &mut Memory,
     chunks: &[u32],
     (at, room): (usize, usize),
-    mut note: impl FnMut(usize, usize, Option<[u8; 4]>),
+    mut note: impl FnMut(usize, Arrived),
 ) -> io::Result<usize> {
     let vectors = chunks
         .iter()
         .map(|&chunk| libc::iovec { iov_base: memory.pointer(chunk, at, room).cast(), iov_len: room });
     // SAFETY: the memory is borrowed until the call is over.
-    unsafe { receive_into(socket, vectors, |i, length, header| note(i, length, tag_of(header))) }
+    unsafe {
+        receive_into(socket, vectors, |i, length, header| {
+            note(i, Arrived { length, tag: tag_of(header), at_ns: time_of(header) });
+        })
+    }
 }
 
 /// Receives into the memory that `vectors` point to.
@@ -141,6 +155,12 @@ fn tag_of(header: &libc::msghdr) -> Option<[u8; 4]> {
     let kind = if auxiliary.status & TAG_KIND_IS_VALID == 0 { PLAIN_TAG } else { auxiliary.tag_kind };
     let ([a, b], [c, d]) = (kind.to_be_bytes(), auxiliary.tag.to_be_bytes());
     Some([a, b, c, d])
+}
+
+/// The time at which a frame came, among its control messages.
+fn time_of(header: &libc::msghdr) -> Option<u64> {
+    let time: libc::timespec = control_of(header, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// What a control message carries.

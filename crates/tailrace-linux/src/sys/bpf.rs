@@ -1,4 +1,5 @@
-//! The one program that is given to the kernel: what comes in over an interface goes to the socket that is listed for it.
+//! The one program that is given to the kernel: what comes in over an interface goes to the socket that is listed for it,
+//! with the time at which it came before its first byte.
 #![expect(unsafe_code, reason = "bpf(2) has no wrapper in libc")]
 
 use std::io;
@@ -14,9 +15,16 @@ const PROGRAM_OF_XDP: u32 = 6;
 const ATTACH_TO_XDP: u32 = 37;
 /// What becomes of a frame for which no socket is listed.
 const XDP_DROP: i32 = 1;
+const MONOTONIC_NS: i32 = 5;
 const REDIRECT_MAP: i32 = 51;
-/// Where an XDP program's context has the number of the interface.
+const ADJUST_META: i32 = 54;
+/// Where an XDP program's context has where a frame begins, where what is before it begins, and the number of the
+/// interface.
+const DATA: i16 = 0;
+const DATA_META: i16 = 8;
 const INGRESS_INTERFACE: i16 = 12;
+/// Before a frame is the time at which it came, on the monotonic clock in nanoseconds.
+pub(crate) const STAMP_BYTES: usize = 8;
 
 /// Begins as `union bpf_attr` does for a new map; what is left out is zero.
 #[repr(C)]
@@ -84,16 +92,7 @@ impl Redirect {
     pub(crate) fn new(interfaces: u32) -> io::Result<Self> {
         let map = NewMap { kind: MAP_OF_XDP_SOCKETS, key_bytes: 4, value_bytes: 4, entries: interfaces };
         let sockets = descriptor(MAP_CREATE, &map)?;
-        let instruction = |code, registers, offset, value| Instruction { code, registers, offset, value };
-        let code = [
-            // r2 = the interface's number; r1 = the list; r3 = what becomes of other frames
-            instruction(0x61, 0x12, INGRESS_INTERFACE, 0),
-            instruction(0x18, 0x11, 0, sockets.as_raw_fd()),
-            instruction(0, 0, 0, 0),
-            instruction(0xb7, 0x03, 0, XDP_DROP),
-            instruction(0x85, 0, 0, REDIRECT_MAP),
-            instruction(0x95, 0, 0, 0),
-        ];
+        let code = code(sockets.as_raw_fd());
         let program = NewProgram {
             kind: PROGRAM_OF_XDP,
             instructions: code.len() as u32,
@@ -126,6 +125,34 @@ impl Redirect {
         let program = self.program.as_raw_fd() as u32;
         descriptor(LINK_CREATE, &NewLink { program, interface, attach: ATTACH_TO_XDP, flags })
     }
+}
+
+/// The program, for a list of sockets.
+fn code(sockets: i32) -> [Instruction; 17] {
+    let instruction = |code, registers, offset, value| Instruction { code, registers, offset, value };
+    let call = |helper| instruction(0x85, 0, 0, helper);
+    [
+        // r6 = the context; make room before the frame, or leave the stamp out
+        instruction(0xbf, 0x16, 0, 0),
+        instruction(0xb7, 0x02, 0, -(STAMP_BYTES as i32)),
+        call(ADJUST_META),
+        instruction(0x55, 0x00, 7, 0),
+        // r0 = the time; r2 = the room, which the kernel wants to see checked
+        call(MONOTONIC_NS),
+        instruction(0x61, 0x62, DATA_META, 0),
+        instruction(0x61, 0x63, DATA, 0),
+        instruction(0xbf, 0x24, 0, 0),
+        instruction(0x07, 0x04, 0, STAMP_BYTES as i32),
+        instruction(0x2d, 0x34, 1, 0),
+        instruction(0x7b, 0x02, 0, 0),
+        // r2 = the interface's number; r1 = the list; r3 = what becomes of other frames
+        instruction(0x61, 0x62, INGRESS_INTERFACE, 0),
+        instruction(0x18, 0x11, 0, sockets),
+        instruction(0, 0, 0, 0),
+        instruction(0xb7, 0x03, 0, XDP_DROP),
+        call(REDIRECT_MAP),
+        instruction(0x95, 0, 0, 0),
+    ]
 }
 
 fn descriptor<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {

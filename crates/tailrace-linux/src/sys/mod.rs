@@ -5,6 +5,7 @@ mod bpf;
 mod interface;
 mod keeper;
 mod memory;
+mod options;
 mod packet_socket;
 mod poll;
 mod ring;
@@ -12,8 +13,8 @@ mod settings;
 mod tcp;
 mod xdp_socket;
 
-pub(crate) use batch::{BATCH, Datagram, receive, receive_frames, send_datagrams, send_frames};
-pub(crate) use bpf::{Redirect, XdpMode};
+pub(crate) use batch::{Arrived, BATCH, Datagram, receive, receive_frames, send_datagrams, send_frames};
+pub(crate) use bpf::{Redirect, STAMP_BYTES, XdpMode};
 pub use interface::{InterfaceState, interface_names, interface_state};
 pub(crate) use interface::{OffloadsOn, offloads_off, receive_queues};
 pub(crate) use keeper::Keeper;

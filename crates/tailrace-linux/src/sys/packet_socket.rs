@@ -1,11 +1,13 @@
 //! Sockets that carry whole frames of one interface.
-#![expect(unsafe_code, reason = "addresses of the link layer, and options that the libraries do not know")]
+#![expect(unsafe_code, reason = "the libraries bind to no address of the link layer that has a protocol")]
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+
+use super::options::{get, set};
 
 /// What a host may have under way before its frames are lost.
 const QUEUED_BYTES: usize = 8 << 20;
@@ -22,6 +24,8 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS)?;
     // The kernel takes VLAN tags out of frames. This tells which.
     set_flag(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA)?;
+    // Also, when they came.
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     // SAFETY: zero is a value of all fields.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -44,19 +48,7 @@ pub(crate) fn promiscuous(interfaces: &[u32]) -> io::Result<OwnedFd> {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        // SAFETY: the option is of the type and length that is said.
-        let set = unsafe {
-            libc::setsockopt(
-                socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_ADD_MEMBERSHIP,
-                (&raw const membership).cast(),
-                mem::size_of_val(&membership) as u32,
-            )
-        };
-        if set != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
     }
     Ok(socket)
 }
@@ -65,18 +57,8 @@ pub(crate) fn promiscuous(interfaces: &[u32]) -> io::Result<OwnedFd> {
 pub(crate) fn overrun(socket: &impl AsFd) -> io::Result<u32> {
     // `struct tpacket_stats` of linux/if_packet.h: packets, and of these those that were dropped.
     let mut counts = [0u32; 2];
-    let mut length = mem::size_of_val(&counts) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which are there; any bytes are a value.
-    let asked = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            (&raw mut counts).cast(),
-            &raw mut length,
-        )
-    };
-    if asked == 0 { Ok(counts[1]) } else { Err(io::Error::last_os_error()) }
+    get(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut counts)?;
+    Ok(counts[1])
 }
 
 /// Lets a UDP socket leave checksums out, which IPv4 allows.
@@ -85,20 +67,6 @@ pub(crate) fn without_checksums(socket: &impl AsFd) -> io::Result<()> {
 }
 
 fn set_flag(socket: &impl AsFd, level: i32, option: i32) -> io::Result<()> {
-    set_number(socket, level, option, 1)
-}
-
-/// Sets an option that is an integer.
-pub(super) fn set_number(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
-    // SAFETY: the value is an integer, of the length that is said.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            level,
-            option,
-            (&raw const value).cast(),
-            mem::size_of_val(&value) as u32,
-        )
-    };
-    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let on: libc::c_int = 1;
+    set(socket, level, option, &on)
 }

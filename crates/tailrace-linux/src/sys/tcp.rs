@@ -1,10 +1,9 @@
-//! What the kernel tells of a TCP connection.
-#![expect(unsafe_code, reason = "the libraries do not know TCP_INFO as the kernel has it now")]
+//! What the kernel tells of a TCP connection. (The libraries do not know TCP_INFO as it is now.)
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
-use super::packet_socket::set_number;
+use super::options::{get, set};
 
 /// Places in `struct tcp_info` of linux/tcp.h, which only grows.
 const STATE: usize = 0;
@@ -35,20 +34,7 @@ pub(crate) struct TcpInfo {
 /// Asks about a TCP socket.
 pub(crate) fn tcp_info(socket: &impl AsFd) -> io::Result<TcpInfo> {
     let mut bytes = [0u8; KNOWN_BYTES];
-    let mut length = KNOWN_BYTES as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which are there; any bytes are a value.
-    let asked = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if asked != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
     // What an older kernel does not know stays zero.
     Ok(TcpInfo {
         all_acknowledged: ![ESTABLISHED, SYN_SENT, FIN_WAIT_1, CLOSING].contains(&bytes[STATE]),
@@ -65,7 +51,7 @@ fn at<const LENGTH: usize>(bytes: &[u8; KNOWN_BYTES], place: usize) -> [u8; LENG
 /// Lets a socket be writable only when all that was written has been sent, or, as usual, when it has room.
 pub(crate) fn only_what_is_sent(socket: &impl AsFd, held: bool) -> io::Result<()> {
     // Below one byte; zero is for the default.
-    set_number(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, i32::from(held))
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &i32::from(held))
 }
 
 #[cfg(test)]

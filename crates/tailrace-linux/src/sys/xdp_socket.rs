@@ -9,6 +9,7 @@ use std::ptr;
 use nix::sys::socket::{getsockopt, sockopt};
 
 use super::memory::Memory;
+use super::options::{Plain, get, set};
 use super::ring::{Consumer, Place, Producer};
 
 /// Entries of each ring: a power of two, and more than a pair of interfaces holds.
@@ -48,10 +49,10 @@ impl XdpSocket {
         }
         let rings =
             [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_RX_RING, libc::XDP_TX_RING];
-        rings.into_iter().try_for_each(|ring| set(&fd, ring, &RING))?;
+        rings.into_iter().try_for_each(|ring| set(&fd, libc::SOL_XDP, ring, &RING))?;
         // SAFETY: zero is a value of all fields.
         let mut at: libc::xdp_mmap_offsets = unsafe { mem::zeroed() };
-        get(&fd, libc::XDP_MMAP_OFFSETS, &mut at)?;
+        get_whole(&fd, libc::XDP_MMAP_OFFSETS, &mut at)?;
         let place = |page_offset, offsets| Place { page_offset, offsets };
         let socket = XdpSocket {
             chunk_bytes: memory.chunk_bytes() as u64,
@@ -185,7 +186,7 @@ impl XdpSocket {
     pub(crate) fn lost(&self) -> io::Result<u64> {
         // SAFETY: zero is a value of all fields.
         let mut counts: libc::xdp_statistics = unsafe { mem::zeroed() };
-        get(&self.fd, libc::XDP_STATISTICS, &mut counts)?;
+        get_whole(&self.fd, libc::XDP_STATISTICS, &mut counts)?;
         Ok(counts.rx_dropped + counts.rx_ring_full)
     }
 }
@@ -206,25 +207,13 @@ fn share(socket: &OwnedFd, memory: &Memory) -> io::Result<()> {
         flags: 0,
         tx_metadata_len: 0,
     };
-    set(socket, libc::XDP_UMEM_REG, &area)
+    set(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &area)
 }
 
-fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
-    let (value, bytes) = ((&raw const *value).cast(), size_of::<T>() as u32);
-    // SAFETY: the value is the option's, of the length that is said. Memory that it points to is the kernel's to pin.
-    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, value, bytes) };
-    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-fn get<T>(socket: &OwnedFd, option: libc::c_int, value: &mut T) -> io::Result<()> {
-    let mut bytes = size_of::<T>() as u32;
-    // SAFETY: the kernel writes no more than the length that is said.
-    let got = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, (&raw mut *value).cast(), &raw mut bytes)
-    };
-    match got {
-        0 if bytes as usize == size_of::<T>() => Ok(()),
-        0 => Err(io::Error::other("this kernel's AF_XDP is of another form")),
-        _ => Err(io::Error::last_os_error()),
+/// Asks for an option whose form has changed once.
+fn get_whole<T: Plain>(socket: &OwnedFd, option: libc::c_int, value: &mut T) -> io::Result<()> {
+    match get(socket, libc::SOL_XDP, option, value)? {
+        bytes if bytes == size_of::<T>() => Ok(()),
+        _ => Err(io::Error::other("this kernel's AF_XDP is of another form")),
     }
 }

@@ -1,8 +1,9 @@
 //! The scheme of CONTRIBUTING.md, "Add a scheme in an afternoon": its files are those that are printed there, its tests
 //! are run, and it conforms.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
 
+mod live;
 mod numbers;
 mod sjf;
 

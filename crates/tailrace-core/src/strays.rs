@@ -1,6 +1,6 @@
 //! Frames that go by a fabric.
 
-/// Frames that are neither delivered nor dropped by a port.
+/// Frames that are neither delivered nor dropped by a port, or delivered in vain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strays {
     /// For no host of the fabric, such as those for all; in a switch, what bridges keep between neighbours.
@@ -17,4 +17,6 @@ pub struct Strays {
     pub back: u64,
     /// Copies of frames for all, for which there was no memory.
     pub no_room: u64,
+    /// Carried to a host, whose transport cannot make anything of them.
+    pub strange: u64,
 }

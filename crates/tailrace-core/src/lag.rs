@@ -1,11 +1,24 @@
 //! How late things happened: a histogram of what lies between when they were due and when they were done.
 
-use tailrace_core::{Lateness, Time};
+use crate::Time;
 
 /// Bins a factor of two.
 const PER_OCTAVE: u32 = 8;
 /// Nanoseconds from 1 to 2^40, some 18 minutes.
 const BINS: usize = 40 * PER_OCTAVE as usize;
+
+/// A [`Lag`] in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// Things that were late, be it by nothing.
+    pub count: u64,
+    /// Half of them were less late than this.
+    pub median: Time,
+    /// One in a hundred was later than this.
+    pub p99: Time,
+    /// The latest.
+    pub worst: Time,
+}
 
 /// Counts how late things were, to within a twelfth.
 #[derive(Clone, Debug)]
@@ -46,6 +59,12 @@ impl Lag {
             }
         }
         self.worst
+    }
+
+    /// How many things were up to so late and later than the one before says, in order; without those that are 0.
+    pub fn bins(&self) -> impl Iterator<Item = (Time, u64)> {
+        let bins = self.bins.iter().enumerate().filter(|(_, count)| **count > 0);
+        bins.map(|(number, &count)| (upper(number), count))
     }
 
     /// The same in short, for results.
@@ -91,6 +110,13 @@ mod tests {
             let (exact, told) = (list[rank - 1], lag.quantile(q).as_ns());
             prop_assert!(told >= exact && told as f64 <= exact as f64 * 1.125 + 1.0, "{exact} {told}");
             prop_assert_eq!(lag.summary().worst.as_ns(), list[list.len() - 1]);
+            let up_to = |limit: Time| list.iter().filter(|&&ns| ns < limit.as_ns()).count() as u64;
+            let mut seen = 0;
+            for (limit, count) in lag.bins() {
+                seen += count;
+                prop_assert_eq!(seen, up_to(limit), "{}", limit);
+            }
+            prop_assert_eq!(seen, lag.count());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Durations as people say them.
+//! Durations as people say them: rounded, where [`Time`](crate::Time) prints all that there is.
 
 /// Seconds in a unit, or two from a minute on.
 pub fn duration(seconds: f64) -> String {
