@@ -1,9 +1,5 @@
 //! Memcached and its clients, which know nothing of Tailrace, over a live fabric: `tailrace proxy` beside each.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test may panic, and says why it does nothing"
-)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the fabric runs beside the programs on its hosts")]
 
 use std::fs;
@@ -141,7 +137,7 @@ fn on_a_fabric(
     act: impl FnOnce(&mut Site<'_>),
 ) -> Option<Outcome> {
     if let Some(missing) = missing() {
-        eprintln!("SKIPPED: {missing}");
+        tailrace_linux::skip_test(missing);
         return None;
     }
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +182,7 @@ fn on_a_fabric(
 
 fn a_client_sees_what_memcached_says(scheme: &str, buffer: &str) -> Option<Outcome> {
     let Some(python) = python() else {
-        eprintln!("SKIPPED: python-memcached is not installed");
+        tailrace_linux::skip_test("python-memcached is not installed");
         return None;
     };
     on_a_fabric(4, scheme, buffer, |site| {

@@ -320,7 +320,7 @@ mod tests {
 
     fn hosts() -> Option<Hosts> {
         if !nix::unistd::geteuid().is_root() {
-            eprintln!("SKIPPED: network namespaces need root");
+            crate::skip_test("network namespaces need root");
             return None;
         }
         Some(Hosts::new(2, 1500, None).unwrap())

@@ -1,5 +1,5 @@
 //! Flows as TCP connections of the kernel, over a fabric in real time.
-#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +46,7 @@ fn run_watched<S: Scheme>(
     report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Option<Result<(Outcome, Ending), LiveError>> {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return None;
     }
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,9 +1,5 @@
 //! Messages between hosts of a live fabric: real sockets, real frames, and ports of the simulator between them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test may panic, and says why it does nothing"
-)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the fabric runs beside its hosts")]
 
 use std::ops::ControlFlow;
@@ -72,7 +68,7 @@ static MACHINE: Mutex<()> = Mutex::new(());
 
 fn between(scheme: &str, buffer: &str, act: Act) -> Option<Outcome> {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return None;
     }
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -60,7 +60,7 @@ fn alone(scheme: &str, bytes: u64) -> Scenario {
 #[test]
 fn a_lone_flow_takes_what_the_closed_form_says() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     for bytes in [1_000, 14_600, 1_000_000] {
@@ -86,7 +86,7 @@ fn a_lone_flow_takes_what_the_closed_form_says() {
 #[test]
 fn what_is_sent_arrives_at_the_simulated_time_and_nothing_is_lost_or_made_up() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     for scheme in ["dctcp", "awafs", "rcp", "baraat"] {
@@ -103,7 +103,7 @@ fn what_is_sent_arrives_at_the_simulated_time_and_nothing_is_lost_or_made_up() {
 #[test]
 fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     // Long flows sink to the last queue; between the same two hosts, ten short ones come by.
@@ -131,7 +131,7 @@ fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
 #[test]
 fn marking_begins_at_the_threshold() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     // A burst of 30 packets into the card of its sender, which marks above K.
@@ -151,7 +151,7 @@ fn marking_begins_at_the_threshold() {
 #[test]
 fn a_live_run_is_recorded_and_its_record_replayed() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     let file = std::env::temp_dir().join(format!("tailrace-record-{}", std::process::id()));
@@ -176,7 +176,7 @@ fn a_live_run_is_recorded_and_its_record_replayed() {
 #[test]
 fn a_fabric_that_is_too_fast_for_the_machine_is_refused_with_what_it_carries() {
     if !may_run() {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     let scenario = Scenario::parse(

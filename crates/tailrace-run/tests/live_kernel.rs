@@ -1,5 +1,5 @@
 //! The kernel's TCP over a scheme's fabric.
-#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use tailrace_core::{Outcome, Place};
 use tailrace_run::{LiveError, RunError, Unattended, feed, run};
@@ -43,7 +43,7 @@ fn ran_as(scheme: &str, text: &str) -> Option<Outcome> {
     match run(&scenario, feed(&scenario).unwrap(), &Unattended, None) {
         Ok((outcome, _)) => Some(outcome),
         Err(RunError::Live(error @ (LiveError::TooSlow(_) | LiveError::Refused { .. }))) => {
-            eprintln!("SKIPPED: {error}");
+            tailrace_linux::skip_test(error);
             None
         }
         Err(error) => panic!("{error}"),

@@ -1,6 +1,6 @@
 //! Every scheme of the registry on real packets, in a few flows each: that a scheme runs at this level without a line
 //! more, and not how fast. How close it is to its simulation, `benches/validate --live` measures.
-#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use tailrace_core::{Ending, Outcome};
 use tailrace_run::{Live, Unattended, feed, run_live};
@@ -61,7 +61,7 @@ fn fault(outcome: &Outcome, ending: Ending) -> Option<String> {
 fn every_scheme_of_the_registry_runs_on_real_packets() {
     let allowed = std::process::Command::new("unshare").args(["--net", "true"]).output();
     if !allowed.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: network namespaces need root");
+        tailrace_linux::skip_test("network namespaces need root");
         return;
     }
     let mut faults = Vec::new();

@@ -61,7 +61,7 @@ fn without_root_it_says_so() {
             .current_dir(place.dir.path())
             .output();
         let Ok(output) = command else {
-            eprintln!("SKIPPED: becoming somebody else needs setpriv");
+            tailrace_linux::skip_test("becoming somebody else needs setpriv");
             return;
         };
         let said = stderr(&output);

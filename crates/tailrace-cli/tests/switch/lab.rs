@@ -43,7 +43,7 @@ impl Lab {
         let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
         let has_ip = Command::new("ip").arg("-V").output().is_ok();
         if !is_root || !has_ip {
-            eprintln!("SKIPPED: a switch needs root, and this test `ip` of iproute2");
+            tailrace_linux::skip_test("a switch needs root, and this test `ip` of iproute2");
             return None;
         }
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -58,7 +58,7 @@ impl<'a> Rig<'a> {
             Ok(driver) => driver,
             Err(error) => {
                 assert_ne!(wanted, Wanted::Packet, "{error}");
-                eprintln!("SKIPPED: {error}");
+                crate::skip_test(error);
                 return None;
             }
         };

@@ -22,7 +22,7 @@ pub(super) const KINDS: [Wanted; 2] = [Wanted::Packet, Wanted::Xdp];
 pub(super) fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
-        eprintln!("SKIPPED: network namespaces need root");
+        crate::skip_test("network namespaces need root");
     }
     root
 }
@@ -56,7 +56,7 @@ impl<'a> Rig<'a> {
             Ok(driver) => driver,
             Err(error) => {
                 assert_ne!(wanted, Wanted::Packet, "{error}");
-                eprintln!("SKIPPED: {error}");
+                crate::skip_test(error);
                 return None;
             }
         };

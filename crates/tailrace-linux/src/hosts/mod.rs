@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn hosts_have_their_addresses_and_leave_nothing_behind() {
         if !nix::unistd::geteuid().is_root() {
-            eprintln!("SKIPPED: network namespaces need root");
+            crate::skip_test("network namespaces need root");
             return;
         }
         let shown = || {

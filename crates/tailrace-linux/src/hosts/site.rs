@@ -242,7 +242,7 @@ mod tests {
     fn is_root() -> bool {
         let root = nix::unistd::geteuid().is_root();
         if !root {
-            eprintln!("SKIPPED: network namespaces need root");
+            crate::skip_test("network namespaces need root");
         }
         root
     }

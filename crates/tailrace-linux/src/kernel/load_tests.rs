@@ -47,7 +47,7 @@ fn after_a_reset(hosts: &Hosts, scenario: &Scenario) -> Result<(), LiveError> {
 #[expect(clippy::disallowed_methods, reason = "the generator goes from one namespace to another")]
 fn a_connection_that_is_reset_in_the_middle_of_a_flow_is_told() {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("SKIPPED: network namespaces need root");
+        crate::skip_test("network namespaces need root");
         return;
     }
     let text = "scheme = { name = \"fifo\" }\nfabric = { kind = \"star\", hosts = 2, host_rate = \"1Gbps\" }\n\

@@ -26,7 +26,7 @@ fn the_scheme_runs_on_real_packets() {
     let hosts = match Hosts::new(fabric.hosts, mtu, None) {
         Ok(hosts) => hosts,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            tailrace_linux::skip_test(error);
             return;
         }
     };

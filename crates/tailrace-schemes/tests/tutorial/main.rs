@@ -1,7 +1,7 @@
 //! The scheme of CONTRIBUTING.md, "Add a scheme in an afternoon": its files are those that are printed there, its tests
 //! are run, and it conforms.
 
-#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod live;
 mod numbers;
