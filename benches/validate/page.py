@@ -17,7 +17,7 @@ def heading(seed: int) -> str:
 
 def replaced(text: str, name: str, content: str) -> str:
     """The page with `content` between its two markers of that name."""
-    begin, end = f"<!-- {name}: begin, printed by make validate -->", f"<!-- {name}: end -->"
+    begin, end = f"<!-- {name}: begin, printed by benches/validate -->", f"<!-- {name}: end -->"
     before, found, rest = text.partition(begin)
     _, also, after = rest.partition(end)
     if not found or not also:

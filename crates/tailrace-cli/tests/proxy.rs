@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the fabric runs beside the programs on its hosts")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use tailrace_core::{HostId, Outcome};
 use tailrace_linux::Hosts;
+use tailrace_run::Live;
 use tailrace_scenario::Scenario;
 
 /// A process that ends with the test.
@@ -136,6 +138,16 @@ fn on_a_fabric(
     buffer: &str,
     act: impl FnOnce(&mut Site<'_>),
 ) -> Option<Outcome> {
+    on_this_fabric(hosts, scheme, buffer, &Live::default(), act)
+}
+
+fn on_this_fabric(
+    hosts: HostId,
+    scheme: &str,
+    buffer: &str,
+    live: &Live,
+    act: impl FnOnce(&mut Site<'_>),
+) -> Option<Outcome> {
     if let Some(missing) = missing() {
         tailrace_linux::skip_test(missing);
         return None;
@@ -156,9 +168,7 @@ fn on_a_fabric(
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let run = scope.spawn(|| {
-            tailrace_run::emulate(&scenario, &spaces, &tailrace_run::Live::default(), &mut |_| match over
-                .load(Ordering::Relaxed)
-            {
+            tailrace_run::emulate(&scenario, &spaces, live, &mut |_| match over.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })
@@ -232,4 +242,40 @@ fn who_waits_for_a_server_that_is_gone_is_told() {
         let (heard, _) = site.say(11212, "get a\r\nquit\r\n");
         assert!(heard.starts_with("SERVER_ERROR memcached at 127.0.0.1:11211 of host 2: "), "{heard}");
     });
+}
+
+/// The tasks in Baraat's headers of what each host has sent, but for those of background services (§4.1), by a record's bytes (`tailrace-linux/src/record/format.rs`).
+fn tasks_sent(record: &[u8]) -> BTreeMap<u16, BTreeSet<u32>> {
+    const ENTERED: u8 = 1;
+    const BACKGROUND: u32 = 1 << 31;
+    let u16_at = |raw: &[u8], at: usize| u16::from_be_bytes([raw[at], raw[at + 1]]);
+    let u32_at = |raw: &[u8], at: usize| u32::from(u16_at(raw, at)) << 16 | u32::from(u16_at(raw, at + 2));
+    let (header, description) = (usize::from(u16_at(record, 8)), u32_at(record, 10) as usize);
+    let mut tasks = BTreeMap::<u16, BTreeSet<u32>>::new();
+    for entry in record[14 + description..].chunks_exact(46 + header) {
+        let (says_something, task) = (u16_at(entry, 14) > 0, u32_at(entry, 46));
+        if entry[0] == ENTERED && says_something && task < BACKGROUND {
+            tasks.entry(u16_at(entry, 9)).or_default().insert(task);
+        }
+    }
+    tasks
+}
+
+#[test]
+fn a_request_and_its_answer_carry_the_number_of_their_task() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("record");
+    let live = Live { record: Some(record.clone()), ..Live::default() };
+    let outcome = on_this_fabric(3, "baraat", "200KB", &live, |site| {
+        for port in [11211, 11212, 11211] {
+            assert_eq!(site.say(port, "get a\r\nquit\r\n").0, "END\r\n");
+        }
+    });
+    if outcome.is_none() {
+        return;
+    }
+    // Host 0 of three counts 1, 4, 7; the second one asks host 2.
+    let sent = tasks_sent(&fs::read(record).unwrap());
+    let expected = [(0, vec![1, 4, 7]), (1, vec![1, 7]), (2, vec![4])];
+    assert_eq!(sent, expected.map(|(host, tasks)| (host, tasks.into_iter().collect())).into());
 }

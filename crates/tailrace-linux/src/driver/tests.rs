@@ -307,7 +307,7 @@ fn what_was_recorded_of_real_frames_a_fresh_network_does_too() {
         rig.driver.record(Recorder::new(Box::new(file.clone()), "two hosts").unwrap());
         for (burst, bytes) in [(1u64, 1500), (300, 1500), (400, 64), (300, 1000)] {
             let sent = frame(&[], IPV4, &ipv4(2, bytes));
-            // Bursts of more than the port of the host's card holds.
+            // Bursts that wait at the port of the host's card.
             (0..burst).for_each(|_| rig.ends.send_now(0, &sent).unwrap());
             let _ = rig.received(usize::MAX);
         }

@@ -101,6 +101,7 @@ fn recorded<S: Scheme>(scenario: &Scenario, arrivals: &[Arrival]) -> Vec<u8> {
     let (mut free, mut slots, mut now) = (Vec::new(), 0, Time::ZERO);
     let mut happen = |world: &mut World<S>, now, entering: Option<&Arrival>| {
         world.run_until(now, &mut |due, host, packet| {
+            assert_eq!(host, packet.dst, "{packet:?} leaves where it is not for");
             recorder.left(due, host, &packet);
             free.push(packet.sent_ps);
         });
@@ -130,6 +131,7 @@ fn recorded<S: Scheme>(scenario: &Scenario, arrivals: &[Arrival]) -> Vec<u8> {
     let end = now + Time::from_ms(50);
     happen(&mut world, end, None);
     assert!(world.ledger().balances());
+    assert_eq!(free.len() as u64, slots, "slots are free again");
     assert_eq!(recorder.finish(end).unwrap(), arrivals.len() as u64);
     file.into_bytes()
 }
