@@ -1,6 +1,7 @@
 //! `tailrace run` at the live level: what it says of its lateness, and what it writes down of it.
 
 use std::fs;
+use std::process::Output;
 
 use crate::place::{Place, stderr};
 
@@ -9,8 +10,13 @@ fn a_live_run_says_how_late_it_was_at_both_ends_and_writes_it_down() {
     let Some(place) = Place::new() else { return };
     let lenient = "--set fabric.delay=2ms --set transport.min_rto=200ms";
     let small = "--set workload.sizes={fixed='20KB'} --set workload.flows=10";
-    let output =
-        place.output(&format!("run star.toml --level live --only dctcp --out out {lenient} {small}"));
+    let run =
+        || place.output(&format!("run star.toml --level live --only dctcp --out out {lenient} {small}"));
+    let too_slow = |output: &Output| stderr(output).contains("the machine was too slow");
+    let Some(output) = (0..4).map(|_| run()).find(|output| !too_slow(output)) else {
+        tailrace_linux::skip_test("the machine was too slow four times");
+        return;
+    };
     assert!(output.status.success(), "{}", stderr(&output));
     let said = String::from_utf8_lossy(&output.stdout);
     let line =
