@@ -83,6 +83,13 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
         f"{len(exchanged)} of them were only tried with their two sides exchanged, which cannot pass where",
     ]
     lines += [f"no more than a direction is claimed: {'; '.join(exchanged)}."]
+    unmoved = sum(passes_unmoved(entry) for entry in everything)
+    lines += [
+        "",
+        f"{unmoved} would pass for the very scheme that they compare with: of these no change is what was measured, or is",
+        "within what their deviations declare. They say that a gain of the paper does not come out, and judge",
+        "no scheme; `⚬` is in their last column.",
+    ]
     for paper, entries in papers.items():
         lines += ["", f"## {PAPERS[paper]}"]
         file = None
@@ -111,6 +118,16 @@ def is_only_exchanged(claim: dict[str, Any]) -> bool:
     return at is not None and (at, against_at) == (number["against_at"], number["at"])
 
 
+def passes_unmoved(entry: dict[str, Any]) -> bool:
+    """Whether a claim about two schemes would pass if they were one."""
+    claim = entry["claim"]
+    number, deviation = claim["number"], claim["deviation"]
+    if number["against"] in (None, number["of"]) or deviation is None:
+        return False
+    low, high = sorted(deviation["within"])
+    return bool(low <= 0 <= high)
+
+
 def standing(entry: dict[str, Any]) -> str | None:
     """How a claim stands by what was measured."""
     verdict = entry["verdict"]
@@ -126,7 +143,7 @@ def claim_row(entry: dict[str, Any]) -> str:
         paper = " to ".join(figure(end, change) for end in paper)
     elif not isinstance(paper, str):
         paper = figure(paper, change)
-    stands = STANDINGS[standing(entry)]
+    stands = STANDINGS[standing(entry)] + (" ⚬" if passes_unmoved(entry) else "")
     if claim["deviation"]:
         stands += f": {cell(claim['deviation']['reason'])}"
     here = figure(record["value"], change) + margin(record["spread"], change) if record else "–"

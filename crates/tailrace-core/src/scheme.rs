@@ -105,6 +105,13 @@ impl Facts {
         }
     }
 
+    /// The round trip in which flows ask routers for rates, and routers count: the unloaded one, but no less than eight packets
+    /// take on a host's link. Where that carries hardly a packet in a round trip, requests of flows that wait, one in each,
+    /// would leave no room for data.
+    pub fn asking_round(&self) -> Time {
+        self.base_rtt.max(self.host_rate.time_for(Bytes::new(8 * u64::from(crate::MTU_BYTES))))
+    }
+
     /// Checks that headers with places for so many ports are enough for all paths.
     pub fn check_path(&self, places: usize) -> Result<(), ParamError> {
         if self.longest_path <= places {

@@ -5,10 +5,11 @@ use std::path::Path;
 use tailrace_core::Progress;
 use tailrace_scenario::Level;
 
-use crate::claim::{Claim, Deviation, Standing, Verdict, Wrong};
+use crate::claim::{Claim, Deviation, Wrong};
 use crate::error::Error;
 use crate::file::Experiment;
 
+use crate::judge::{Standing, Verdict};
 use crate::numbers::rounded;
 use crate::results::Results;
 use crate::runner::{Observer, Options, run_all};

@@ -11,6 +11,7 @@ mod flow_list;
 mod fluid;
 mod gather;
 mod groups;
+mod judge;
 mod name;
 mod numbers;
 mod path;
@@ -33,9 +34,7 @@ mod task_stats;
 mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};
-pub use claim::{
-    Claim, Deviation, Direction, Figure, Measurement, Otherwise, Record, Standing, Verdict, Wrong,
-};
+pub use claim::{Claim, Deviation, Direction, Figure, Otherwise, Record, Wrong};
 pub use cost::packet_hops as expected_packet_hops;
 pub use error::Error;
 pub use expectation::Expectation;
@@ -45,6 +44,7 @@ pub use flow_list::{exported_flows, write_flows};
 pub use fluid::{FluidFile, FluidFlow, FluidPhase, FluidResult};
 pub use gather::{Gathered, gather};
 pub use groups::Measured;
+pub use judge::{Measurement, Standing, Verdict};
 pub use numbers::{STATISTICS, mean, rounded, student};
 pub use pcap::Capture;
 pub use plan::Planned;

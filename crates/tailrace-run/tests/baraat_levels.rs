@@ -52,6 +52,11 @@ impl Mix {
     }
 
     fn scenario(self, level: &str) -> Scenario {
+        self.after_a_burst(level, 0)
+    }
+
+    /// Besides, so many of the same tasks come all at once, when a few have ended.
+    fn after_a_burst(self, level: &str, burst: u32) -> Scenario {
         let Mix { seed, gbps, rtt_us, size, servers, load, count, heavy } = self;
         let while_they_come = (f64::from(count) * size as f64 / load * 1.2) as u64;
         let (flows, bytes, ahead) = match heavy {
@@ -66,12 +71,20 @@ impl Mix {
                  sizes = {{ fixed = \"{bytes}B\" }}\narrivals = \"once\"\ncount = 1\nclass = 2\n"
             ),
         };
+        let burst = match burst {
+            0 => String::new(),
+            _ => format!(
+                "[[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {servers}, from = [2, 3, 4, 5, 6, 7, 8] }} }}\n\
+                 sizes = {{ fixed = \"{size}B\" }}\narrivals = \"once\"\ncount = {burst}\nclass = 3\nstart = \"{}us\"\n",
+                40 * rtt_us
+            ),
+        };
         let text = format!(
             "level = \"{level}\"\nseed = {seed}\nscheme = {{ name = \"baraat\" }}\n\
              transport = {{ min_rto = \"10ms\" }}\nmeasure = {{ horizon = \"100s\" }}\n\
              [fabric]\nkind = \"star\"\nhosts = 11\nhost_rate = \"{gbps}Gbps\"\nhost_delay = \"{}ns\"\nbuffer = \"{}B\"\n\
              [[workload.task]]\nworkflow = {{ parallel = {{ clients = [0], servers = {servers}, from = [2, 3, 4, 5, 6, 7, 8] }} }}\n\
-             sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = {count}\nclass = 1\n{heavy}",
+             sizes = {{ fixed = \"{size}B\" }}\nload = {load}\nstart = \"{}us\"\ncount = {count}\nclass = 1\n{heavy}{burst}",
             rtt_us * 250,
             (4 * self.bdp()).max(150_000),
             20 * rtt_us + ahead * 8 / (gbps * 1000),
@@ -103,6 +116,12 @@ fn both(class: u8, scenario: impl Fn(&str) -> Scenario) -> [f64; 2] {
 
 /// The 95th percentile of how long tasks of the class take, in µs.
 fn p95(scenario: &Scenario, class: u8) -> f64 {
+    let times = times(scenario, class);
+    times[times.len() * 95 / 100]
+}
+
+/// How long tasks of the class take, in µs, shortest first.
+fn times(scenario: &Scenario, class: u8) -> Vec<f64> {
     let flows = feed(scenario).map_err(RunError::from);
     let run = flows.and_then(|flows| run(scenario, flows, &Unattended, None));
     let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
@@ -111,18 +130,64 @@ fn p95(scenario: &Scenario, class: u8) -> f64 {
     let mut times: Vec<f64> =
         tasks.map(|task| task.end.saturating_sub(task.start).as_secs_f64() * 1e6).collect();
     times.sort_unstable_by(f64::total_cmp);
-    times[times.len() * 95 / 100]
+    times
+}
+
+/// What a port gives tasks that all wait must leave room for those that come meanwhile: its link idles while a task that has its
+/// turn has not heard of it, and is taken by requests of others. In the first case it served a third of its rate, in the third a
+/// fifth, so that what came once never went.
+#[test]
+fn tasks_that_all_wait_are_served_at_most_of_the_links_rate() {
+    let cases = [
+        (1, 100, 2_539, 3, 300, 1.5),
+        (1, 100, 9_000, 3, 200, 1.4),
+        (1, 10, 2_539, 3, 300, 1.6),
+        (1, 10, 9_928, 4, 200, 1.4),
+        (1, 1000, 2_539, 3, 600, 1.7),
+        (10, 100, 30_000, 3, 600, 1.4),
+        (10, 10, 3_000, 3, 500, 1.7),
+        (10, 10, 60_000, 3, 300, 1.2),
+    ];
+    for (gbps, rtt_us, size, servers, burst, most) in cases {
+        let mix = Mix { seed: 1, gbps, rtt_us, size, servers, load: 0.01, count: 1, heavy: Heavy::None };
+        let took = times(&mix.after_a_burst("packet", burst), 3).last().copied().unwrap();
+        let bytes = (size + Mix::PROTOCOL * servers) * u64::from(burst);
+        let ideal = bytes as f64 * 8.0 / (gbps as f64 * 1e3) + 2.0 * rtt_us as f64;
+        println!("{burst} at once: {:.2} times, {took:.0} µs, ideal {ideal:.0}, {mix:?}", took / ideal);
+        assert!(took < most * ideal, "{burst} at once took {took} µs, {ideal} at the link's rate, {mix:?}");
+    }
+}
+
+/// After a burst tasks soon take no longer than without one.
+#[test]
+fn what_came_at_once_is_over_soon() {
+    let cases = [
+        (1, 100, 2_539, 0.5, 60),
+        (1, 10, 1_000, 0.35, 100),
+        (10, 10, 3_000, 0.5, 60),
+        (1, 10, 9_928, 0.6, 60),
+    ];
+    for (gbps, rtt_us, size, load, burst) in cases {
+        let mix = Mix { seed: 1, gbps, rtt_us, size, servers: 3, load, count: 6400, heavy: Heavy::None };
+        let [without, with] = [0, burst].map(|burst| p95(&mix.after_a_burst("packet", burst), 1));
+        let rates = p95(&mix.after_a_burst("flow", burst), 1);
+        println!(
+            "{without:.0} µs without, {with:.0} with, {rates:.0} at flow level: {burst} at once, {mix:?}"
+        );
+        assert!(with < 1.5 * without, "{without} µs, {with} after {burst} at once, {mix:?}");
+    }
 }
 
 /// Three packets are on the way at 1 Gbps, ten at 10. Who waits must not keep a rate at another port, nor ask for all that it
-/// could use once in a hundred round trips: those of 3 KB and more took four to forty times as long.
+/// could use once in a hundred round trips: those of 3 KB and more took four to forty times as long. Nor may requests of who is
+/// next, one in each round trip, take what they are to send in: tasks of three thirds of a packet took 15 times as long.
 #[test]
 fn tasks_of_few_packets_take_about_as_long_where_few_packets_are_a_round_trip() {
     let cases = [
         (1, 20_000, 0.6, 2.0),
         (1, 20_000, 0.75, 2.5),
-        (1, 3_000, 0.5, 3.5),
-        (1, 1_000, 0.55, 20.0),
+        (1, 3_000, 0.5, 2.8),
+        (1, 1_000, 0.55, 3.3),
         (10, 20_000, 0.7, 3.0),
     ];
     for (gbps, size, load, most) in cases {
@@ -273,7 +338,7 @@ fn tasks_over_racks_take_longer_with_many_counters() {
     for (load, counters, count, most) in [
         (0.5, 1, 3000, 1.6),
         (0.5, 16, 3000, 2.2),
-        (0.7, 1, 3000, 4.5),
+        (0.7, 1, 3000, 5.5),
         (0.7, 16, 600, 3.3),
         (0.7, 16, 3000, 7.0),
     ] {
@@ -306,11 +371,11 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Of 1800 such mixes 47 took more than 1.5 times as long and one 2.8 times; a port that makes tasks wait for nothing takes tens
+    /// Of 1800 such mixes 45 took more than 1.5 times as long and one 2.4 times; a port that makes tasks wait for nothing takes tens
     /// of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < mix.most_load());
-        mix.takes_less_than(4.0);
+        mix.takes_less_than(3.0);
     }
 }

@@ -177,10 +177,16 @@ impl<H: Copy> Requests<H> {
         }
     }
 
-    /// The smoothed round-trip time; the unloaded one before the first sample.
+    /// The round-trip time that this was made with.
+    #[inline]
+    pub fn base_rtt(&self) -> Time {
+        self.base_rtt
+    }
+
+    /// The smoothed round-trip time; that which this was made with, before the first sample and at least.
     #[inline]
     pub fn rtt(&self) -> Time {
-        self.rtt.smoothed().unwrap_or(self.base_rtt)
+        self.rtt.smoothed().map_or(self.base_rtt, |rtt| rtt.max(self.base_rtt))
     }
 }
 

@@ -118,6 +118,18 @@ impl BaraatLaw {
         BaraatHeader { index, ..self.answer.next_request(self.demand(most), most) }
     }
 
+    /// Whether it is known what ports have counted of the flow, and that is something.
+    fn is_counted(&self) -> bool {
+        !self.requests.is_waiting() && self.answer.index.ports() > 0
+    }
+
+    /// The end of the flow, on its last segment: what ports keep for it is then for others. If that segment is lost, it is sent
+    /// again as it was.
+    fn leave(&mut self) -> BaraatHeader {
+        let task = self.answer.task;
+        std::mem::replace(&mut self.answer, BaraatHeader { task, ..BaraatHeader::NONE }).farewell()
+    }
+
     /// Takes over what is granted. Who is granted all that was of use need not slow down: if that was less than before,
     /// so is what is left to send.
     fn obey(&mut self, answer: &BaraatHeader) {
@@ -141,10 +153,9 @@ impl BaraatLaw {
             if self.answer.is_kept() {
                 return Time::ZERO;
             }
+            // Ports count unloaded round trips. By its own, who asks when many do would sleep on when it is its turn.
             let rounds = (self.answer.rounds_to_wait() - 1.0).max(0.0);
-            // No round trip is as long as the shortest timeout: such an answer was held up, by a host that stood still.
-            let rtt = rtt.min(self.transport.min_rto);
-            return Time::from_secs_f64(rtt.as_secs_f64() * rounds);
+            return Time::from_secs_f64(self.requests.base_rtt().as_secs_f64() * rounds);
         }
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
         let rate = self.pacing.as_bps().max(nominal);
@@ -167,6 +178,7 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
     fn stamp(&mut self, now: Time, segment: &Segment, flow: &FlowView) -> BaraatHeader {
         let header = match self.requests.taken_back() {
             Some(end) => end,
+            None if segment.last && self.is_counted() => self.leave(),
             None if self.requests.wanted(now) => self.ask(now, flow),
             None => BaraatHeader::NONE,
         };
@@ -211,6 +223,6 @@ impl CongestionLaw<BaraatHeader> for BaraatLaw {
     /// What a request under way has moved, its flow's end must not take again: it is forgotten in time. Flows of unknown
     /// size may end so, and others after losses.
     fn farewell(&mut self, _: Time) -> Option<BaraatHeader> {
-        (!self.requests.is_waiting()).then(|| self.answer.farewell())
+        self.is_counted().then(|| self.answer.farewell())
     }
 }

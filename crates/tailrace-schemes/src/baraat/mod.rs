@@ -123,7 +123,8 @@ impl Scheme for Baraat {
         DrainedLink::check("drain", params.drain)?;
         DrainedLink::check("refill", params.refill)?;
         params.port.check().map_err(|e| e.within("port"))?;
-        Ok(Baraat { facts: facts.clone(), params })
+        let facts = Facts { base_rtt: facts.asking_round(), ..facts.clone() };
+        Ok(Baraat { facts, params })
     }
     fn ecn(&self) -> bool {
         false

@@ -87,11 +87,11 @@ impl BaraatRouter {
     }
 
     /// When a flow is to ask again that has to wait for others which demand `ahead`. They take that part of the link for a
-    /// round trip at least, and there is nothing to be had in the first half of that time; nor need anybody ask
-    /// more often than all can whom the port knows, when a sixteenth of the link is for requests.
+    /// round trip at least, and there is nothing to be had before; nor need anybody wait longer than lets all ask whom
+    /// the port knows, when a sixteenth of the link is for requests.
     fn rounds_to_wait(&mut self, now: Time, ahead: Grains, capacity: Grains) -> f64 {
         let capacity = bps_of(capacity.max(1)) as f64;
-        let turn = bps_of(ahead) as f64 / capacity / 2.0;
+        let turn = bps_of(ahead) as f64 / capacity;
         let flows = f64::from(self.classifier.total(now).flows);
         let requests = flows * REQUEST_BITS * MOST_REQUESTS / (capacity * self.rtt.as_secs_f64());
         // Nobody is ahead where the queue leaves nothing to grant: it must not grow by requests.

@@ -103,7 +103,8 @@ impl Scheme for Pdq {
     fn new(params: Params, facts: &Facts) -> Result<Self, ParamError> {
         params.switch.check().map_err(|e| e.within("switch"))?;
         params.port.check().map_err(|e| e.within("port"))?;
-        Ok(Pdq { facts: facts.clone(), params })
+        let facts = Facts { base_rtt: facts.asking_round(), ..facts.clone() };
+        Ok(Pdq { facts, params })
     }
     fn ecn(&self) -> bool {
         false

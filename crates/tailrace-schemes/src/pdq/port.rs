@@ -207,6 +207,9 @@ impl PdqRouter {
             header.rate = WireRate::ZERO;
             if header.paused_by != self.number {
                 self.remove(flow);
+            } else if self.find(flow).is_none() {
+                // Who waits for a place on the list is behind all of it; more than one in a round trip would not be let on.
+                header.place = u8::MAX;
             }
         } else if !self.agrees(flow) {
             self.request(now, flow, header);
