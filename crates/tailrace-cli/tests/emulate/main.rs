@@ -1,8 +1,11 @@
 //! `tailrace emulate` and `enter`: real namespaces, which need root; and what they leave on the machine: nothing.
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../below/mod.rs"]
+mod below;
 mod leaving;
 mod live_run;
+mod live_sweep;
 mod mistakes;
 mod place;
 
