@@ -3,11 +3,13 @@
 
 #[path = "../below/mod.rs"]
 mod below;
+mod leaf_spine;
 mod leaving;
 mod live_run;
 mod live_sweep;
 mod mistakes;
 mod place;
+mod terminal;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
