@@ -53,14 +53,15 @@ fn what_was_finished_before_a_kill_is_kept_and_runs_are_one_after_another() {
     fs::write(place.dir.path().join("sweep.toml"), SWEEP).unwrap();
     for _ in 0..4 {
         let _ = fs::remove_dir_all(place.dir.path().join("out"));
-        let mut killed = place.command(RUN).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        while finished(&place).is_empty() && killed.try_wait().unwrap().is_none() {
+        let killed = place.command(RUN).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut killed = Started(killed.unwrap());
+        while finished(&place).is_empty() && killed.0.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        killed.kill().unwrap();
+        killed.0.kill().unwrap();
         let mut said = String::new();
-        killed.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        killed.wait().unwrap();
+        killed.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        drop(killed);
         let kept = finished(&place);
         if kept.len() != 1 {
             assert!(said.contains("the machine was too slow"), "{kept:?} {said}");
@@ -98,12 +99,22 @@ struct Turns<'a> {
     apart: Namespace,
 }
 
+/// A run that has been started, and is ended by its pid if a test fails.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Turns<'_> {
-    fn start(&self, out: &str, flows: u32) -> io::Result<Child> {
+    fn start(&self, out: &str, flows: u32) -> io::Result<Started> {
         let words = format!("run sweep.toml --level live --out {out} --set workload.flows={flows} --fresh");
         let mut command = self.place.command(&words);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
-        self.apart.inside(move || command.spawn())
+        self.apart.inside(move || command.spawn()).map(Started)
     }
 
     /// Whether somebody has the turn.
@@ -113,15 +124,15 @@ impl Turns<'_> {
     }
 
     /// Starts one that has to wait; returns what it says of that.
-    fn waiting(&self, out: &str) -> (Child, BufReader<impl Read + use<>>, String) {
-        let mut child = self.start(out, 2).unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
+    fn waiting(&self, out: &str) -> (Started, BufReader<impl Read + use<>>, String) {
+        let mut run = self.start(out, 2).unwrap();
+        let mut said = BufReader::new(run.0.stderr.take().unwrap());
         let mut line = String::new();
         while !line.contains("waits for") {
             line.clear();
             assert!(said.read_line(&mut line).unwrap() > 0, "it did not wait");
         }
-        (child, said, line)
+        (run, said, line)
     }
 }
 
@@ -131,24 +142,24 @@ fn live_runs_of_other_processes_are_waited_for_as_long_as_they_live() {
     fs::write(place.dir.path().join("sweep.toml"), SWEEP).unwrap();
     let turns = Turns { place: &place, apart: Namespace::unnamed().unwrap() };
     let mut first = turns.start("first", 1_000_000).unwrap();
-    while !turns.is_taken() {
-        assert!(first.try_wait().unwrap().is_none(), "it has ended");
+    let taken = (0..6_000).any(|_| {
         std::thread::sleep(Duration::from_millis(5));
-    }
-    let expected = format!("waits for another live run, pid {}\n", first.id());
+        turns.is_taken()
+    });
+    assert!(taken && first.0.try_wait().unwrap().is_none(), "it has not taken the turn, or has ended");
+    let expected = format!("waits for another live run, pid {}\n", first.0.id());
     let (mut second, mut rest, line) = turns.waiting("second");
     assert!(line.ends_with(&expected), "{line}");
     // Who waits may be interrupted.
     let (mut third, _, _) = turns.waiting("third");
-    let interrupt = Command::new("kill").args(["-INT", &third.id().to_string()]).status().unwrap();
+    let interrupt = Command::new("kill").args(["-INT", &third.0.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
-    assert_eq!(third.wait().unwrap().code(), Some(130));
-    assert!(second.try_wait().unwrap().is_none());
-    first.kill().unwrap();
-    first.wait().unwrap();
+    assert_eq!(third.0.wait().unwrap().code(), Some(130));
+    assert!(second.0.try_wait().unwrap().is_none());
+    drop(first);
     let mut said = String::new();
     rest.read_to_string(&mut said).unwrap();
-    let status = second.wait().unwrap();
+    let status = second.0.wait().unwrap();
     assert!(status.success() || said.contains("the machine was too slow"), "{said}");
     assert!(!turns.is_taken());
 }

@@ -3,6 +3,7 @@
 
 #[path = "../below/mod.rs"]
 mod below;
+mod bench;
 mod leaf_spine;
 mod leaving;
 mod live_run;
