@@ -228,15 +228,14 @@ impl Link<'_> {
             let _ = sender.send(message);
         }
     }
-
-    fn note(&self, text: String) {
-        self.send(Message::Note(text));
-    }
 }
 
 impl Control for Link<'_> {
     fn progress(&self, progress: &Progress) {
         self.send(Message::Progress(self.index, *progress));
+    }
+    fn note(&self, text: String) {
+        self.send(Message::Note(text));
     }
     fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

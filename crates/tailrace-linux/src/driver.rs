@@ -2,6 +2,8 @@
 //! network, and puts those that leave the network on them.
 
 mod dispatch;
+#[cfg(test)]
+mod hostile_tests;
 mod intake;
 #[cfg(test)]
 mod late_tests;

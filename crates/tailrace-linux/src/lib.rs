@@ -28,6 +28,7 @@ mod skipping;
 mod slab;
 mod switch;
 mod sys;
+mod turn;
 
 pub use clock::Clock;
 pub use driver::Driver;
@@ -47,3 +48,4 @@ pub use run::{Limits, run};
 pub use skipping::skip_test;
 pub use switch::{TakenOver, switch};
 pub use sys::{InterfaceState, interface_names, interface_state};
+pub use turn::Turn;

@@ -1,5 +1,8 @@
 //! Packets and their frames: what a port policy sees of a frame, and what of its answer is written back.
 
+#[cfg(test)]
+mod tests;
+
 use tailrace_core::{Ecn, Header, HostId, Packet, SwitchPlan, Time};
 
 use crate::frame::{self, Frame, wire};

@@ -99,8 +99,12 @@ impl Control for Caller {
         });
     }
 
+    fn note(&self, text: String) {
+        self.warn(&text);
+    }
+
     fn interrupted(&self) -> bool {
-        self.has_raised()
+        Host::interrupted(self)
     }
 }
 

@@ -8,6 +8,8 @@ use tailrace_core::Progress;
 pub trait Control: Sync {
     /// How far the run is; called now and then.
     fn progress(&self, progress: &Progress);
+    /// Something that the user should know meanwhile: one line.
+    fn note(&self, text: String);
     /// Whether the run should stop.
     fn interrupted(&self) -> bool;
 }
@@ -17,6 +19,7 @@ pub struct Unattended;
 
 impl Control for Unattended {
     fn progress(&self, _: &Progress) {}
+    fn note(&self, _: String) {}
     fn interrupted(&self) -> bool {
         false
     }

@@ -1,8 +1,10 @@
 //! Runs at the live level.
 
+use std::ops::ControlFlow;
+
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, Scheme, Time};
-use tailrace_linux::{Driver, Hosts, Limits, LiveError, Priorities};
+use tailrace_linux::{Driver, Hosts, Limits, LiveError, Priorities, Turn};
 use tailrace_packet::World;
 use tailrace_scenario::{Scenario, Stack};
 use tailrace_schemes::SchemeVisitor;
@@ -24,6 +26,7 @@ pub fn run_live(
     control: &dyn Control,
     live: &Live,
 ) -> Result<(Outcome, Ending), RunError> {
+    let _turn = turn(control)?;
     let mut attempts = 1;
     let (outcome, ending) = loop {
         match once(scenario, feed.clone(), control, live) {
@@ -36,6 +39,18 @@ pub fn run_live(
         }
     };
     Ok((packets::balanced(outcome), ending))
+}
+
+/// Waits until no other live run is under way on this machine: two would make one another late.
+fn turn(control: &dyn Control) -> Result<Turn, LiveError> {
+    let mut waits = false;
+    Turn::take(|holder| {
+        if !std::mem::replace(&mut waits, true) {
+            let pid = holder.map_or(String::new(), |pid| format!(", pid {pid}"));
+            control.note(format!("waits for another live run{pid}"));
+        }
+        if control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
 }
 
 fn once(

@@ -32,6 +32,10 @@ const PORT_FRAMES: u64 = 1_000_000;
 const HOST_MBPS: f64 = 100.0;
 /// A core cannot do without pauses.
 const USABLE: f64 = 0.9;
+/// A switch must do so many of the frames that a forwarder does over the same links.
+const LEAST_RATIO: f64 = 0.6;
+/// So many frames per CPU-second must go through a port alone.
+const LEAST_THROUGH_PORT: f64 = 5e6;
 const KINDS: [(&str, Wanted); 2] = [("AF_XDP", Wanted::Xdp), ("AF_PACKET", Wanted::Packet)];
 
 /// Two hosts and a switch whose links are faster than any flood.
@@ -78,7 +82,8 @@ impl Kind {
     }
 }
 
-pub fn measure(options: &args::Bench) -> Result<Report, Error> {
+/// Returns the report, and what is less than it must be.
+pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
     let scenario = Scenario::parse(SCENARIO)?;
     let hosts = Hosts::new(2, usize::from(MTU), None).map_err(RunError::from)?;
     let kinds: Vec<(&str, Wanted)> =
@@ -100,12 +105,27 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let carried = USABLE * measured[0].switch();
     let lag = [0.5, 0.9].map(|part| lateness(&scenario, &hosts, part, carried));
     let lag = lag.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(report(&measured, median(ports), median(bridges), &lag))
+    let port = median(ports);
+    let missed = shortfalls(measured[0].ratio(), port);
+    Ok((report(&measured, port, median(bridges), &lag), missed))
+}
+
+/// What is less than it must be, a line each.
+fn shortfalls(ratio: f64, port: f64) -> Vec<String> {
+    let ratio = (ratio < LEAST_RATIO).then(|| {
+        format!("the switch does {ratio:.2} of what a forwarder does, and must do {LEAST_RATIO:.2}")
+    });
+    let port = (port < LEAST_THROUGH_PORT).then(|| {
+        let [does, must] = [port, LEAST_THROUGH_PORT].map(|frames| frames / 1e6);
+        format!("the port does {does:.2} M frames per CPU-second, and must do {must:.2} M")
+    });
+    ratio.into_iter().chain(port).collect()
 }
 
 /// How late frames leave at a part of what a core carries.
 struct Lag {
-    part: f64,
+    /// What the sender was to send.
+    asked: f64,
     frames_per_second: f64,
     late: Lateness,
 }
@@ -115,10 +135,10 @@ fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[Lag]) -> Report {
     let hosts = carried / (HOST_MBPS * 1e6 / 8.0 / f64::from(MTU));
     let late: Vec<Value> = lag
         .iter()
-        .map(|Lag { part, frames_per_second, late }| {
+        .map(|Lag { asked, frames_per_second, late }| {
             let us = |time: Time| time.as_secs_f64() * 1e6;
             json!({
-                "load": part, "frames_per_second": frames_per_second, "median_us": us(late.median), "p99_us": us(late.p99), "worst_us": us(late.worst),
+                "load": frames_per_second / carried, "asked_load": asked, "frames_per_second": frames_per_second, "median_us": us(late.median), "p99_us": us(late.p99), "worst_us": us(late.worst),
             })
         })
         .collect();
@@ -154,11 +174,12 @@ fn report(kinds: &[Kind], port: f64, bridge: f64, lag: &[Lag]) -> Report {
         hosts.floor()
     );
     let said = |time: Time| duration(time.as_secs_f64());
-    for Lag { part, frames_per_second, late } in lag {
+    for Lag { asked, frames_per_second, late } in lag {
         text += &format!(
-            "late at {:2.0} % of that ({:.0} k a second came): median {}, p99 {}, worst {}\n",
-            part * 100.0,
+            "late at {:2.0} % of that ({:.0} k a second came; {:.0} % was asked of the sender): median {}, p99 {}, worst {}\n",
+            frames_per_second / carried * 100.0,
             frames_per_second / 1e3,
+            asked * 100.0,
             said(late.median),
             said(late.p99),
             said(late.worst)
@@ -185,13 +206,13 @@ fn forwarder(hosts: &Hosts, wanted: Wanted) -> Result<f64, RunError> {
 }
 
 /// How late frames leave when host 0 sends a part of so many in a second.
-fn lateness(scenario: &Scenario, hosts: &Hosts, part: f64, carried: f64) -> Result<Lag, RunError> {
+fn lateness(scenario: &Scenario, hosts: &Hosts, asked: f64, carried: f64) -> Result<Lag, RunError> {
     let (frame, stop) = (flood_frame(0, 1, MTU), AtomicBool::new(false));
     let nothing = Lateness { count: 0, median: Time::ZERO, p99: Time::ZERO, worst: Time::ZERO };
-    let mut lag = Lag { part, frames_per_second: 0.0, late: nothing };
+    let mut lag = Lag { asked, frames_per_second: 0.0, late: nothing };
     #[expect(clippy::disallowed_methods, reason = "what is measured must not send its own flood")]
     std::thread::scope(|scope| {
-        let sender = scope.spawn(|| flood(hosts, 0, &frame, part * carried, &stop));
+        let sender = scope.spawn(|| flood(hosts, 0, &frame, asked * carried, &stop));
         let done = tailrace_run::emulate(scenario, hosts, &Live::default(), &mut |view| {
             lag.late = view.lateness;
             lag.frames_per_second = view.lateness.count as f64 / view.now.as_secs_f64();
@@ -222,4 +243,34 @@ fn kernel_bridge() -> Result<f64, RunError> {
     let through = arrived(&hosts, 1)? - before;
     let cpu = bridged.cpu.saturating_sub(alone.cpu);
     Ok(Cost { frames: through, cpu }.frames_per_cpu_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_less_than_it_must_be_is_named() {
+        assert!(shortfalls(0.6, 5e6).is_empty());
+        assert_eq!(
+            shortfalls(0.594, 4_990_000.0),
+            [
+                "the switch does 0.59 of what a forwarder does, and must do 0.60",
+                "the port does 4.99 M frames per CPU-second, and must do 5.00 M"
+            ]
+        );
+        assert_eq!(shortfalls(f64::INFINITY, 0.0).len(), 1);
+    }
+
+    #[test]
+    fn a_row_says_what_came_and_not_only_what_was_asked() {
+        let kind = Kind { name: "AF_XDP", forwarder: vec![1.2e6], switch: vec![1e6] };
+        let late = Lateness { count: 1, median: Time::ZERO, p99: Time::ZERO, worst: Time::ZERO };
+        let (json, text) = report(&[kind], 1e7, 1e6, &[Lag { asked: 0.9, frames_per_second: 630e3, late }]);
+        assert!(
+            text.contains("late at 70 % of that (630 k a second came; 90 % was asked of the sender): "),
+            "{text}"
+        );
+        assert_eq!((&json["lag"][0]["load"], &json["lag"][0]["asked_load"]), (&json!(0.7), &json!(0.9)));
+    }
 }

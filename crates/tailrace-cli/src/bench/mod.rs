@@ -45,16 +45,22 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if let Some(recorded) = &options.instructions {
         return instructions::check(recorded);
     }
+    let mut missed = Vec::new();
     let report = match (options.schemes, options.growth, options.allocator) {
         (true, _, _) => schemes::compare(options)?,
         (_, true, _) => growth::measure()?,
         (_, _, true) => allocator::measure(),
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
-        _ if options.level == Some(Level::Live) => live::measure(options)?,
+        _ if options.level == Some(Level::Live) => {
+            let (report, shortfalls) = live::measure(options)?;
+            missed = shortfalls;
+            report
+        }
         _ => compare(options)?,
     };
     say!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
-    Ok(0)
+    missed.iter().for_each(|line| complain!("missed: {line}"));
+    Ok(i32::from(options.check && !missed.is_empty()))
 }
 
 /// A report as JSON and as text.

@@ -1,10 +1,16 @@
 //! `tailrace emulate` and `enter`: real namespaces, which need root; and what they leave on the machine: nothing.
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../below/mod.rs"]
+mod below;
+mod bench;
+mod leaf_spine;
 mod leaving;
 mod live_run;
+mod live_sweep;
 mod mistakes;
 mod place;
+mod terminal;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -61,9 +67,18 @@ fn hosts_know_one_another_by_name_and_reach_one_another_over_both_kinds_of_ip() 
     place.assert_no_traces();
 }
 
+/// Whether there is a program to ping with; if not, it is said.
+fn may_ping() -> bool {
+    let there = Command::new("ping").arg("-V").output().is_ok();
+    if !there {
+        tailrace_linux::skip_test("this machine has no ping");
+    }
+    there
+}
+
 #[test]
 fn where_packets_are_short_hosts_have_ipv4_only_which_is_said() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = Place::new().filter(|_| may_ping()) else { return };
     let emulation = place.start("--for 60s --set transport.mss=1239");
     let names = place.output("enter NAME/h0 -- cat /etc/hosts");
     let names = String::from_utf8_lossy(&names.stdout).into_owned();
@@ -130,7 +145,7 @@ fn what_tags_mean_is_said_where_hosts_tag() {
 
 #[test]
 fn what_was_recorded_is_replayed_to_the_byte_and_other_files_are_not() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = Place::new().filter(|_| may_ping()) else { return };
     let emulation = place.start("--scheme dctcp --for 3s --record run.rec");
     let ping = place.output("enter NAME/h0 -- ping -c 20 -i 0.02 h1");
     assert!(ping.status.success(), "{ping:?}");

@@ -77,7 +77,12 @@ impl Place {
 
     /// Starts to emulate, and waits until the hosts are there.
     pub fn start(&self, options: &str) -> Emulation {
-        let mut command = self.command(&format!("emulate star.toml --name NAME {options}"));
+        self.start_file("star.toml", options)
+    }
+
+    /// The same with another file.
+    pub fn start_file(&self, file: &str, options: &str) -> Emulation {
+        let mut command = self.command(&format!("emulate {file} --name NAME {options}"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut text = String::new();

@@ -93,3 +93,24 @@ fn tags_of_hosts_and_queues_of_switches_keep_short_flows_from_waiting() {
         hold(&pias, LATE, two < 8.0 && two < 0.7 * one, message)
     });
 }
+
+/// Sixteen hosts of 10 Gbps, all of which send: a core carries a hundredth of that.
+#[test]
+fn a_fabric_that_is_too_fast_for_the_machine_is_refused() {
+    if !may_run() {
+        return;
+    }
+    let text = r#"
+        level = "live"
+        live = { stack = "kernel", tcp_congestion = "reno" }
+        transport = { min_rto = "10ms" }
+        fabric = { kind = "star", hosts = 16, host_rate = "10Gbps", delay = "50us" }
+        workload = { sizes = { fixed = "1MB" }, load = 0.8, flows = 300 }
+    "#;
+    match ran("{ name = \"dctcp\" }", text) {
+        Err(Failure::Machine(error)) => {
+            assert!(error.contains("tried 3 times: the machine was too slow"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
