@@ -60,9 +60,7 @@ mod with_bpf {
             }
             let frame = frames.next();
             let expected = model.tagged(&frame, tags, *acks);
-            let (found, _) = tagger.try_on(&frame, 1).unwrap_or_else(|error| {
-                panic!("{error}: {} bytes: {:02x?}", frame.len(), &frame[..frame.len().min(60)])
-            });
+            let (found, _) = tagger.try_on(&frame, 1).unwrap();
             assert_eq!(found, expected, "frame {number}: {frame:02x?}");
         }
         assert_eq!(tagger.counts().unwrap(), model.counts);
@@ -99,12 +97,12 @@ mod with_bpf {
     fn dscp_moves_at_the_thresholds_and_live_changes_are_for_what_follows() {
         let Some(Pair { a, b }) = pair() else { return };
         let tags = table(&[10_000, 50_000, 200_000]);
-        for (to, port) in [(B4, 80), (B6, 81)] {
+        // A packet for each segment, and then packets that are cut behind the program: those are tagged by their first byte.
+        for (to, port, most) in [(B4, 80, 1), (B6, 81, 1), (B4, 82, 65_535), (B6, 83, 65_535)] {
             let tap = b.inside(|| Ok(Tap::new())).unwrap();
             let listener = b.inside(|| TcpListener::bind(address(to, port))).unwrap();
             let send = || {
-                // A packet for each segment: then tags are by the segment, not by what the kernel sends at once.
-                ip("link set eth0 gso_max_segs 1");
+                ip(&format!("link set eth0 gso_max_segs {most}"));
                 let mut tagger = Tagger::new(64, true, &tags, 0).unwrap();
                 let own = nix::net::if_::if_nametoindex("eth0")?;
                 tagger.attach(own).unwrap();
@@ -116,7 +114,7 @@ mod with_bpf {
                 let counts = tagger.counts().unwrap();
                 drop(tagger);
                 carry(&mut near, &mut far, 50_000);
-                assert!(counts.tagged > 250 && counts.flows == 1, "{counts:?}");
+                assert!(counts.tagged > if most == 1 { 250 } else { 10 } && counts.flows == 1, "{counts:?}");
                 Ok(())
             };
             a.inside(send).unwrap();
@@ -128,7 +126,11 @@ mod with_bpf {
             assert!(of(300_000, 400_000).all(|(_, dscp)| *dscp == 2));
             assert!(of(400_000, 450_000).all(|(_, dscp)| *dscp == 0), "there is no program any more");
             let counts = [of(0, 10_000).count(), of(200_000, 300_000).count(), of(300_000, 400_000).count()];
-            assert!(counts[0] >= 7 && counts[1] > 60 && counts[2] > 60, "{counts:?}");
+            if most == 1 {
+                assert!(counts[0] >= 7 && counts[1] > 60 && counts[2] > 60, "{counts:?}");
+            } else {
+                assert!(counts.iter().all(|&count| count > 0) && counts[1] < 60, "{counts:?}");
+            }
         }
     }
 

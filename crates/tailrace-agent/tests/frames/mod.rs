@@ -82,6 +82,9 @@ impl Frames {
             2 => 1 + self.below(100) as usize,
             // What the kernel cuts later.
             3 => 1_448 * 2,
+            // So that bytes before are just below a threshold, and at it.
+            4 => 999,
+            5 => 1_000,
             _ => 1_448,
         };
         let payload = if flags & SYN == 0 { payload } else { 0 };
