@@ -17,7 +17,9 @@ pub use connection::{Connection, Kind};
 pub use error::AgentError;
 pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
-pub use kernel::{Capture, Cgroup, Counts, Tagger, Wanted, cgroup_names, monotonic, own_cgroup};
+pub use kernel::{
+    Capture, Cgroup, Counts, EgressTagger, Wanted, cgroup_names, interface_number, monotonic, own_cgroup,
+};
 pub use report::{Draft, Facts};
 pub use traffic::{Grouping, Groups, Traffic};
 

@@ -18,7 +18,7 @@ fn tags() {
 mod with_bpf {
     use std::net::{TcpListener, TcpStream};
 
-    use tailrace_agent::{Counts, Tagger};
+    use tailrace_agent::{Counts, EgressTagger};
     use tailrace_core::{Bytes, TagTable, dscp_of};
     use tailrace_linux::{check_rights, skip_test};
 
@@ -29,12 +29,12 @@ mod with_bpf {
         TagTable::with_limits(&limits.iter().map(|&limit| Bytes::new(limit)).collect::<Vec<_>>())
     }
 
-    fn tagger(ethernet: bool, tags: &TagTable, acks: u8) -> Option<Tagger> {
+    fn tagger(ethernet: bool, tags: &TagTable, acks: u8) -> Option<EgressTagger> {
         if let Err(error) = check_rights("this test") {
             skip_test(error);
             return None;
         }
-        Some(Tagger::new(4_096, ethernet, tags, acks).unwrap())
+        Some(EgressTagger::new(4_096, ethernet, tags, acks).unwrap())
     }
 
     /// As many as `TAILRACE_FRAMES` says; a million takes half a minute.
@@ -103,7 +103,7 @@ mod with_bpf {
             let listener = b.inside(|| TcpListener::bind(address(to, port))).unwrap();
             let send = || {
                 ip(&format!("link set eth0 gso_max_segs {most}"));
-                let mut tagger = Tagger::new(64, true, &tags, 0).unwrap();
+                let mut tagger = EgressTagger::new(64, true, &tags, 0).unwrap();
                 let own = nix::net::if_::if_nametoindex("eth0")?;
                 tagger.attach(own).unwrap();
                 let mut near = TcpStream::connect(address(to, port))?;

@@ -8,8 +8,9 @@ mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
-pub use tagger::{Counts, Tagger};
+pub use tagger::{Counts, EgressTagger};
 
+use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
 
 /// The time on the clock of what programs in the kernel say, in nanoseconds.
@@ -18,4 +19,9 @@ pub fn monotonic() -> u64 {
         Ok(now) => now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64,
         Err(error) => panic!("every Linux has CLOCK_MONOTONIC: {error}"),
     }
+}
+
+/// The number of an interface of this thread's network namespace, if there is one of that name.
+pub fn interface_number(name: &str) -> Option<u32> {
+    if_nametoindex(name).ok()
 }

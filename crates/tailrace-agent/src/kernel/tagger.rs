@@ -27,13 +27,13 @@ pub struct Counts {
 }
 
 /// Writes priorities into the DSCP of TCP packets, by the bytes of their flow that precede them.
-pub struct Tagger {
+pub struct EgressTagger {
     // Goes first: without it no packet comes.
     link: Option<Link>,
     object: Object,
 }
 
-impl Tagger {
+impl EgressTagger {
     /// One that remembers so many flows, for frames of Ethernet or bare IP packets. It is nowhere yet.
     pub fn new(flows: u32, ethernet: bool, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
         load::check()?;
@@ -42,7 +42,7 @@ impl Tagger {
         load::open_map(&mut object, "flows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;
-        let tagger = Tagger { link: None, object: load::load(object)? };
+        let tagger = EgressTagger { link: None, object: load::load(object)? };
         tagger.set(tags, acks)?;
         Ok(tagger)
     }

@@ -1,0 +1,39 @@
+//! Interfaces that options and files name.
+
+use tailrace_config::ScenarioError;
+use tailrace_config::suggest::unknown;
+use tailrace_core::Rate;
+use tailrace_experiment::Error;
+use tailrace_linux::{InterfaceState, LiveError, interface_names, interface_state};
+
+/// An interface of this machine.
+pub struct Interface {
+    pub number: u32,
+    pub ethernet: bool,
+    /// What the interface says, if it does.
+    pub rate: Option<Rate>,
+}
+
+impl Interface {
+    /// The one of that name, which `field` has.
+    pub fn find(field: &str, name: &str) -> Result<Self, Error> {
+        let asking = |error: std::io::Error| {
+            Error::Live(LiveError::SetUp(format!("asking for interface {name}: {error}")))
+        };
+        let state = interface_state(name).map_err(asking)?;
+        let number = tailrace_agent::interface_number(name);
+        let (Some(InterfaceState { ethernet, .. }), Some(number)) = (state, number) else {
+            let names = interface_names();
+            let message = unknown("interface", name, names.iter().map(String::as_str));
+            return Err(ScenarioError::new(field, message).into());
+        };
+        Ok(Interface { number, ethernet, rate: rate_of(name) })
+    }
+}
+
+/// What the driver says, in Mbps; some say -1, and loopback says nothing.
+fn rate_of(name: &str) -> Option<Rate> {
+    let said = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
+    let mbps: u64 = said.trim().parse().ok()?;
+    (mbps > 0).then(|| Rate::from_bps(mbps * 1_000_000))
+}
