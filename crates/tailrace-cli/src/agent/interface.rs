@@ -27,13 +27,6 @@ impl Interface {
             let message = unknown("interface", name, names.iter().map(String::as_str));
             return Err(ScenarioError::new(field, message).into());
         };
-        Ok(Interface { number, ethernet, rate: rate_of(name) })
+        Ok(Interface { number, ethernet, rate: tailrace_agent::interface_rate(name).map(Rate::from_bps) })
     }
-}
-
-/// What the driver says, in Mbps; some say -1, and loopback says nothing.
-fn rate_of(name: &str) -> Option<Rate> {
-    let said = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
-    let mbps: u64 = said.trim().parse().ok()?;
-    (mbps > 0).then(|| Rate::from_bps(mbps * 1_000_000))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{Capture, EgressTagger, Kind, Wanted, monotonic};
+use tailrace_agent::{Capture, EgressTagger, Wanted, monotonic};
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
 use tailrace_run::{HostPart, for_agent};
@@ -43,8 +43,18 @@ pub fn tag(
     complain!("kill -HUP {} has it read its file again", std::process::id());
     let file = options.file.clone();
     let started = monotonic();
-    let mut agent =
-        Agent { file, config, part, interface, tagger, capture, started, again, next_line: LINE_EVERY };
+    let mut agent = Agent {
+        file,
+        config,
+        part,
+        interface,
+        tagger,
+        capture,
+        started,
+        policy_started: started,
+        again,
+        next_line: LINE_EVERY,
+    };
     loop {
         if host.interrupted() {
             agent.say()?;
@@ -62,6 +72,10 @@ fn listen(interface: &Interface) -> Result<Capture, Error> {
     Capture::new(&Wanted { interface: Some(interface.number), ..Wanted::default() }).map_err(failed)
 }
 
+fn since(began: u64) -> Time {
+    Time::from_ps((monotonic() - began).saturating_mul(1_000))
+}
+
 /// An agent that runs.
 struct Agent {
     file: PathBuf,
@@ -71,14 +85,16 @@ struct Agent {
     tagger: EgressTagger,
     /// Hears of flows that end, if the scheme learns from them.
     capture: Option<Capture>,
+    /// When the agent began, and when its policy did.
     started: u64,
+    policy_started: u64,
     again: Arc<AtomicBool>,
     next_line: Time,
 }
 
 impl Agent {
     fn now(&self) -> Time {
-        Time::from_ps((monotonic() - self.started).saturating_mul(1_000))
+        since(self.started)
     }
 
     fn turn(&mut self) -> Result<(), Error> {
@@ -105,16 +121,13 @@ impl Agent {
             None => std::thread::sleep(LOOK_EVERY),
             Some(capture) => {
                 let heard = capture.look(LOOK_EVERY).map_err(failed)?;
-                let now = self.now();
-                let ended = heard.iter().filter(|connection| connection.whole().is_some());
-                for connection in
-                    ended.filter(|connection| connection.kind == Kind::Ended && connection.sent > 0)
-                {
+                let now = since(self.policy_started);
+                for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
                     self.part.ended(now, Bytes::new(connection.sent));
                 }
             }
         }
-        if self.part.wake(self.now()) { self.hand_over() } else { Ok(()) }
+        if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
     }
 
     fn hand_over(&self) -> Result<(), Error> {
@@ -132,8 +145,7 @@ impl Agent {
             (learns, capture) => capture.filter(|_| learns),
         };
         (self.config, self.part, self.capture) = (config, part, capture);
-        self.started = monotonic();
-        self.next_line = LINE_EVERY;
+        self.policy_started = monotonic();
         self.hand_over()
     }
 
