@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /* Says when TCP connections start and end, and how many bytes they have carried. */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -6,7 +6,8 @@
 #include <bpf/bpf_tracing.h>
 #include "shared.h"
 
-char LICENSE[] SEC("license") = "GPL";
+/* Programs that read the kernel's own structures must say that they may be used under the GPL. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define AF_INET 2
 #define IPPROTO_TCP 6

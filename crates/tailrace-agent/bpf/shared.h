@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
  * Layouts that programs in the kernel share with user space. src/shared.rs has the same ones; each side checks sizes and
  * offsets as it is compiled.

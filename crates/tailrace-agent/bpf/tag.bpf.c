@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
  * Writes the priority of TCP packets that leave an interface into their DSCP, by the bytes of their flow that precede them.
  * A packet that the kernel will cut (GSO) has the priority of its first byte.
@@ -8,7 +8,8 @@
 #include <bpf/bpf_helpers.h>
 #include "shared.h"
 
-char LICENSE[] SEC("license") = "GPL";
+/* Programs that read the kernel's own structures must say that they may be used under the GPL. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86dd

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
  * What the programs here read of the kernel, and no more. Kept by hand: where a field is, libbpf finds out by its name as
  * it loads a program (CO-RE), so this is neither of one kernel nor whole, and a build needs no BTF.

@@ -170,10 +170,10 @@ fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> 
          # in which it has carried anything; sizes are payload bytes.\n\
          seconds = {seconds:?}\n\n\
          [connections]\n\
-         whole = {}               # began and ended meanwhile: of these are the sizes, and the flow list\n\
+         whole = {} # began and ended meanwhile: of these are the sizes, and the flow list\n\
          open_before = {}\n\
          still_open = {}\n\
-         lost = {lost}                # the kernel had no room to tell of them\n\
+         lost = {lost} # the kernel had no room to tell of them\n\
          within_the_machine = {local} # passed over\n\n\
          [bytes]\n\
          sent = {}\n\

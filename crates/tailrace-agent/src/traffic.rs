@@ -33,7 +33,12 @@ pub struct Traffic {
 impl Traffic {
     /// Takes in what is said of a connection.
     pub fn add(&mut self, connection: &Connection) {
+        // Of a connection that stays on this machine the end that asked counts for both, but for what the other one sends.
+        let second = connection.within() && !connection.active;
         if connection.kind == Kind::Started {
+            if second {
+                return;
+            }
             if let Some(last) = self.last_start.replace(connection.at) {
                 // Two processors may say it in another order than it was.
                 self.gaps.add(connection.at.saturating_sub(last));
@@ -43,11 +48,13 @@ impl Traffic {
         let [sent, received] = connection.carried();
         self.sent += sent;
         self.received += received;
-        self.before += u64::from(connection.start.is_none());
-        self.still_open += u64::from(connection.kind == Kind::StillOpen);
+        self.before += u64::from(!second && connection.start.is_none());
+        self.still_open += u64::from(!second && connection.kind == Kind::StillOpen);
         if let Some(start) = connection.whole() {
-            self.whole += 1;
-            self.durations.add(connection.at.saturating_sub(start));
+            if !second {
+                self.whole += 1;
+                self.durations.add(connection.at.saturating_sub(start));
+            }
             [sent, received].into_iter().filter(|&size| size > 0).for_each(|size| self.sizes.add(size));
         }
     }
@@ -155,6 +162,7 @@ pub(crate) mod tests {
         traffic.add(&Connection { interface: 1, ..ended(1, 2, 500, 9) });
         traffic.add(&Connection { interface: 1, active: false, ..ended(1, 2, 9, 500) });
         assert_eq!((traffic.sizes.count(), traffic.sizes.sum()), (2, 509));
+        assert_eq!((traffic.whole, traffic.durations.count()), (1, 1));
     }
 
     #[test]

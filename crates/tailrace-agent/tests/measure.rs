@@ -1,5 +1,6 @@
 //! Connections between namespaces, as the kernel tells of them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "both ends of a connection, in real time")]
 
 #[cfg(feature = "bpf")]
 mod common;
@@ -39,7 +40,7 @@ mod with_bpf {
                 server.inside(run).unwrap();
             });
             is_ready.recv().unwrap();
-            client.inside(|| Ok(exchanges.iter().for_each(|exchange| ask(at, exchange)))).unwrap();
+            on(client, || exchanges.iter().for_each(|exchange| ask(at, exchange)));
         });
     }
 
@@ -93,7 +94,8 @@ mod with_bpf {
                 .iter()
                 .map(|e| if active { (e.asked, e.answered) } else { (e.answered, e.asked) })
                 .collect();
-            (seen.sort_unstable(), sent.sort_unstable());
+            seen.sort_unstable();
+            sent.sort_unstable();
             assert_eq!(seen, sent, "port {service}");
             let (own, other) = if service % 2 == 0 { (A4, B4) } else { (A6, B6) };
             assert!(of.iter().all(|c| c.active == active && c.interface > 1), "{of:?}");

@@ -1,5 +1,6 @@
 //! The program that tags against the table that it is given: frame by frame without a network, and between namespaces.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "both ends of a connection, in real time")]
 
 #[cfg(feature = "bpf")]
 mod common;
@@ -65,7 +66,7 @@ mod with_bpf {
         }
         assert_eq!(tagger.counts().unwrap(), model.counts);
         let Counts { tagged, untouched, flows } = model.counts;
-        let all = how_many() as u64;
+        let all = u64::from(how_many());
         assert!(tagged > all / 3 && untouched > all / 10 && flows > all / 1_000, "{:?}", model.counts);
         assert!(model.priorities.iter().all(|&count| count > all / 1_000), "{:?}", model.priorities);
     }

@@ -22,6 +22,15 @@ pub fn ip(arguments: &str) {
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Does something in a namespace.
+pub fn on(namespace: &Namespace, act: impl FnOnce() + Send) {
+    let act = || {
+        act();
+        Ok(())
+    };
+    namespace.inside(act).unwrap();
+}
+
 /// `None`, and that is said, where this machine cannot.
 pub fn pair() -> Option<Pair> {
     if let Err(error) = check_rights("this test") {
@@ -42,7 +51,7 @@ pub fn pair() -> Option<Pair> {
         Ok(())
     };
     pair.a.inside(near).unwrap();
-    pair.b.inside(|| Ok(set_up(B4, B6))).unwrap();
+    on(&pair.b, || set_up(B4, B6));
     Some(pair)
 }
 

@@ -1,4 +1,5 @@
 //! Frames of all kinds, what becomes of them by the table, and those that come out of a cable.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 mod tap;
 
