@@ -4,7 +4,9 @@ mod agent;
 mod developing;
 mod live;
 
-pub use agent::{Agent, By, Measure};
+#[cfg(feature = "agent")]
+pub use agent::By;
+pub use agent::{Agent, Measure};
 pub use developing::{Bench, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
