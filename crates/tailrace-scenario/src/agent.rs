@@ -165,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn the_guides_file_is_one() {
+        let guide = include_str!("../../../docs/guide/measure.md");
+        let file = guide.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+        let config = AgentConfig::parse(file).unwrap();
+        assert_eq!((config.interface.as_str(), config.scenario.scheme.name.as_str()), ("eth0", "pias"));
+    }
+
+    #[test]
     fn the_interface_stays_and_the_scheme_may_change() {
         let before = AgentConfig::parse(AGENT).unwrap();
         let change = |from: &str, to: &str| {
