@@ -97,13 +97,25 @@ struct segment {
 	__u8 flags;
 };
 
+/* Copies bytes of a packet: from where they lie, or, if they are not in its first piece, by the kernel. */
+static __always_inline bool load(struct __sk_buff *skb, __u32 offset, void *to, const __u32 length)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+
+	if (data + offset + length <= end) {
+		__builtin_memcpy(to, data + offset, length);
+		return true;
+	}
+	return !bpf_skb_load_bytes(skb, offset, to, length);
+}
+
 /* The TCP header at `offset` of a packet that ends at `end`. */
 static __always_inline bool read_segment(struct __sk_buff *skb, __u32 offset, __u32 end, struct segment *segment)
 {
 	struct tcp_header tcp;
 	__u32 length;
 
-	if (bpf_skb_load_bytes(skb, offset, &tcp, sizeof(tcp)))
+	if (!load(skb, offset, &tcp, sizeof(tcp)))
 		return false;
 	length = (tcp.length >> 4) * 4;
 	if (length < sizeof(tcp) || offset + length > end)
@@ -177,7 +189,7 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 	__u16 old, new;
 	int priority;
 
-	if (bpf_skb_load_bytes(skb, link_header, &ip, sizeof(ip)))
+	if (!load(skb, link_header, &ip, sizeof(ip)))
 		return false;
 	length = (ip.version_and_length & 15) * 4;
 	/* Of a packet in pieces only the first has a TCP header; the kernel's TCP sends none. */
@@ -222,7 +234,7 @@ static __always_inline bool tag_v6(struct __sk_buff *skb)
 	__u8 was, class, bytes[2];
 	int priority;
 
-	if (bpf_skb_load_bytes(skb, link_header, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
+	if (!load(skb, link_header, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
 		return false;
 	end = ip.payload ? offset + bpf_ntohs(ip.payload) : skb->len;
 	if (end > skb->len)
@@ -232,7 +244,7 @@ static __always_inline bool tag_v6(struct __sk_buff *skb)
 
 		if (ip.next != IPPROTO_HOPOPTS && ip.next != IPPROTO_ROUTING && ip.next != IPPROTO_DSTOPTS)
 			return false;
-		if (bpf_skb_load_bytes(skb, offset, extension, sizeof(extension)))
+		if (!load(skb, offset, extension, sizeof(extension)))
 			return false;
 		ip.next = extension[0];
 		offset += (extension[1] + 1) * 8;
