@@ -124,7 +124,7 @@ impl Draft {
             write("summary.toml", summary(groups, facts, self.unlisted, name))?;
             for (group, traffic) in &groups.by {
                 if traffic.sizes.count() > 0 {
-                    write(&group_file(&name(*group)), cdf(&traffic.sizes))?;
+                    write(&group_file(*group), cdf(&traffic.sizes))?;
                 }
             }
             fs::rename(&self.aside, &self.folder)
@@ -156,10 +156,15 @@ fn cdf(sizes: &Histogram) -> String {
         + &points.collect::<String>()
 }
 
-/// The file of a group's sizes.
-fn group_file(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' };
-    format!("sizes-{}.cdf", name.chars().map(plain).collect::<String>())
+/// The file of a group's sizes: by its number, for names may be long, or alike but for what no file may be called.
+fn group_file(group: u64) -> String {
+    format!("sizes-{group}.cdf")
+}
+
+/// A name as TOML has it.
+fn quoted(name: &str) -> String {
+    let plain = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+    format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> String) -> String {
@@ -174,7 +179,8 @@ fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> 
          open_before = {}\n\
          still_open = {}\n\
          lost = {lost} # the kernel had no room to tell of them\n\
-         within_the_machine = {local} # passed over\n\n\
+         within_the_machine = {local} # passed over\n\
+         of_more_groups = {} # than are told apart\n\n\
          [bytes]\n\
          sent = {}\n\
          received = {}\n\
@@ -185,6 +191,7 @@ fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> 
         all.whole,
         all.before,
         all.still_open,
+        groups.others.whole,
         all.sent,
         all.received,
         all.sizes.sum(),
@@ -204,10 +211,10 @@ fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> 
         _ => "# The load is not known, for the link's rate is not: give --rate.\n".to_owned(),
     };
     for (group, traffic) in &groups.by {
-        let name = name(*group);
+        let name = quoted(&name(*group));
         text += &format!(
-            "\n[[group]]\nname = {name:?}\nsizes = {:?}\nwhole = {}\nsent = {}\nreceived = {}\nflows = {}\n",
-            group_file(&name),
+            "\n[[group]]\nname = {name}\nsizes = {:?}\nwhole = {}\nsent = {}\nreceived = {}\nflows = {}\n",
+            group_file(*group),
             traffic.whole,
             traffic.sent,
             traffic.received,
@@ -247,7 +254,7 @@ mod tests {
         let rate = Some((8_000, "given".to_owned()));
         draft
             .finish(&groups, &Facts { seconds: 2.0, rate, ..Facts::default() }, &|port| {
-                format!("port {port}")
+                format!("\"a\\\n{port}")
             })
             .unwrap();
     }
@@ -267,7 +274,8 @@ mod tests {
             "src,dst,size_bytes,start_ns\n0,1,300,500\n1,0,1000,500\n1,0,100,200\n"
         );
         assert_eq!(read("hosts.csv"), "host,address\n0,10.0.0.1\n1,10.0.0.2\n");
-        assert_eq!(read("sizes-port_80.cdf"), read("sizes.cdf"));
+        assert_eq!(read("sizes-80.cdf"), read("sizes.cdf"));
+        assert_eq!(group_name(&read("summary.toml")), "\"a\\?80");
         // 1100 B of payload are 1130.1 of packets, of 2000 that the link carries meanwhile.
         let workload: toml::Table = read("summary.toml").parse().unwrap();
         let load = workload["workload"]["load"].as_float().unwrap();
@@ -291,6 +299,11 @@ mod tests {
             .map(|line| line.split_once(' ').map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap())).unwrap())
             .collect();
         assert!((SizeDistribution::new(points).unwrap().mean() - 1400.0 / 3.0).abs() < 1e-9);
+    }
+
+    fn group_name(summary: &str) -> String {
+        let summary: toml::Table = summary.parse().unwrap();
+        summary["group"][0]["name"].as_str().unwrap().to_owned()
     }
 
     #[test]

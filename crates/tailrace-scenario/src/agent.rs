@@ -129,6 +129,8 @@ fn no_traffic() -> Table {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const AGENT: &str = "[agent]\ninterface = \"eth1\"\nrate = \"1Gbps\"\n[scheme]\nname = \"mlfq\"\n";
@@ -161,6 +163,16 @@ mod tests {
             assert!(AGENT.contains(from), "{from}");
             let message = AgentConfig::parse(&AGENT.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(message.contains(said), "{said}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_agent_or_a_mistake(at in 0..AGENT.len(), cut in 0usize..20, text in ".{0,12}") {
+            let end = (at + cut).min(AGENT.len());
+            if let Ok(config) = AgentConfig::parse(&format!("{}{text}{}", &AGENT[..at], &AGENT[end..])) {
+                prop_assert!(config.flows >= 1);
+            }
         }
     }
 
