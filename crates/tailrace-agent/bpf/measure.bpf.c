@@ -153,6 +153,14 @@ static __always_inline void count(struct tr_event *event, struct sock *sk, struc
 	event->received = received > open->received ? received - open->received : 0;
 }
 
+/* Who reads looks now and then by itself; to be woken for each connection would cost more than to read of it. */
+static __always_inline __u64 wake(void)
+{
+	__u64 unread = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+
+	return unread > bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 2 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
 static __always_inline void started(struct sock *sk, struct tcp_sock *tp, struct open *open)
 {
 	struct tr_event *event;
@@ -167,7 +175,7 @@ static __always_inline void started(struct sock *sk, struct tcp_sock *tp, struct
 		return;
 	}
 	describe(event, sk, tp, open, TR_STARTED);
-	bpf_ringbuf_submit(event, 0);
+	bpf_ringbuf_submit(event, wake());
 }
 
 static __always_inline void ended(struct sock *sk, struct tcp_sock *tp, struct open *open, int state)
@@ -188,7 +196,7 @@ static __always_inline void ended(struct sock *sk, struct tcp_sock *tp, struct o
 	}
 	describe(event, sk, tp, open, TR_ENDED);
 	count(event, sk, tp, open, state);
-	bpf_ringbuf_submit(event, 0);
+	bpf_ringbuf_submit(event, wake());
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -165,7 +165,7 @@ mod with_agent {
 
     #[test]
     fn mistakes_are_one_line_and_leave_nothing() {
-        let Some(Pair { a, .. }) = pair() else { return };
+        let Some(Pair { a, b: _b }) = pair() else { return };
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("x");
         let out = text(&folder);

@@ -76,12 +76,14 @@ impl Capture {
         Ok(Capture { ring, link, object, heard })
     }
 
-    /// What has been said since the last look; waits so long for something.
+    /// What has been said since the last look; waits so long, unless much comes before.
     pub fn look(&mut self, patience: Duration) -> Result<Vec<Connection>, AgentError> {
         match self.ring.poll(patience) {
             Err(error) if error.kind() == libbpf_rs::ErrorKind::Interrupted => {}
             polled => polled.map_err(load::refused("reading what the kernel says"))?,
         }
+        // It wakes nobody for little.
+        self.ring.consume().map_err(load::refused("reading what the kernel says"))?;
         Ok(take(&mut *self.heard.borrow_mut()))
     }
 

@@ -36,7 +36,9 @@ pub fn text(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) ->
     };
     let remarks = remarks(groups, facts.lost, facts.local);
     let remarks = remarks.strip_prefix("; ").map(|text| format!("{text}\n")).unwrap_or_default();
-    format!("{table}\n{hidden}{load}{unlisted}{remarks}")
+    let whole =
+        format!("{} connections began and ended within {}\n", groups.all.whole, duration(facts.seconds));
+    format!("{table}\n{hidden}{whole}{load}{unlisted}{remarks}")
 }
 
 fn row(name: &str, traffic: &Traffic) -> Vec<String> {
