@@ -264,6 +264,19 @@ mod with_agent {
     }
 
     #[test]
+    fn an_agent_whose_interface_goes_says_so() {
+        let Some(Pair { a, b: _b }) = pair() else { return };
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("agent.toml");
+        fs::write(&file, "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"mlfq\"\n").unwrap();
+        let agent = start(&a, &["agent", text(&file)], "read its file again");
+        on(&a, || ip("link del eth0"));
+        let output = agent.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(said(&output).contains("error: interface eth0 is gone"), "{}", said(&output));
+    }
+
+    #[test]
     fn awafs_thresholds_follow_flows_that_end() {
         let Some(Pair { a, b }) = pair() else { return };
         let place = tempfile::tempdir().unwrap();

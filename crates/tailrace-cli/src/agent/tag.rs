@@ -9,6 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_agent::{Capture, EgressTagger, Wanted, monotonic};
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
+use tailrace_linux::LiveError;
 use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
@@ -108,6 +109,12 @@ impl Agent {
             }
         }
         self.learn()?;
+        let name = &self.config.interface;
+        if tailrace_agent::interface_number(name) != Some(self.interface.number) {
+            let message =
+                format!("interface {name} is gone, and the program at it: nothing is tagged any more");
+            return Err(Error::Live(LiveError::Gone(message)));
+        }
         if self.now() >= self.next_line {
             self.next_line = self.now().saturating_add(LINE_EVERY);
             self.say()?;
