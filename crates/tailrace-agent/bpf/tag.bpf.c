@@ -11,6 +11,8 @@
 /* Programs that read the kernel's own structures must say that they may be used under the GPL. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/* Frames are Ethernet's. */
+#define LINK_HEADER 14
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86dd
 #define IPPROTO_HOPOPTS 0
@@ -23,9 +25,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
 #define TCP_ACK 0x10
-
-/* Bytes before the IP header: 14 where frames are Ethernet's; set before the program is loaded. */
-const volatile __u32 link_header = 14;
 
 struct tr_counts counts = {};
 
@@ -189,7 +188,7 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 	__u16 old, new;
 	int priority;
 
-	if (!load(skb, link_header, &ip, sizeof(ip)))
+	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)))
 		return false;
 	length = (ip.version_and_length & 15) * 4;
 	/* Of a packet in pieces only the first has a TCP header; the kernel's TCP sends none. */
@@ -199,14 +198,14 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 	/* A packet that is too long for the field, to be cut later, says 0. */
 	total = bpf_ntohs(ip.total);
 	if (!total)
-		total = skb->len - link_header;
-	if (total > skb->len - link_header || total < length)
+		total = skb->len - LINK_HEADER;
+	if (total > skb->len - LINK_HEADER || total < length)
 		return false;
 	segment.key.source[10] = segment.key.source[11] = 0xff;
 	segment.key.destination[10] = segment.key.destination[11] = 0xff;
 	__builtin_memcpy(segment.key.source + 12, &ip.source, 4);
 	__builtin_memcpy(segment.key.destination + 12, &ip.destination, 4);
-	if (!read_segment(skb, link_header + length, link_header + total, &segment))
+	if (!read_segment(skb, LINK_HEADER + length, LINK_HEADER + total, &segment))
 		return false;
 	priority = priority_of(&segment);
 	if (priority < 0)
@@ -223,18 +222,18 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 	sum = (sum & 0xffff) + (sum >> 16);
 	ip.check = bpf_htons((__u16)~sum);
 	/* From the version to the checksum. */
-	return !bpf_skb_store_bytes(skb, link_header, &ip, 12, 0);
+	return !bpf_skb_store_bytes(skb, LINK_HEADER, &ip, 12, 0);
 }
 
 static __always_inline bool tag_v6(struct __sk_buff *skb)
 {
 	struct segment segment = {};
 	struct ipv6_header ip;
-	__u32 offset = link_header + sizeof(ip), end;
+	__u32 offset = LINK_HEADER + sizeof(ip), end;
 	__u8 was, class, bytes[2];
 	int priority;
 
-	if (!load(skb, link_header, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
+	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
 		return false;
 	end = ip.payload ? offset + bpf_ntohs(ip.payload) : skb->len;
 	if (end > skb->len)
@@ -264,7 +263,7 @@ static __always_inline bool tag_v6(struct __sk_buff *skb)
 		return true;
 	bytes[0] = (ip.version_and_class & 0xf0) | class >> 4;
 	bytes[1] = (class & 15) << 4 | (ip.class_and_label & 15);
-	return !bpf_skb_store_bytes(skb, link_header, bytes, sizeof(bytes), 0);
+	return !bpf_skb_store_bytes(skb, LINK_HEADER, bytes, sizeof(bytes), 0);
 }
 
 SEC("tcx/egress")

@@ -30,12 +30,12 @@ mod with_bpf {
         TagTable::with_limits(&limits.iter().map(|&limit| Bytes::new(limit)).collect::<Vec<_>>())
     }
 
-    fn tagger(ethernet: bool, tags: &TagTable, acks: u8) -> Option<EgressTagger> {
+    fn tagger(tags: &TagTable, acks: u8) -> Option<EgressTagger> {
         if let Err(error) = check_rights("this test") {
             skip_test(error);
             return None;
         }
-        Some(EgressTagger::new(4_096, ethernet, tags, acks).unwrap())
+        Some(EgressTagger::new(4_096, tags, acks).unwrap())
     }
 
     /// As many as `TAILRACE_FRAMES` says; a million takes half a minute.
@@ -51,7 +51,7 @@ mod with_bpf {
             (TagTable::FLAT, 0),
             (TagTable::flat(7), 7),
         ];
-        let Some(mut tagger) = tagger(true, &tables[0].0, tables[0].1) else { return };
+        let Some(mut tagger) = tagger(&tables[0].0, tables[0].1) else { return };
         let (mut frames, mut model) = (Frames::new(1), Model::default());
         for number in 0..how_many() {
             // Tables change while flows go on.
@@ -73,7 +73,7 @@ mod with_bpf {
 
     #[test]
     fn what_a_packet_costs_is_said() {
-        let Some(mut tagger) = tagger(true, &table(&[1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000]), 0)
+        let Some(mut tagger) = tagger(&table(&[1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000]), 0)
         else {
             return;
         };
@@ -114,7 +114,7 @@ mod with_bpf {
             let listener = b.inside(|| TcpListener::bind(address(to, port))).unwrap();
             let send = || {
                 ip(&format!("link set eth0 gso_max_segs {most}"));
-                let mut tagger = EgressTagger::new(64, true, &tags, 0).unwrap();
+                let mut tagger = EgressTagger::new(64, &tags, 0).unwrap();
                 let own = nix::net::if_::if_nametoindex("eth0")?;
                 tagger.attach(own).unwrap();
                 let mut near = TcpStream::connect(address(to, port))?;

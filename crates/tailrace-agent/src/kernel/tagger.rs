@@ -12,9 +12,6 @@ use crate::shared::Table;
 
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tag.bpf.o"));
 
-/// The bytes before the IP header of an Ethernet frame.
-const ETHERNET_HEADER: u32 = 14;
-
 /// What a tagger has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -34,11 +31,10 @@ pub struct EgressTagger {
 }
 
 impl EgressTagger {
-    /// One that remembers so many flows, for frames of Ethernet or bare IP packets. It is nowhere yet.
-    pub fn new(flows: u32, ethernet: bool, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
+    /// One that remembers so many flows, for frames of Ethernet. It is nowhere yet.
+    pub fn new(flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
         load::check()?;
         let mut object = load::open(PROGRAMS)?;
-        load::set_constant(&mut object, &(if ethernet { ETHERNET_HEADER } else { 0 }).to_ne_bytes())?;
         load::open_map(&mut object, "flows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;

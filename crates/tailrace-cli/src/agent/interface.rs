@@ -6,10 +6,14 @@ use tailrace_core::Rate;
 use tailrace_experiment::Error;
 use tailrace_linux::{InterfaceState, LiveError, interface_names, interface_state};
 
+/// In every network namespace.
+const LOOPBACK: u32 = 1;
+
 /// An interface of this machine.
 pub struct Interface {
+    name: String,
     pub number: u32,
-    pub ethernet: bool,
+    ethernet: bool,
     /// What the interface says, if it does.
     pub rate: Option<Rate>,
 }
@@ -27,6 +31,20 @@ impl Interface {
             let message = unknown("interface", name, names.iter().map(String::as_str));
             return Err(ScenarioError::new(field, message).into());
         };
-        Ok(Interface { number, ethernet, rate: tailrace_agent::interface_rate(name).map(Rate::from_bps) })
+        Ok(Interface {
+            name: name.to_owned(),
+            number,
+            ethernet,
+            rate: tailrace_agent::interface_rate(name).map(Rate::from_bps),
+        })
+    }
+    /// The same, if it carries what is tagged.
+    pub fn framed(self) -> Result<Self, Error> {
+        // Loopback has Ethernet's header, too.
+        if self.ethernet || self.number == LOOPBACK {
+            return Ok(self);
+        }
+        let message = format!("is \"{}\", which carries no Ethernet frames", self.name);
+        Err(ScenarioError::new("agent.interface", message).into())
     }
 }

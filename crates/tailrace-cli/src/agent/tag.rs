@@ -32,12 +32,11 @@ pub fn tag(
     part: HostPart,
     host: &dyn Host,
 ) -> Result<i32, Error> {
-    let interface = Interface::find("agent.interface", &config.interface)
-        .map_err(|error| in_file(error, &options.file))?;
+    let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
+    let interface = interface.map_err(|error| in_file(error, &options.file))?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let tags = part.tags();
-    let mut tagger =
-        EgressTagger::new(config.flows, interface.ethernet, &tags.data, tags.acks).map_err(failed)?;
+    let mut tagger = EgressTagger::new(config.flows, &tags.data, tags.acks).map_err(failed)?;
     let capture = part.learns().then(|| listen(&interface)).transpose()?;
     tagger.attach(interface.number).map_err(failed)?;
     complain_part!("{}", dry_run::tables(&config, &part));
