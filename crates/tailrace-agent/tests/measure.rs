@@ -148,6 +148,27 @@ mod with_bpf {
     }
 
     #[test]
+    fn refused_connections_are_none_and_reset_ones_have_what_was_acknowledged() {
+        use nix::sys::socket::{setsockopt, sockopt};
+        let Some(Pair { a, b }) = pair() else { return };
+        let run = || {
+            let listener = b.inside(|| TcpListener::bind(address(B4, 80)))?;
+            let mut capture = Capture::new(&Wanted::default()).unwrap();
+            TcpStream::connect(address(B4, 9)).unwrap_err();
+            let mut near = TcpStream::connect(address(B4, 80))?;
+            let mut far = listener.accept()?.0;
+            move_bytes(&mut near, &mut far, 1_000);
+            setsockopt(&near, sockopt::Linger, &nix::libc::linger { l_onoff: 1, l_linger: 0 })?;
+            drop(near);
+            let heard = look_for(&mut capture, 1);
+            let kinds: Vec<_> = heard.iter().map(|c| (c.kind, c.sent, c.received)).collect();
+            assert_eq!(kinds, [(Kind::Started, 0, 0), (Kind::Ended, 1_000, 0)]);
+            Ok(())
+        };
+        a.inside(run).unwrap();
+    }
+
+    #[test]
     fn thousands_of_short_connections_are_all_counted_or_said_to_be_lost() {
         let Some(Pair { a, b }) = pair() else { return };
         let exchanges = vec![Exchange { asked: 20, answered: 30, server_closes: true }; 3_000];
