@@ -5,6 +5,9 @@ PYTHON ?= python3
 SCALE ?= 0.01
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+# The host agent is built where there is what it takes, which `make programs` installs; ARCHITECTURE.md says why it is a feature.
+HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && echo yes)
+AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -14,20 +17,25 @@ demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
 
 test: lint deny .venv/built
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo test --locked
+	cargo clippy --locked --workspace --all-targets $(AGENT) -- -D warnings
+ifdef HAS_AGENT
+	cargo clippy --locked --package tailrace-agent --package tailrace-cli --all-targets -- -D warnings
+else
+	@echo "clang, libelf or zlib is missing: the host agent is NOT built and NOT tested (make programs installs them)"
+endif
+	cargo test --locked $(AGENT)
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace
 	$(BIN)/pytest
 	$(BIN)/tailrace check experiments/smoke/*.toml
 	$(BIN)/tailrace bench --instructions benches/instructions.json
 ifneq ($(wildcard crates/*/benches),)
-	cargo bench --locked --no-run --bench '*'
+	cargo bench --locked $(AGENT) --no-run --bench '*'
 endif
 
-# Programs that tests of the live level start; those that are missing are skipped, and said.
+# Programs that tests of the live level start, and what the host agent is built with; what is missing is skipped, and said.
 programs:
-	apt-get install --yes memcached
+	apt-get install --yes memcached clang-19 libelf-dev zlib1g-dev pkg-config
 
 # Checks that take seconds come first.
 lint: .venv/tools
@@ -92,8 +100,13 @@ clean:
 	rm -rf .venv target out python/tailrace/_tailrace*.so
 
 # The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
-.venv/built: .venv/tools $(SOURCES)
-	$(BIN)/maturin develop --locked --release
+.venv/built: .venv/tools .venv/agent-$(or $(HAS_AGENT),no) $(SOURCES)
+	$(BIN)/maturin develop --locked --release $(if $(HAS_AGENT),--features agent)
+	touch $@
+
+# Another one when the agent can be built, or no longer.
+.venv/agent-%: .venv/tools
+	rm -f .venv/agent-*
 	touch $@
 
 .venv/tools: requirements-dev.txt

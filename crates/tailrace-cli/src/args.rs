@@ -1,8 +1,12 @@
 //! Arguments and help.
 
+mod agent;
 mod developing;
 mod live;
 
+#[cfg(feature = "agent")]
+pub use agent::By;
+pub use agent::{Agent, Measure};
 pub use developing::{Bench, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
@@ -60,6 +64,10 @@ pub enum Command {
     Enter(Enter),
     /// Carry memcached's requests and answers over Tailrace's transport, beside programs on a host of a fabric
     Proxy(Proxy),
+    /// Measure the flows of this machine: sizes, durations, load, in files that other commands read
+    Measure(Measure),
+    /// Tag the packets of this machine's TCP flows as a scheme's hosts would
+    Agent(Agent),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
     /// Give the packets of a live network's record to a fresh one, and compare what it does

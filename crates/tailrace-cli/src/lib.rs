@@ -3,6 +3,7 @@
 #[macro_use]
 mod say;
 
+mod agent;
 mod args;
 mod bench;
 mod catalogue;
@@ -87,6 +88,8 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Switch(options) => switch::switch(options, host),
         Command::Enter(options) => enter::enter(options),
         Command::Proxy(options) => proxy::proxy(options, host),
+        Command::Measure(options) => agent::measure(options, host),
+        Command::Agent(options) => agent::agent(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Replay(options) => replay::replay(options),
         Command::Bench(options) => bench::bench(options),

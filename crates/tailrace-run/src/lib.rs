@@ -3,6 +3,7 @@
 //! The packet path is compiled here, once for each scheme of the registry. Nothing here knows of tables, stores or
 //! statistics, so that changing those compiles no packet path.
 
+mod agent;
 mod bench;
 mod build;
 mod check;
@@ -20,6 +21,7 @@ mod record;
 mod replay;
 mod switch;
 
+pub use agent::{HostPart, for_agent};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;

@@ -32,6 +32,7 @@
 //! # Ok::<(), tailrace_config::ScenarioError>(())
 //! ```
 
+mod agent;
 mod level;
 mod measure;
 mod samples;
@@ -42,6 +43,7 @@ mod scenario_properties;
 mod scenario_tests;
 mod switch;
 
+pub use agent::AgentConfig;
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};

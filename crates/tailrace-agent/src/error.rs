@@ -1,0 +1,46 @@
+//! What can go wrong, in words for users.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the agent cannot do what is asked of it.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// This process may not load programs into the kernel.
+    #[error("{0}")]
+    Rights(String),
+    /// The kernel lacks something.
+    #[error("{0}")]
+    Kernel(String),
+    /// The kernel refuses something.
+    #[error("{what}: {source}")]
+    Refused {
+        /// What was tried.
+        what: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl AgentError {
+    /// For `map_err`: a file that could not be written.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> AgentError {
+        let path = path.to_owned();
+        |source| AgentError::File { path, source }
+    }
+
+    /// For `map_err`: what the kernel did not do.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn refused<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> AgentError {
+        let what = what.into();
+        |source| AgentError::Refused { what, source: source.into() }
+    }
+}

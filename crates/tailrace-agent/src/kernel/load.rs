@@ -1,0 +1,130 @@
+//! Loads programs into the kernel, and says what is missing where that cannot be.
+
+use std::io;
+use std::mem::take;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramMut};
+
+use crate::error::AgentError;
+
+/// Types of the kernel, by which programs find its fields.
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+const CAP_NET_ADMIN: u64 = 1 << 12;
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+
+/// Fails if this process may not load programs, or the kernel cannot.
+pub(super) fn check() -> Result<(), AgentError> {
+    // A machine that does not tell will refuse what it does not allow.
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    check_rights(&status)?;
+    if !Path::new(BTF).exists() {
+        let message = format!(
+            "{BTF} is not there: the host agent needs a kernel with CONFIG_DEBUG_INFO_BTF, as distributions have since 2020"
+        );
+        return Err(AgentError::Kernel(message));
+    }
+    Ok(())
+}
+
+fn check_rights(status: &str) -> Result<(), AgentError> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let Some(there) = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()) else { return Ok(()) };
+    let enough = |needed: u64| there & needed == needed;
+    if enough(CAP_NET_ADMIN) && (enough(CAP_SYS_ADMIN) || enough(CAP_BPF | CAP_PERFMON)) {
+        return Ok(());
+    }
+    let message = "the host agent needs root, for it loads programs into the kernel: run it with sudo (or give it \
+                   CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
+    Err(AgentError::Rights(message.to_owned()))
+}
+
+/// Takes programs apart, to be set up before they are loaded.
+pub(super) fn open(object: &[u8]) -> Result<OpenObject, AgentError> {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, keep)));
+    ObjectBuilder::default().open_memory(object).map_err(refused("reading the programs for the kernel"))
+}
+
+/// Sets what programs cannot change. There is one such thing, of this length.
+pub(super) fn set_constant(object: &mut OpenObject, bytes: &[u8]) -> Result<(), AgentError> {
+    let mut map = open_map(object, ".rodata")?;
+    let value = map.initial_value_mut().filter(|value| value.len() == bytes.len());
+    let value =
+        value.ok_or_else(|| AgentError::Kernel("the constants of programs differ in length".to_owned()))?;
+    value.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// A map before it is made, by the end of its name.
+pub(super) fn open_map<'a>(object: &'a mut OpenObject, name: &str) -> Result<OpenMapMut<'a>, AgentError> {
+    let found = object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(name));
+    found.ok_or_else(|| absent(name))
+}
+
+/// What libbpf has said last: it belongs into errors, and not between the lines of a command.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+fn keep(_: PrintLevel, text: String) {
+    *SAID.lock().unwrap_or_else(PoisonError::into_inner) += &text;
+}
+
+/// Takes what libbpf has said: of a program that is refused, the last line of the kernel's reasons before the summary.
+fn said() -> String {
+    let text = take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
+    let reason = text.lines().take_while(|line| !line.starts_with("processed ")).last();
+    reason.unwrap_or_default().trim().to_owned()
+}
+
+/// Has the kernel check the programs and take them in.
+pub(super) fn load(object: OpenObject) -> Result<Object, AgentError> {
+    let _ = said();
+    object.load().map_err(|error| {
+        let source = io::Error::other(format!("{error:#} ({})", said()));
+        AgentError::Refused { what: "the kernel does not take the programs".to_owned(), source }
+    })
+}
+
+/// A program by its name.
+pub(super) fn program<'a>(object: &'a mut Object, name: &str) -> Result<ProgramMut<'a>, AgentError> {
+    let mut programs = object.progs_mut();
+    programs.find(|program| program.name() == name).ok_or_else(|| absent(name))
+}
+
+/// The numbers at the beginning of a map's only value, whose name ends so.
+pub(super) fn numbers<const N: usize>(object: &Object, name: &str) -> Result<[u64; N], AgentError> {
+    let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
+    let map = map.ok_or_else(|| absent(name))?;
+    let value =
+        map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(format!("reading map {name}")))?;
+    let value = value.unwrap_or_default();
+    let mut numbers = value.chunks_exact(8).map(|bytes| bytes.try_into().map_or(0, u64::from_ne_bytes));
+    Ok(std::array::from_fn(|_| numbers.next().unwrap_or(0)))
+}
+
+/// For `map_err`: what the kernel or libbpf refused.
+pub(super) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> AgentError {
+    let what = what.into();
+    |error| AgentError::Refused { what, source: io::Error::other(format!("{error:#}")) }
+}
+
+fn absent(name: &str) -> AgentError {
+    AgentError::Kernel(format!("the programs for the kernel lack {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_roots_or_those_that_are_named() {
+        let said =
+            |bits: &str| check_rights(&format!("CapEff:\t{bits}\n")).map_err(|error| error.to_string());
+        assert_eq!(said("000001ffffffffff"), Ok(()));
+        assert_eq!(said("000000c000001000"), Ok(()));
+        assert!(said("0000000000001000").unwrap_err().contains("needs root"));
+        assert!(said("0").unwrap_err().contains("CAP_BPF"));
+    }
+}

@@ -1,0 +1,44 @@
+//! Programs in the kernel: loaded, asked, and given their tables.
+
+mod capture;
+mod cgroups;
+mod load;
+mod sys;
+mod tagger;
+
+pub use capture::{Capture, Wanted};
+pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use tagger::{Counts, EgressTagger};
+
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
+use nix::time::{ClockId, clock_gettime};
+
+/// The time on the clock of what programs in the kernel say, in nanoseconds.
+pub fn monotonic() -> u64 {
+    match clock_gettime(ClockId::CLOCK_MONOTONIC) {
+        Ok(now) => now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64,
+        Err(error) => panic!("every Linux has CLOCK_MONOTONIC: {error}"),
+    }
+}
+
+/// The number of an interface of this thread's network namespace, if there is one of that name.
+pub fn interface_number(name: &str) -> Option<u32> {
+    if_nametoindex(name).ok()
+}
+
+/// The rate in bits a second that an interface of this thread's network namespace says it has; virtual ones say anything.
+pub fn interface_rate(name: &str) -> Option<u64> {
+    let folder = format!("/sys/class/net/{name}");
+    let read = |file: &str| std::fs::read_to_string(format!("{folder}/{file}")).ok();
+    // /sys may be that of another namespace, which has an interface of this name, too.
+    let addresses = getifaddrs().ok()?.filter(|of| of.interface_name == name);
+    let own = addresses.filter_map(|of| of.address?.as_link_addr()?.addr()).next()?;
+    let text = own.map(|byte| format!("{byte:02x}")).join(":");
+    if read("address")?.trim() != text {
+        return None;
+    }
+    // Some say -1.
+    let mbps: u64 = read("speed")?.trim().parse().ok()?;
+    (mbps > 0).then_some(mbps * 1_000_000)
+}

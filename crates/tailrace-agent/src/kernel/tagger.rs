@@ -1,0 +1,95 @@
+//! Tags in the packets that leave an interface.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use libbpf_rs::libbpf_sys::bpf_map_create_opts;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramInput};
+use tailrace_core::TagTable;
+
+use super::{load, sys};
+use crate::error::AgentError;
+use crate::shared::Table;
+
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tag.bpf.o"));
+
+/// What a tagger has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets whose DSCP is its own.
+    pub tagged: u64,
+    /// Packets that are not TCP, or are in pieces: they leave as they came.
+    pub untouched: u64,
+    /// Flows that it began to count.
+    pub flows: u64,
+}
+
+/// Writes priorities into the DSCP of TCP packets, by the bytes of their flow that precede them.
+pub struct EgressTagger {
+    // Goes first: without it no packet comes.
+    link: Option<Link>,
+    object: Object,
+}
+
+impl EgressTagger {
+    /// One that remembers so many flows, for frames of Ethernet. It is nowhere yet.
+    pub fn new(flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
+        load::check()?;
+        let mut object = load::open(PROGRAMS)?;
+        load::open_map(&mut object, "flows")?
+            .set_max_entries(flows)
+            .map_err(load::refused(format!("making room for {flows} flows")))?;
+        let tagger = EgressTagger { link: None, object: load::load(object)? };
+        tagger.set(tags, acks)?;
+        Ok(tagger)
+    }
+
+    /// From now on packets that leave this interface, of this thread's network namespace, are tagged.
+    pub fn attach(&mut self, interface: u32) -> Result<(), AgentError> {
+        let program = load::program(&mut self.object, "tag")?;
+        let what = "attaching to the interface (programs beside one another, tcx, need Linux 6.6)";
+        self.link = Some(sys::attach_tcx(&program, interface).map_err(AgentError::refused(what))?);
+        Ok(())
+    }
+
+    /// From now on packets are tagged by this table: each finds the old one or this one. What flows have sent stays.
+    pub fn set(&self, tags: &TagTable, acks: u8) -> Result<(), AgentError> {
+        let limits = std::array::from_fn(|priority| tags.range(priority).1);
+        let table = Table { limits, acks: u32::from(acks), unused: 0 };
+        let options = bpf_map_create_opts { sz: size_of::<bpf_map_create_opts>() as _, ..Default::default() };
+        let what = || load::refused("handing the kernel a table of tags");
+        let bytes = table.bytes();
+        let inner = MapHandle::create(MapType::Array, Some("table"), 4, bytes.len() as u32, 1, &options)
+            .map_err(what())?;
+        let first = 0u32.to_ne_bytes();
+        inner.update(&first, &bytes, MapFlags::ANY).map_err(what())?;
+        let tables = self.object.maps().find(|map| map.name() == "tables");
+        let tables = tables
+            .ok_or_else(|| AgentError::Kernel("the programs for the kernel have no tables".to_owned()))?;
+        // The kernel waits for those who still read the old one before it goes.
+        tables.update(&first, &inner.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY).map_err(what())
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> Result<Counts, AgentError> {
+        let [tagged, untouched, flows] = load::numbers(&self.object, ".bss")?;
+        Ok(Counts { tagged, untouched, flows })
+    }
+
+    /// Gives the program a frame so many times, without any network. Returns what became of it the last time, and the mean
+    /// time in nanoseconds.
+    pub fn try_on(&mut self, frame: &[u8], times: u32) -> Result<(Vec<u8>, u32), AgentError> {
+        let mut out = vec![0; frame.len() + 256];
+        let input = ProgramInput {
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            repeat: times,
+            ..ProgramInput::default()
+        };
+        let output = load::program(&mut self.object, "tag")?.test_run(input);
+        let output = output.map_err(load::refused("trying the program on a frame"))?;
+        let nanoseconds = output.duration.as_nanos() as u32;
+        let length = output.data.map_or(0, |data| data.len());
+        out.truncate(length);
+        Ok((out, nanoseconds))
+    }
+}

@@ -1,0 +1,28 @@
+//! The host agent: what TCP connections of this machine carry, and tags in the packets that they send.
+//!
+//! Programs in the kernel see every connection and every packet; this crate loads them, reads what they say, and gives them
+//! tables. What tables hold is decided elsewhere, by the policy that is simulated. Without the feature `bpf` only what needs
+//! no kernel is here: statistics and files of a capture.
+
+mod connection;
+mod error;
+mod histogram;
+#[cfg(feature = "bpf")]
+mod kernel;
+mod report;
+mod shared;
+mod traffic;
+
+pub use connection::{Connection, Kind};
+pub use error::AgentError;
+pub use histogram::Histogram;
+#[cfg(feature = "bpf")]
+pub use kernel::{
+    Capture, Cgroup, Counts, EgressTagger, Wanted, cgroup_names, interface_number, interface_rate, monotonic,
+    own_cgroup,
+};
+pub use report::{Draft, Facts};
+pub use traffic::{Grouping, Groups, Traffic};
+
+/// Whether this build has the programs for the kernel.
+pub const HAS_BPF: bool = cfg!(feature = "bpf");

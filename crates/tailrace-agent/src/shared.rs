@@ -1,0 +1,116 @@
+//! Layouts that programs in the kernel share: bpf/shared.h has the same ones, and each side checks them as it is compiled.
+
+use std::mem::offset_of;
+
+/// What is said of a connection: `struct tr_event`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Event {
+    pub start_ns: u64,
+    pub at_ns: u64,
+    pub sent: u64,
+    pub received: u64,
+    pub cgroup: u64,
+    pub local: [u8; 16],
+    pub remote: [u8; 16],
+    pub local_port: u16,
+    pub remote_port: u16,
+    pub ifindex: u32,
+    pub kind: u32,
+    pub flags: u32,
+}
+
+pub(crate) const STARTED: u32 = 1;
+pub(crate) const ENDED: u32 = 2;
+pub(crate) const STILL_OPEN: u32 = 3;
+
+pub(crate) const ACTIVE: u32 = 1;
+pub(crate) const BEFORE: u32 = 2;
+
+/// Its length.
+pub(crate) const EVENT_BYTES: usize = size_of::<Event>();
+
+const _: () = assert!(
+    EVENT_BYTES == 88
+        && offset_of!(Event, cgroup) == 32
+        && offset_of!(Event, local) == 40
+        && offset_of!(Event, remote) == 56
+        && offset_of!(Event, local_port) == 72
+        && offset_of!(Event, ifindex) == 76
+        && offset_of!(Event, kind) == 80
+        && offset_of!(Event, flags) == 84
+);
+
+/// Of which connections something is said: `struct tr_wanted`.
+#[cfg(feature = "bpf")]
+#[repr(C)]
+pub(crate) struct Asked {
+    pub cgroup: u64,
+    pub level: u32,
+    pub interface: u32,
+    pub network: u32,
+    pub unused: u32,
+}
+
+/// Bytes sent → priority: `struct tr_table`.
+#[cfg(feature = "bpf")]
+#[repr(C)]
+pub(crate) struct Table {
+    pub limits: [u64; 7],
+    pub acks: u32,
+    pub unused: u32,
+}
+
+#[cfg(feature = "bpf")]
+const _: () = assert!(
+    size_of::<Asked>() == 24
+        && offset_of!(Asked, interface) == 12
+        && offset_of!(Asked, network) == 16
+        && size_of::<Table>() == 64
+        && offset_of!(Table, acks) == 56
+);
+
+#[cfg(feature = "bpf")]
+impl Asked {
+    /// As the kernel has it.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let numbers = [self.level, self.interface, self.network, self.unused];
+        self.cgroup.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
+    }
+}
+
+#[cfg(feature = "bpf")]
+impl Table {
+    /// As the kernel has it.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let limits = self.limits.into_iter().flat_map(u64::to_ne_bytes);
+        limits.chain([self.acks, self.unused].into_iter().flat_map(u32::to_ne_bytes)).collect()
+    }
+}
+
+impl Event {
+    /// Reads one from the beginning of `bytes`; `None` if they are too few.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes.get(..EVENT_BYTES)?;
+        let mut take = |count: usize| rest.split_off(..count).unwrap_or_default();
+        let u64_of = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+        let u32_of = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
+        let u16_of = |bytes: &[u8]| bytes.try_into().map_or(0, u16::from_ne_bytes);
+        let address = |bytes: &[u8]| bytes.try_into().unwrap_or_default();
+        // In the order of the fields, which have no gaps between them.
+        Some(Event {
+            start_ns: u64_of(take(8)),
+            at_ns: u64_of(take(8)),
+            sent: u64_of(take(8)),
+            received: u64_of(take(8)),
+            cgroup: u64_of(take(8)),
+            local: address(take(16)),
+            remote: address(take(16)),
+            local_port: u16_of(take(2)),
+            remote_port: u16_of(take(2)),
+            ifindex: u32_of(take(4)),
+            kind: u32_of(take(4)),
+            flags: u32_of(take(4)),
+        })
+    }
+}

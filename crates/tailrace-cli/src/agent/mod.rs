@@ -1,0 +1,62 @@
+//! The host agent's commands. A build may lack it, since it takes a compiler for the kernel's programs.
+
+mod dry_run;
+#[cfg(feature = "agent")]
+mod interface;
+#[cfg(feature = "agent")]
+mod measure;
+#[cfg(feature = "agent")]
+mod measured;
+#[cfg(feature = "agent")]
+mod tag;
+
+use tailrace_experiment::Error;
+use tailrace_run::for_agent;
+use tailrace_scenario::AgentConfig;
+
+use crate::flows::in_file;
+use crate::{Host, args};
+
+#[cfg(feature = "agent")]
+pub use measure::measure;
+
+/// `tailrace measure` of a build without the agent.
+#[cfg(not(feature = "agent"))]
+pub fn measure(_: &args::Measure, _: &dyn Host) -> Result<i32, Error> {
+    Err(absent())
+}
+
+pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
+    let config = AgentConfig::read(&options.file)?;
+    let part = for_agent(&config).map_err(|error| in_file(error.into(), &options.file))?;
+    if options.dry_run {
+        say_part!("{}", dry_run::tables(&config, &part));
+        return Ok(0);
+    }
+    #[cfg(feature = "agent")]
+    return tag::tag(options, config, part, host);
+    #[cfg(not(feature = "agent"))]
+    {
+        let _ = (host, part);
+        Err(absent())
+    }
+}
+
+#[cfg(not(feature = "agent"))]
+fn absent() -> Error {
+    let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config, then make \
+                   .venv/built (or cargo build -p tailrace-cli --features agent)";
+    Error::Live(tailrace_linux::LiveError::SetUp(message.to_owned()))
+}
+
+/// What the agent's crate could not do.
+#[cfg(feature = "agent")]
+fn failed(error: tailrace_agent::AgentError) -> Error {
+    use tailrace_agent::AgentError;
+    use tailrace_linux::LiveError;
+    match error {
+        AgentError::Rights(message) => Error::Live(LiveError::Rights(message)),
+        AgentError::File { path, source } => Error::storage(&path, source),
+        other => Error::Live(LiveError::SetUp(other.to_string())),
+    }
+}

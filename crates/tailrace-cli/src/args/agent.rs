@@ -1,0 +1,74 @@
+//! Arguments of the host agent.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use tailrace_core::{Rate, Time};
+
+/// By what connections are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The port of the end that was asked: the service
+    Port,
+    /// The cgroup (version 2) of the socket
+    Cgroup,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace measure --for 10m --interface eth0 --out out/monday
+  tailrace thresholds --sizes out/monday/sizes.cdf --load 0.3
+  tailrace measure --for 10m --by port           sizes of each service, too
+  tailrace measure --cgroup /system.slice/nginx.service --rate 10Gbps
+Needs root and a kernel with BTF. The folder gets sizes.cdf (flow sizes, as --sizes and [workload] take them),
+flows.csv (a flow list) with hosts.csv (which host is which address), and summary.toml, with the load. It
+appears when the capture has ended, with all files, or not at all. Without --for, Ctrl-C ends the capture.
+Connections of other network namespaces, such as those of containers, are not seen.")]
+pub struct Measure {
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "TIME")]
+    pub lasts: Option<Time>,
+    /// Connections over this interface only; all but loopback by default
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// Connections of sockets in this cgroup and below only
+    #[arg(long, value_name = "PATH")]
+    pub cgroup: Option<PathBuf>,
+    /// Statistics and sizes of each group of connections as well
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub by: Option<By>,
+    /// The link's rate, for the load; with --interface, what the interface says by default
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<Rate>,
+    /// Result folder, which must not be there
+    #[arg(long, value_name = "DIR", default_value = "out/measured")]
+    pub out: PathBuf,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace agent agent.toml --dry-run            the table of tags, without touching anything
+  tailrace agent agent.toml
+  kill -HUP PID                                  read the file again, and go on as it says
+A file:
+  [agent]
+  interface = \"eth0\"
+
+  [scheme]
+  name = \"pias\"
+  params = { thresholds = [\"10KB\", \"100KB\", \"1MB\"], port = { queues = 4 } }
+Name and params are those of an experiment. With [workload], sizes and load in it, thresholds can follow from
+the traffic, as `tailrace measure` has found it. Needs root and Linux 6.6 or newer with BTF. The packets of
+TCP flows that leave the interface get a DSCP by the bytes of their flow before them; `tailrace qos` says
+which queues switches must have for it. It ends with Ctrl-C or SIGTERM, and nothing is left behind, however
+it ends.")]
+pub struct Agent {
+    /// File of the agent
+    pub file: PathBuf,
+    /// Print how packets would be tagged, and end
+    #[arg(long)]
+    pub dry_run: bool,
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "TIME")]
+    pub lasts: Option<Time>,
+}

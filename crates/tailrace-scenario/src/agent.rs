@@ -1,0 +1,198 @@
+//! The file of the host agent: an interface, and of a scenario what concerns a host: the scheme, and the traffic that its
+//! thresholds may follow from.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use tailrace_config::{ScenarioError, read_text, suggest, table};
+use tailrace_core::{Rate, Time};
+use tailrace_fabric::check_link;
+use toml::{Table, Value};
+
+use crate::scenario::Scenario;
+
+const SECTIONS: [&str; 3] = ["agent", "workload", "scheme"];
+
+/// What a host agent does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentConfig {
+    /// The interface whose packets are tagged.
+    pub interface: String,
+    /// How many flows are remembered.
+    pub flows: u32,
+    /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
+    pub scenario: Scenario,
+}
+
+/// The section `[agent]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agent {
+    interface: String,
+    #[serde(default = "common_rate")]
+    rate: Rate,
+    #[serde(default = "many")]
+    flows: u32,
+}
+
+fn common_rate() -> Rate {
+    Rate::from_gbps(10)
+}
+
+/// 8 MB in the kernel.
+fn many() -> u32 {
+    1 << 16
+}
+
+/// More would be gigabytes.
+const MOST_FLOWS: u32 = 1 << 24;
+
+impl AgentConfig {
+    /// Reads a file, and those that it names. Errors say file, line and field.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
+        let text = read_text(path).map_err(unreadable)?;
+        let read = || {
+            let mut config = Self::parse(&text)?;
+            if !config.scenario.workload.rules.is_empty() {
+                config.scenario.read_files(path.parent().unwrap_or(Path::new("")))?;
+            }
+            Ok(config)
+        };
+        read().map_err(|error: ScenarioError| error.locate(&text).in_file(path))
+    }
+
+    /// Reads a file's text. Errors say the line.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let table = text.parse().map_err(|error| ScenarioError::syntax(&error, text))?;
+        Self::from_table(table).map_err(|error| error.locate(text))
+    }
+
+    fn from_table(mut given: Table) -> Result<Self, ScenarioError> {
+        if let Some(name) = given.keys().find(|name| !SECTIONS.contains(&name.as_str())) {
+            return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
+        }
+        let own = table::take(&mut given, "agent")?;
+        let Agent { interface, rate, flows } =
+            table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
+        let star = [
+            ("kind", Value::from("star")),
+            ("hosts", Value::from(2)),
+            ("host_rate", Value::from(rate.to_string())),
+        ];
+        let star = star.into_iter().map(|(field, value)| (field.to_owned(), value)).collect::<Table>();
+        let has_traffic = given.contains_key("workload");
+        let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic()));
+        if let Value::Table(workload) = workload
+            && !workload.contains_key("duration")
+        {
+            // How many there are means nothing here.
+            workload.entry("flows").or_insert(Value::from(1));
+        }
+        given.insert("fabric".to_owned(), Value::Table(star));
+        let mut scenario = Scenario::from_table(given)?;
+        if !has_traffic {
+            scenario.workload = Default::default();
+        }
+        Ok(AgentConfig { interface, flows, scenario })
+    }
+
+    /// Whether an agent that runs as `before` says may go on as this says: all but the interface and the memory may differ.
+    pub fn check_change(&self, before: &Self) -> Result<(), ScenarioError> {
+        let stays = |field: &str, now: String, then: String| match now == then {
+            true => Ok(()),
+            false => {
+                let message = format!("is {now}, but stays {then} as long as the agent runs");
+                Err(ScenarioError::new(field, message))
+            }
+        };
+        let text = |text: &str| format!("\"{text}\"");
+        stays("agent.interface", text(&self.interface), text(&before.interface))?;
+        stays("agent.flows", self.flows.to_string(), before.flows.to_string())
+    }
+}
+
+fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
+    check_link(agent.rate, Time::ZERO)?;
+    if !(1..=MOST_FLOWS).contains(&agent.flows) {
+        let message = format!("is {}, but must be 1 to {MOST_FLOWS}", agent.flows);
+        return Err(ScenarioError::new("flows", message));
+    }
+    Ok(agent)
+}
+
+/// A workload must have something; this is taken out again.
+fn no_traffic() -> Table {
+    let fields = [("sizes", Value::from("web-search")), ("load", Value::from(0.5))];
+    fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AGENT: &str = "[agent]\ninterface = \"eth1\"\nrate = \"1Gbps\"\n[scheme]\nname = \"mlfq\"\n";
+
+    #[test]
+    fn a_file_is_an_interface_and_a_scheme_and_may_have_traffic() {
+        let config = AgentConfig::parse(AGENT).unwrap();
+        assert_eq!((config.interface.as_str(), config.flows), ("eth1", 65_536));
+        assert_eq!(config.scenario.fabric.host_rate(), Rate::from_gbps(1));
+        assert!(config.scenario.traffic().is_none());
+        let traffic = format!("{AGENT}[workload]\nsizes = \"web-search\"\nload = 0.6\n");
+        let load = AgentConfig::parse(&traffic).unwrap().scenario.traffic().unwrap().load;
+        assert!((load - 0.6).abs() < 1e-9, "{load}");
+    }
+
+    #[test]
+    fn mistakes_name_line_and_field_and_what_would_be_right() {
+        for (from, to, said) in [
+            (
+                "interface",
+                "interfaces",
+                "agent.interfaces: unknown field \"interfaces\"; did you mean \"interface\"?",
+            ),
+            ("interface = \"eth1\"", "", "agent: missing field `interface`"),
+            ("[agent]", "[agents]", "unknown section \"agents\"; did you mean \"agent\"?"),
+            ("1Gbps", "1Kbps", "line 3: agent.rate: is 1Kbps, but must lie between"),
+            ("rate", "flows = 0\nrate", "agent.flows: is 0, but must be 1 to 16777216"),
+            ("[scheme]\nname = \"mlfq\"", "", "scheme: missing field `name`"),
+        ] {
+            assert!(AGENT.contains(from), "{from}");
+            let message = AgentConfig::parse(&AGENT.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(message.contains(said), "{said}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_agent_or_a_mistake(at in 0..AGENT.len(), cut in 0usize..20, text in ".{0,12}") {
+            let end = (at + cut).min(AGENT.len());
+            if let Ok(config) = AgentConfig::parse(&format!("{}{text}{}", &AGENT[..at], &AGENT[end..])) {
+                prop_assert!(config.flows >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_guides_file_is_one() {
+        let guide = include_str!("../../../docs/guide/measure.md");
+        let file = guide.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+        let config = AgentConfig::parse(file).unwrap();
+        assert_eq!((config.interface.as_str(), config.scenario.scheme.name.as_str()), ("eth0", "pias"));
+    }
+
+    #[test]
+    fn the_interface_stays_and_the_scheme_may_change() {
+        let before = AgentConfig::parse(AGENT).unwrap();
+        let change = |from: &str, to: &str| {
+            let config = AgentConfig::parse(&AGENT.replacen(from, to, 1)).unwrap();
+            config.check_change(&before).map_err(|error| error.to_string())
+        };
+        assert_eq!(change("mlfq", "pias"), Ok(()));
+        let message = change("eth1", "eth2").unwrap_err();
+        assert!(message.contains("agent.interface: is \"eth2\", but stays \"eth1\""), "{message}");
+    }
+}
