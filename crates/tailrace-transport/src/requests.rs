@@ -183,10 +183,10 @@ impl<H: Copy> Requests<H> {
         self.base_rtt
     }
 
-    /// The smoothed round-trip time; that which this was made with, before the first sample and at least.
+    /// The smoothed round-trip time; that which this was made with, before the first sample.
     #[inline]
     pub fn rtt(&self) -> Time {
-        self.rtt.smoothed().map_or(self.base_rtt, |rtt| rtt.max(self.base_rtt))
+        self.rtt.smoothed().unwrap_or(self.base_rtt)
     }
 }
 

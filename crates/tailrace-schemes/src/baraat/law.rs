@@ -29,6 +29,8 @@ const MOST_OVERHEAD: u64 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct BaraatLaw {
     requests: Requests<BaraatHeader>,
+    /// It counts in no shorter round trips.
+    least_round: Time,
     /// Ports forget who does not ask for longer than a few of these.
     patience: Time,
     size: Option<Bytes>,
@@ -43,17 +45,20 @@ pub struct BaraatLaw {
 }
 
 impl BaraatLaw {
-    /// The law of a flow whose host's link has rate `nic`, and of which ports want to hear once in `patience`.
+    /// The law of a flow whose host's link has rate `nic`, and of which ports want to hear once in `patience`. Ports count in
+    /// unloaded round trips, or in longer `rounds`.
     pub fn new(
         flow: &FlowInfo,
         nic: Rate,
-        base_rtt: Time,
+        [base_rtt, rounds]: [Time; 2],
         patience: Time,
         transport: &TransportParams,
     ) -> Self {
         let task = if flow.task > 0 { flow.task } else { BACKGROUND | flow.id };
         BaraatLaw {
-            requests: Requests::new(base_rtt),
+            requests: Requests::new(rounds),
+            // Those of headers, which are shorter than packets, take a little less.
+            least_round: if rounds > base_rtt { rounds } else { Time::ZERO },
             patience,
             size: flow.size,
             transport: *transport,
@@ -62,6 +67,11 @@ impl BaraatLaw {
             pacing: Rate::from_bps(0),
             repair_until: Bytes::ZERO,
         }
+    }
+
+    /// The round trip that the flow counts in.
+    fn round(&self) -> Time {
+        self.requests.rtt().max(self.least_round)
     }
 
     /// What ports have counted of the flow.
@@ -90,7 +100,7 @@ impl BaraatLaw {
     /// What is left to send in a round trip, without what leaves before the next task can use the link.
     fn left(&self, flow: &FlowView) -> Option<f64> {
         let ahead = NOTICE * self.pacing.as_bps() as f64;
-        self.unsent_bits(flow).map(|bits| (bits / self.requests.rtt().as_secs_f64() - ahead).max(0.0))
+        self.unsent_bits(flow).map(|bits| (bits / self.round().as_secs_f64() - ahead).max(0.0))
     }
 
     /// Whether that is what the card sends in one, or little more: the half of one in which nobody has heard yet of the flow's end is
@@ -143,7 +153,7 @@ impl BaraatLaw {
     /// would otherwise fill it with requests, whose round trip can be shorter than the time that all of them take. Who has to
     /// wait for others is told how long.
     fn pause(&self) -> Time {
-        let rtt = self.requests.rtt();
+        let rtt = self.round();
         if self.carries_requests() {
             return rtt;
         }
@@ -169,7 +179,7 @@ impl BaraatLaw {
     /// Whether data leaves soon enough to carry the next request.
     fn carries_requests(&self) -> bool {
         let packet = f64::from(self.transport.mss + HEADER_BYTES) * 8.0;
-        self.pacing.as_bps() as f64 * self.requests.rtt().as_secs_f64() > 4.0 * packet
+        self.pacing.as_bps() as f64 * self.round().as_secs_f64() > 4.0 * packet
     }
 }
 

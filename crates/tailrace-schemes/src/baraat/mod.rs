@@ -97,7 +97,7 @@ pub struct Baraat {
 impl Baraat {
     /// How long ports remember a flow that is silent.
     fn memory(&self) -> Time {
-        self.params.refresh.max(self.facts.base_rtt * Requests::MEMORY)
+        self.params.refresh.max(self.facts.asking_round() * Requests::MEMORY)
     }
 
     /// How long a flow that waits may be silent: one answer may be lost, and the next be late.
@@ -123,26 +123,26 @@ impl Scheme for Baraat {
         DrainedLink::check("drain", params.drain)?;
         DrainedLink::check("refill", params.refill)?;
         params.port.check().map_err(|e| e.within("port"))?;
-        let facts = Facts { base_rtt: facts.asking_round(), ..facts.clone() };
-        Ok(Baraat { facts, params })
+        Ok(Baraat { facts: facts.clone(), params })
     }
     fn ecn(&self) -> bool {
         false
     }
     fn law(&self, flow: &FlowInfo) -> BaraatLaw {
         let Facts { host_rate, base_rtt, transport, .. } = &self.facts;
-        BaraatLaw::new(flow, *host_rate, *base_rtt, self.patience(), transport)
+        let rounds = self.facts.asking_round();
+        BaraatLaw::new(flow, *host_rate, [*base_rtt, rounds], self.patience(), transport)
     }
     fn host(&self) -> Untagged {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
-        let base_rtt = self.facts.base_rtt;
-        let capacity = DrainedLink::new(self.params.drain, port.rate, base_rtt);
+        let rounds = self.facts.asking_round();
+        let capacity = DrainedLink::new(self.params.drain, port.rate, rounds);
         let classifier = Classifier::new(self.params.order, self.params.heavy, self.memory());
-        let unused = Unused::new(self.params.refill, base_rtt * Unused::ROUNDS);
+        let unused = Unused::new(self.params.refill, rounds * Unused::ROUNDS);
         let queues = MultiQueue::new(&self.params.port, port);
-        let router = BaraatRouter::new(capacity, unused, classifier, base_rtt);
+        let router = BaraatRouter::new(capacity, unused, classifier, rounds);
         RoutedPort::new(router.taking_part(self.params.routers.include(port.place)), queues)
     }
     fn rate_rule(&self) -> Option<Box<dyn RateRule>> {

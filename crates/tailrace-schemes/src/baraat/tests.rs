@@ -175,7 +175,7 @@ fn flow_of(task: u32) -> FlowInfo {
 
 pub(super) fn law(size: u64, task: u32) -> BaraatLaw {
     let info = FlowInfo { size: Some(Bytes::new(size)), ..flow_of(task) };
-    BaraatLaw::new(&info, Rate::from_bps(LINK), RTT, RTT * 2, &TransportParams::default())
+    BaraatLaw::new(&info, Rate::from_bps(LINK), [RTT; 2], RTT * 2, &TransportParams::default())
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn the_first_demand_is_the_whole_card_or_all_data_in_a_round_trip() {
 fn who_could_use_less_than_a_grain_asks_for_one_until_it_has_sent_all() {
     let (rtt, transport) = (Time::from_ms(40), TransportParams::default());
     let info = FlowInfo { size: Some(Bytes::new(10)), ..flow_of(1) };
-    let mut law = BaraatLaw::new(&info, Rate::from_bps(25_000_000), rtt, rtt * 2, &transport);
+    let mut law = BaraatLaw::new(&info, Rate::from_bps(25_000_000), [rtt; 2], rtt * 2, &transport);
     assert_eq!(law.probe(Time::ZERO, &VIEW).demanded(), 1);
     let sent = FlowView { sent: Bytes::new(10), ..VIEW };
     assert_eq!(law.probe(rtt, &sent).demanded(), 0);
