@@ -86,9 +86,9 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
     unmoved = sum(passes_unmoved(entry) for entry in everything)
     lines += [
         "",
-        f"{unmoved} would pass for the very scheme that they compare with: of these no change is what was measured, or is",
-        "within what their deviations declare. They say that a gain of the paper does not come out, and judge",
-        "no scheme; `⚬` is in their last column.",
+        f"{unmoved} would pass for the very scheme that they compare with: of these no change is what was",
+        "measured, or is within what their deviations declare. They say that a gain of the paper does not",
+        "come out, and judge no scheme; `⚬` is in their last column.",
     ]
     for paper, entries in papers.items():
         lines += ["", f"## {PAPERS[paper]}"]
