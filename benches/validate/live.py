@@ -41,7 +41,7 @@ def _run(out: Path, level: str, delays: list[str]) -> pl.DataFrame:
 
 def _means(folder: Path) -> pl.DataFrame:
     """By scheme and class: the mean completion live, by packets, and what chance does to both, in ms."""
-    running(f"{EXPERIMENT.relative_to(ROOT)}, a quarter of an hour")
+    running(f"{EXPERIMENT.relative_to(ROOT)}, seven minutes")
     live = _run(folder / "live", "live", LIVE_DELAYS)
     live = live.group_by("scheme", "class").agg(pl.col(METRIC).mean().alias("live"))
     simulated = _run(folder / "packets", "packet", SIMULATED_DELAYS)
