@@ -338,7 +338,7 @@ fn tasks_over_racks_take_longer_with_many_counters() {
     for (load, counters, count, most) in [
         (0.5, 1, 3000, 1.6),
         (0.5, 16, 3000, 2.2),
-        (0.7, 1, 3000, 5.5),
+        (0.7, 1, 3000, 5.0),
         (0.7, 16, 600, 3.3),
         (0.7, 16, 3000, 7.0),
     ] {
@@ -371,11 +371,12 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Of 1800 such mixes 45 took more than 1.5 times as long and one 2.4 times; a port that makes tasks wait for nothing takes tens
+    /// Of 1800 such mixes 33 took more than 1.5 times as long, and two 3.7 and 4.5 times: four flows of 300 bytes at 10 Gbps and 1 ms,
+    /// beside one that turns heavy; a port that makes tasks wait for nothing takes tens
     /// of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < mix.most_load());
-        mix.takes_less_than(3.0);
+        mix.takes_less_than(4.0);
     }
 }

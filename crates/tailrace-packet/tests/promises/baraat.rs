@@ -85,7 +85,7 @@ fn hundreds_who_wait_leave_room_for_data() {
 }
 
 /// 700 flows of a packet leave one card of 1 Gbps, whose queue of requests would by itself leave nothing to grant. They take 6 ms on the wire. All
-/// came at once and ask again after the same 4 ms, and by who then asks first it takes 9 to 70.
+/// came at once and ask again after the same 4 ms; 40.1 ms here, and under small changes of the law 9 to 70.
 #[test]
 fn requests_of_hundreds_of_flows_of_one_task_let_it_end() {
     let star =
@@ -95,7 +95,7 @@ fn requests_of_hundreds_of_flows_of_one_task_let_it_end() {
     assert_eq!(run.ending, Ending::Finished);
     let last = run.records.iter().map(|record| record.end.as_secs_f64() * 1e3).fold(0.0, f64::max);
     println!("{last} ms");
-    assert!(last < 80.0, "{last} ms");
+    assert!(last < 41.0, "{last} ms");
 }
 
 /// A task that another link holds to four fifths of a client's leaves a fifth to the ten flows of the next, whose parts are
