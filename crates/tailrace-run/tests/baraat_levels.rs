@@ -101,6 +101,7 @@ impl Mix {
     fn takes_less_than(self, most: f64) {
         let [packets, rates] = self.p95();
         let ratio = packets / (rates + 2.0 * self.rtt_us as f64);
+        println!("{ratio:.2} times, {self:?}");
         assert!(ratio < most, "{ratio}, {self:?}: {packets} µs in packets, {rates} at flow level");
     }
 }
@@ -349,6 +350,18 @@ fn tasks_over_racks_take_longer_with_many_counters() {
     }
 }
 
+/// Tasks of single packets that come within half a round trip, beside one that turns heavy before. The property below found these, 3.7
+/// and 4.5 times: the heavy flow was told an equal share of a link on which all others want next to nothing, and these, told
+/// all they could use but not given it yet, slept for as long as a header takes of that, dozens of round trips.
+#[test]
+fn tasks_of_a_packet_beside_one_that_turns_heavy_wait_a_round_trip_more() {
+    let cases = [(201, 4, 1_200, 0.538), (997, 4, 1_200, 0.345), (9, 3, 1_000, 0.1), (50, 3, 1_266, 0.46)];
+    for (seed, servers, size, load) in cases {
+        let heavy = Heavy::Turns(200 * size + 40_000_000);
+        Mix { seed, gbps: 10, rtt_us: 1000, size, servers, load, count: 150, heavy }.takes_less_than(1.5);
+    }
+}
+
 fn mixes() -> impl Strategy<Value = Mix> {
     let fabric =
         prop_oneof![Just((1, 1000)), Just((1, 100)), Just((10, 1000)), Just((10, 100)), Just((10, 10))];
@@ -371,12 +384,11 @@ fn mixes() -> impl Strategy<Value = Mix> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Of 1800 such mixes 33 took more than 1.5 times as long, and two 3.7 and 4.5 times: four flows of 300 bytes at 10 Gbps and 1 ms,
-    /// beside one that turns heavy; a port that makes tasks wait for nothing takes tens
-    /// of times.
+    /// Of 1800 such mixes 95 took more than 1.5 times as long, six more than twice, and none more than 2.4 times; a port that makes
+    /// tasks wait for nothing takes tens of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < mix.most_load());
-        mix.takes_less_than(4.0);
+        mix.takes_less_than(3.0);
     }
 }

@@ -112,8 +112,12 @@ impl BaraatLaw {
     /// Algorithm 2, line 4: no more than the bottleneck leaves. It needs no δ more, so as to notice when that is more:
     /// the bottleneck counts `most`.
     fn demand(&self, most: Grains) -> Grains {
-        let told = self.answer.nominal();
-        if told >= self.answer.most() { most } else { most.min(told) }
+        if self.is_told_all() { most } else { most.min(self.answer.nominal()) }
+    }
+
+    /// Whether no port's class leaves the flow less than it could use.
+    fn is_told_all(&self) -> bool {
+        self.answer.nominal() >= self.answer.most()
     }
 
     fn ask(&mut self, now: Time, flow: &FlowView) -> BaraatHeader {
@@ -170,8 +174,14 @@ impl BaraatLaw {
         let header = Bytes::new(u64::from(HEADER_BYTES + BaraatHeader::WIRE_BYTES));
         let rate = self.pacing.as_bps().max(nominal);
         let cycle = Rate::from_bps(rate).time_for(header) * OVERHEAD;
+        let has_nothing = self.pacing.as_bps() == 0;
+        if has_nothing && self.is_told_all() {
+            // Its class is not short, and others give back what they have too much within a round trip. All may be next to
+            // nothing, at which a header takes dozens of them.
+            return cycle.saturating_sub(rtt).min(rtt);
+        }
         // Who has nothing may be forgotten.
-        let longest = if self.pacing.as_bps() == 0 { Time::MAX } else { self.patience };
+        let longest = if has_nothing { Time::MAX } else { self.patience };
         let least = Time::from_ps(cycle.as_ps() / MOST_OVERHEAD);
         cycle.min(longest).max(least).saturating_sub(rtt)
     }
