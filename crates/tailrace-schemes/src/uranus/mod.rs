@@ -17,6 +17,8 @@ pub use guests::{Guests, SliceGuests};
 pub use ps_n::PsN;
 pub use sharing::{Aggregate, Demand, Given, Sharing, aggregates};
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
@@ -94,6 +96,8 @@ pub struct ShareParams {
     /// A flow that cannot meet its deadline any more, with all of a host's link, has the least urgency; else the largest
     /// once the deadline has passed.
     pub give_up: bool,
+    /// Urgencies (Eq. 4) lie between one over this and this: they may be off by a slot's measurement.
+    pub most_urgent: u32,
 }
 
 /// The ends of a slice's communications.
@@ -115,7 +119,26 @@ impl Default for ShareParams {
             completion_memory: false,
             ends: Ends::Racks,
             give_up: false,
+            most_urgent: sharing::MOST_URGENT,
         }
+    }
+}
+
+/// Weights are numbers of 64 bits, and a slot multiplies them by it.
+const MOST_URGENT: RangeInclusive<u32> = 1..=65_536;
+
+impl ShareParams {
+    /// Checks the range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        if MOST_URGENT.contains(&self.most_urgent) {
+            return Ok(());
+        }
+        let [least, most] = [MOST_URGENT.start(), MOST_URGENT.end()];
+        let message = format!(
+            "is {}, but must be between {least} and {most}: urgencies lie between one over it and it",
+            self.most_urgent
+        );
+        Err(ParamError::new("most_urgent", message))
     }
 }
 
@@ -189,6 +212,7 @@ impl Scheme for Uranus {
         check_slices(facts)?;
         params.shim.check().map_err(|e| e.within("shim"))?;
         params.control.check(facts.horizon).map_err(|e| e.within("control"))?;
+        params.share.check().map_err(|e| e.within("share"))?;
         params.port.check().map_err(|e| e.within("port"))?;
         check_thresholds(&params.thresholds, params.port.queues)?;
         let guests = SliceGuests::new(params.guests, facts)?;

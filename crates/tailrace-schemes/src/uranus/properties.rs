@@ -335,18 +335,8 @@ fn who_cannot_be_in_time_any_more_gives_way_if_told_to() {
     let weights = |give_up, due_ms| {
         let share = ShareParams { give_up, deadline_memory: false, ..ShareParams::default() };
         let mut controller = controller(ControlParams::default(), share, &[1.0]);
-        let flow = |id, due_ms| FlowInfo {
-            id,
-            src: 0,
-            dst: 1,
-            size: Some(size),
-            start: Time::ZERO,
-            deadline: Some(Time::from_ms(due_ms)),
-            slice: 1,
-            task: 0,
-        };
-        controller.on_flow_start(Time::ZERO, &flow(0, 1_000));
-        controller.on_flow_start(Time::ZERO, &flow(1, due_ms));
+        controller.on_flow_start(Time::ZERO, &due(0, size, 1_000));
+        controller.on_flow_start(Time::ZERO, &due(1, size, due_ms));
         // Neither has got anything.
         controller.on_wake(Time::from_ms(10), &|_| Bytes::ZERO, &mut Vec::new());
         controller.slices()[0].given().map(|(.., weight)| weight).collect::<Vec<f64>>()
@@ -357,4 +347,28 @@ fn who_cannot_be_in_time_any_more_gives_way_if_told_to() {
         let [first, late] = weights(false, due_ms)[..] else { panic!("two flows") };
         assert!(late >= first, "{first} {late}");
     }
+}
+
+/// Two flows of one rack-flow, of which one needs about a hundred times the rate of the other.
+#[test]
+fn urgencies_lie_between_their_bounds() {
+    let parts = |most_urgent| {
+        let share = ShareParams { most_urgent, deadline_memory: false, ..ShareParams::default() };
+        let mut controller = controller(ControlParams::default(), share, &[1.0]);
+        for (id, due_ms) in [(0, 100_000), (1, 1_000)] {
+            controller.on_flow_start(Time::ZERO, &due(id, Bytes::new(125_000_000), due_ms));
+        }
+        controller.on_wake(Time::from_ms(10), &|_| Bytes::new(1_250_000), &mut Vec::new());
+        let given: Vec<f64> = controller.slices()[0].given().map(|(.., weight)| weight).collect();
+        given[1] / given[0]
+    };
+    // Both got the rate of the link for 10 ms, have as much left, and 99.99 s and 0.99 s for it.
+    assert!((parts(1) - 1.0).abs() < 1e-9, "{}", parts(1));
+    assert!((parts(16) - 16.0).abs() < 1e-9, "{}", parts(16));
+    assert!((parts(1000) - 99.99 / 0.99).abs() < 1e-6, "{}", parts(1000));
+}
+
+fn due(id: u32, size: Bytes, due_ms: u64) -> FlowInfo {
+    let deadline = Some(Time::from_ms(due_ms));
+    FlowInfo { id, src: 0, dst: 1, size: Some(size), start: Time::ZERO, deadline, slice: 1, task: 0 }
 }

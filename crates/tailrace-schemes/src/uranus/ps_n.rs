@@ -44,6 +44,10 @@ impl Sharing for PsN {
         self.params.give_up
     }
 
+    fn most_urgent(&self) -> f64 {
+        f64::from(self.params.most_urgent)
+    }
+
     fn divide(&mut self, weight: f64, flows: &[Demand], parts: &mut Vec<f64>) {
         self.allocator.divide(weight, flows, self.params.norm, parts);
     }

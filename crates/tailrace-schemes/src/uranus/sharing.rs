@@ -63,6 +63,9 @@ pub struct Given {
     pub part: f64,
 }
 
+/// What urgencies are at most, and one over what they are at least, if nobody chose.
+pub const MOST_URGENT: u32 = 16;
+
 /// How the weights of slices are shared out.
 pub trait Sharing {
     /// Where a flow counts; `None` if it has no part in this.
@@ -72,6 +75,10 @@ pub trait Sharing {
     /// Whether a flow that cannot meet its deadline any more, with all of a host's link, has the least urgency.
     fn gives_up(&self) -> bool {
         false
+    }
+    /// Urgencies of flows with deadlines lie between this and one over this: they may be off by a slot's measurement.
+    fn most_urgent(&self) -> f64 {
+        f64::from(MOST_URGENT)
     }
     /// First tier: fills `parts` with what each of the [`aggregates`] of `flows` has of their slice's `weight`.
     fn divide(&mut self, weight: f64, flows: &[Demand], parts: &mut Vec<f64>);

@@ -6,9 +6,6 @@ use tailrace_core::{Bytes, Facts, FlowId, FlowInfo, Objective, Slice, Time, Weig
 
 use super::sharing::{Aggregate, Demand, Given, Sharing, aggregates};
 
-/// Least and largest urgency of a flow with a deadline: it may be off by a slot's measurement.
-const URGENCY: [f64; 2] = [1.0 / 16.0, 16.0];
-
 /// A slice with its flows in progress.
 pub struct SliceFlows {
     slice: Slice,
@@ -73,7 +70,8 @@ impl<S: Sharing> Decision<S> {
         if objective == Objective::Completion {
             return 1.0 / left;
         }
-        let [least, most] = URGENCY;
+        let most = self.sharing.most_urgent();
+        let least = 1.0 / most;
         if flow.deadline == Time::MAX {
             return 1.0;
         }

@@ -53,6 +53,13 @@ fn no_flow_has_less_than_a_64th_of_the_mean_of_its_pair() {
 }
 
 #[test]
+fn bounds_of_urgencies_are_checked() {
+    let check = |most_urgent| ShareParams { most_urgent, ..ShareParams::default() }.check();
+    assert!(check(1).is_ok() && check(65_536).is_ok());
+    assert_eq!([0, 65_537].map(|value| check(value).unwrap_err().field), ["most_urgent"; 2]);
+}
+
+#[test]
 fn times_are_checked() {
     let field = |params: ControlParams| params.check(None).unwrap_err().field;
     assert_eq!(field(ControlParams { slot: Time::from_ns(9_999), ..ControlParams::default() }), "slot");
