@@ -362,6 +362,23 @@ fn tasks_of_a_packet_beside_one_that_turns_heavy_wait_a_round_trip_more() {
     }
 }
 
+/// Tasks of many round trips, which turn heavy themselves (10 MB): each shares with the one after it.
+#[test]
+fn tasks_that_turn_heavy_themselves_take_as_long_as_at_flow_level() {
+    let cases = [
+        (1, 100, 5_000_000, 3, 0.6, 60, Heavy::None),
+        (1, 1000, 20_000_000, 2, 0.8, 40, Heavy::None),
+        (10, 10, 20_000_000, 3, 0.7, 60, Heavy::None),
+        (10, 100, 30_000_000, 2, 0.6, 60, Heavy::Turns(1_000_000_000)),
+        (10, 1000, 100_000_000, 4, 0.8, 30, Heavy::None),
+        (10, 10, 100_000_000, 1, 0.3, 20, Heavy::Is(1, 500_000_000)),
+    ];
+    for (gbps, rtt_us, size, servers, load, count, heavy) in cases {
+        let mix = Mix { seed: 1, gbps, rtt_us, size, servers, load, count, heavy };
+        mix.takes_less_than(1.3);
+    }
+}
+
 fn mixes() -> impl Strategy<Value = Mix> {
     let fabric =
         prop_oneof![Just((1, 1000)), Just((1, 100)), Just((10, 1000)), Just((10, 100)), Just((10, 10))];
