@@ -175,6 +175,26 @@ fn short_flows_cost_a_long_one_much_where_flows_are_counted_and_little_elsewhere
     }
 }
 
+/// Many flows share a client's link and leave a third of the uplink to one that goes to another client. Packets of hundreds of flows
+/// meet by chance; a router that took as much for such a queue as RCP's estimate does left two thirds of the uplink idle.
+#[test]
+fn what_hundreds_of_flows_leave_another_one_has() {
+    let text = "kind = \"dumbbell\"\nleft = 8\nright = 2\nhost_rate = \"1Gbps\"\nbottleneck_rate = \"1500Mbps\"\n\
+                delay = \"100us\"\nbuffer = \"4MB\"";
+    for (flows, most) in [(3u32, 1.05), (100, 1.05), (200, 1.1), (400, 1.5)] {
+        let size = 200_000_000 / u64::from(flows);
+        let many = (0..flows).map(|i| flow((i % 7) as u16, 8, size, Time::from_us(u64::from(i))));
+        let all: Vec<FlowSpec> = many.chain([flow(7, 9, 12_500_000, Time::from_ms(20))]).collect();
+        for (scheme, params) in [("rcp", EXACT), ("baraat", "order = \"fair\"")] {
+            let run = Setup::new(fabric(text), all.clone()).run(scheme, params);
+            let one = run.records.iter().find(|record| record.dst == 9).unwrap();
+            let ratio = (us(one.end) - us(one.start)) / (200_000.0 * 1500.0 / 1460.0);
+            println!("{flows} flows, {scheme}: {ratio:.2} of the closed form");
+            assert!((0.98..most).contains(&ratio), "{flows} flows, {scheme}: {ratio:.2} of the closed form");
+        }
+    }
+}
+
 /// Four hosts send to each other at once: three flows fill every link. The first requests meet in queues and are asked again;
 /// their late answers must not leave flows with two requests under way, each of which would be counted.
 #[test]

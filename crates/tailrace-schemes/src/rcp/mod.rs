@@ -40,8 +40,10 @@ pub enum RouterKind {
 pub struct Params {
     /// How routers find the fair rate.
     pub router: RouterKind,
-    /// How the rate moves; of the exact router, `beta` alone: what it divides is its link less so much of the queue.
+    /// How the rate moves that routers estimate.
     pub rate: RateParams,
+    /// Exact routers divide their link less this share of the queue a base round trip.
+    pub drain: f64,
     /// A flow that has sent nothing in this time, or in seven base round trips if that is longer, may no longer be
     /// counted by exact routers; after twice that it is not.
     pub refresh: Time,
@@ -54,6 +56,7 @@ impl Default for Params {
         Params {
             router: RouterKind::default(),
             rate: RateParams::default(),
+            drain: 0.1,
             refresh: Time::from_ms(1),
             port: PortParams { queues: 1, marking: MarkingScope::None, ..PortParams::default() },
         }
@@ -82,7 +85,7 @@ impl Scheme for Rcp {
         params.rate.check().map_err(|e| e.within("rate"))?;
         if params.router == RouterKind::Exact {
             facts.check_path(HOPS)?;
-            DrainedLink::check("rate.beta", params.rate.beta)?;
+            DrainedLink::check("drain", params.drain)?;
         }
         params.port.check().map_err(|e| e.within("port"))?;
         Ok(Rcp { facts: facts.clone(), params })
@@ -97,12 +100,12 @@ impl Scheme for Rcp {
         Untagged
     }
     fn port(&self, port: &PortFacts) -> Self::Port {
-        let Params { router, rate, refresh, port: queues } = &self.params;
+        let Params { router, rate, drain, refresh, port: queues } = &self.params;
         let base_rtt = self.facts.base_rtt;
         let router = match router {
             RouterKind::Estimated => RcpRouter::Estimated(FairRate::new(rate, port.rate, base_rtt)),
             RouterKind::Exact => {
-                let capacity = DrainedLink::new(rate.beta, port.rate, base_rtt);
+                let capacity = DrainedLink::new(*drain, port.rate, base_rtt);
                 RcpRouter::Exact(Exact::new(capacity, port.rate, (*refresh).max(base_rtt * Requests::MEMORY)))
             }
         };
