@@ -1,5 +1,6 @@
 //! Tags in the packets that leave an interface.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, AsRawFd};
 
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
@@ -28,6 +29,9 @@ pub struct EgressTagger {
     // Goes first: without it no packet comes.
     link: Option<Link>,
     object: Object,
+    /// Made once, for that takes rights which an agent gives up: the one that packets find, and the next one.
+    tables: [MapHandle; 2],
+    next: Cell<usize>,
 }
 
 impl EgressTagger {
@@ -38,7 +42,9 @@ impl EgressTagger {
         load::open_map(&mut object, "flows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;
-        let tagger = EgressTagger { link: None, object: load::load(object)? };
+        let object = load::load(object)?;
+        let tables = [empty_table()?, empty_table()?];
+        let tagger = EgressTagger { link: None, object, tables, next: Cell::new(0) };
         tagger.set(tags, acks)?;
         Ok(tagger)
     }
@@ -55,18 +61,17 @@ impl EgressTagger {
     pub fn set(&self, tags: &TagTable, acks: u8) -> Result<(), AgentError> {
         let limits = std::array::from_fn(|priority| tags.range(priority).1);
         let table = Table { limits, acks: u32::from(acks), unused: 0 };
-        let options = bpf_map_create_opts { sz: size_of::<bpf_map_create_opts>() as _, ..Default::default() };
         let what = || load::refused("handing the kernel a table of tags");
-        let bytes = table.bytes();
-        let inner = MapHandle::create(MapType::Array, Some("table"), 4, bytes.len() as u32, 1, &options)
-            .map_err(what())?;
         let first = 0u32.to_ne_bytes();
-        inner.update(&first, &bytes, MapFlags::ANY).map_err(what())?;
+        // Nobody reads it any more: the kernel waited for those who did when the other one took its place.
+        let inner = &self.tables[self.next.get()];
+        inner.update(&first, &table.bytes(), MapFlags::ANY).map_err(what())?;
         let tables = self.object.maps().find(|map| map.name() == "tables");
         let tables = tables
             .ok_or_else(|| AgentError::Kernel("the programs for the kernel have no tables".to_owned()))?;
-        // The kernel waits for those who still read the old one before it goes.
-        tables.update(&first, &inner.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY).map_err(what())
+        tables.update(&first, &inner.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY).map_err(what())?;
+        self.next.set(1 - self.next.get());
+        Ok(())
     }
 
     /// What it has done so far.
@@ -92,4 +97,10 @@ impl EgressTagger {
         out.truncate(length);
         Ok((out, nanoseconds))
     }
+}
+
+fn empty_table() -> Result<MapHandle, AgentError> {
+    let options = bpf_map_create_opts { sz: size_of::<bpf_map_create_opts>() as _, ..Default::default() };
+    MapHandle::create(MapType::Array, Some("table"), 4, size_of::<Table>() as u32, 1, &options)
+        .map_err(load::refused("making a table of tags"))
 }

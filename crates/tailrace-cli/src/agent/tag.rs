@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_agent::{Capture, EgressTagger, Wanted, monotonic};
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
-use tailrace_linux::LiveError;
+use tailrace_linux::{Account, LiveError, no_new_rights};
 use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
 use super::interface::Interface;
-use super::{dry_run, failed};
+use super::{claim, dry_run, failed};
 use crate::flows::in_file;
-use crate::watch::notice;
+use crate::watch::{notice, unreadable};
 use crate::{Host, args};
 
 /// How often it is looked for what there is to do.
@@ -34,12 +35,18 @@ pub fn tag(
 ) -> Result<i32, Error> {
     let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
     let interface = interface.map_err(|error| in_file(error, &options.file))?;
+    let account = Account::of(&config.user)
+        .map_err(|why| in_file(ScenarioError::new("agent.user", why).into(), &options.file))?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let tags = part.tags();
     let mut tagger = EgressTagger::new(config.flows, &tags.data, tags.acks).map_err(failed)?;
-    let capture = part.learns().then(|| listen(&interface)).transpose()?;
+    // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
+    let capture = listen(&interface)?;
+    let _claim = claim::take(&config.interface)?;
     tagger.attach(interface.number).map_err(failed)?;
+    no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
     complain_part!("{}", dry_run::tables(&config, &part));
+    unreadable(&options.file, account.name()).iter().for_each(|note| complain!("{note}"));
     complain!("kill -HUP {} has it read its file again", std::process::id());
     let file = options.file.clone();
     let started = monotonic();
@@ -83,8 +90,8 @@ struct Agent {
     part: HostPart,
     interface: Interface,
     tagger: EgressTagger,
-    /// Hears of flows that end, if the scheme learns from them.
-    capture: Option<Capture>,
+    /// Hears of flows that end.
+    capture: Capture,
     /// When the agent began, and when its policy did.
     started: u64,
     policy_started: u64,
@@ -123,15 +130,10 @@ impl Agent {
 
     /// Tells the policy of flows that have ended, and the kernel of tables that are new.
     fn learn(&mut self) -> Result<(), Error> {
-        match &mut self.capture {
-            None => std::thread::sleep(LOOK_EVERY),
-            Some(capture) => {
-                let heard = capture.look(LOOK_EVERY).map_err(failed)?;
-                let now = since(self.policy_started);
-                for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-                    self.part.ended(now, Bytes::new(connection.sent));
-                }
-            }
+        let heard = self.capture.look(LOOK_EVERY).map_err(failed)?;
+        let now = since(self.policy_started);
+        for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
+            self.part.ended(now, Bytes::new(connection.sent));
         }
         if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
     }
@@ -146,11 +148,7 @@ impl Agent {
         let config = AgentConfig::read(&self.file)?;
         let part = config.check_change(&self.config).and_then(|()| for_agent(&config));
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
-        let capture = match (part.learns(), self.capture.take()) {
-            (true, None) => Some(listen(&self.interface)?),
-            (learns, capture) => capture.filter(|_| learns),
-        };
-        (self.config, self.part, self.capture) = (config, part, capture);
+        (self.config, self.part) = (config, part);
         self.policy_started = monotonic();
         self.hand_over()
     }

@@ -20,7 +20,7 @@ use tiny_http::Server;
 
 pub use board::{Board, PortName};
 use follow::{Ended, Follower};
-pub use follow::{Stops, notice};
+pub use follow::{Stops, notice, unreadable};
 pub use metrics::bind;
 
 /// Views that may wait for a terminal which takes nothing for a while.
