@@ -114,3 +114,31 @@ impl Event {
         })
     }
 }
+
+/// Which flow a packet is of: `struct tr_flow_key`, its ports in this machine's byte order.
+#[cfg(feature = "bpf")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FlowKey {
+    pub source: [u8; 16],
+    pub destination: [u8; 16],
+    pub source_port: u16,
+    pub destination_port: u16,
+}
+
+#[cfg(feature = "bpf")]
+impl FlowKey {
+    /// Its length.
+    pub(crate) const BYTES: usize = 36;
+
+    /// Reads one; `None` if these are not as many bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        Some(FlowKey {
+            source: *bytes.first_chunk()?,
+            destination: *bytes[16..].first_chunk()?,
+            source_port: port(32),
+            destination_port: port(34),
+        })
+    }
+}

@@ -4,9 +4,9 @@ mod agent;
 mod developing;
 mod live;
 
-#[cfg(feature = "agent")]
-pub use agent::By;
 pub use agent::{Agent, Measure};
+#[cfg(feature = "agent")]
+pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
 pub use developing::{Bench, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 

@@ -7,5 +7,7 @@ mod agents;
 #[path = "../../tailrace-agent/tests/common/mod.rs"]
 mod common;
 
+#[path = "operation/asking.rs"]
+mod asking;
 #[path = "operation/rights.rs"]
 mod rights;

@@ -2,12 +2,14 @@
 
 mod capture;
 mod cgroups;
+mod flows;
 mod load;
 mod sys;
 mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use flows::{FlowRow, FlowTable};
 pub use tagger::{Counts, EgressTagger};
 
 use nix::ifaddrs::getifaddrs;

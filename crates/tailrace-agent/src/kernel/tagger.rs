@@ -7,6 +7,7 @@ use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramInput};
 use tailrace_core::TagTable;
 
+use super::flows::FlowTable;
 use super::{load, sys};
 use crate::error::AgentError;
 use crate::shared::Table;
@@ -72,6 +73,11 @@ impl EgressTagger {
         tables.update(&first, &inner.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY).map_err(what())?;
         self.next.set(1 - self.next.get());
         Ok(())
+    }
+
+    /// The flows that it remembers, for whoever wants to look at them, on any thread.
+    pub fn flows(&self) -> Result<FlowTable, AgentError> {
+        FlowTable::new(&self.object)
     }
 
     /// What it has done so far.
