@@ -6,8 +6,12 @@
 mod agents;
 #[path = "../../tailrace-agent/tests/common/mod.rs"]
 mod common;
+#[path = "../../tailrace-agent/tests/frames/mod.rs"]
+mod frames;
 
 #[path = "operation/asking.rs"]
 mod asking;
+#[path = "operation/pins.rs"]
+mod pins;
 #[path = "operation/rights.rs"]
 mod rights;

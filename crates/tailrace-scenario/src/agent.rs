@@ -1,7 +1,7 @@
 //! The file of the host agent: an interface, and of a scenario what concerns a host: the scheme, and the traffic that its
 //! thresholds may follow from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, read_text, suggest, table};
@@ -22,6 +22,8 @@ pub struct AgentConfig {
     pub flows: u32,
     /// The user as whom it goes on when its programs are in the kernel.
     pub user: String,
+    /// The folder of a bpf file system for what outlives the agent; nothing does where it is not given.
+    pub pins: Option<PathBuf>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -37,6 +39,7 @@ struct Agent {
     flows: u32,
     #[serde(default = "nobody")]
     user: String,
+    pins: Option<PathBuf>,
 }
 
 fn common_rate() -> Rate {
@@ -81,7 +84,7 @@ impl AgentConfig {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
         let own = table::take(&mut given, "agent")?;
-        let Agent { interface, rate, flows, user } =
+        let Agent { interface, rate, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
         let star = [
             ("kind", Value::from("star")),
@@ -102,7 +105,7 @@ impl AgentConfig {
         if !has_traffic {
             scenario.workload = Default::default();
         }
-        Ok(AgentConfig { interface, flows, user, scenario })
+        Ok(AgentConfig { interface, flows, user, pins, scenario })
     }
 
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
@@ -117,7 +120,12 @@ impl AgentConfig {
         let text = |text: &str| format!("\"{text}\"");
         stays("agent.interface", text(&self.interface), text(&before.interface))?;
         stays("agent.flows", self.flows.to_string(), before.flows.to_string())?;
-        stays("agent.user", text(&self.user), text(&before.user))
+        stays("agent.user", text(&self.user), text(&before.user))?;
+        let pins = |pins: &Option<PathBuf>| match pins {
+            Some(pins) => format!("\"{}\"", pins.display()),
+            None => "not given".to_owned(),
+        };
+        stays("agent.pins", pins(&self.pins), pins(&before.pins))
     }
 }
 
@@ -204,6 +212,8 @@ mod tests {
         assert_eq!(change("mlfq", "pias"), Ok(()));
         let message = change("eth1", "eth2").unwrap_err();
         assert!(message.contains("agent.interface: is \"eth2\", but stays \"eth1\""), "{message}");
+        let message = change("[scheme]", "pins = \"/sys/fs/bpf\"\n[scheme]").unwrap_err();
+        assert!(message.contains("agent.pins: is \"/sys/fs/bpf\", but stays not given"), "{message}");
         let message = change("[scheme]", "user = \"daemon\"\n[scheme]").unwrap_err();
         assert!(message.contains("agent.user: is \"daemon\", but stays \"nobody\""), "{message}");
     }

@@ -35,6 +35,10 @@ impl FlowTable {
         Ok(FlowTable(MapHandle::try_from(&map).map_err(load::refused("looking at the flows"))?))
     }
 
+    pub(super) fn map(&self) -> &MapHandle {
+        &self.0
+    }
+
     /// How many there are, and those that have sent most, from the most on; flows come and go meanwhile.
     pub fn largest(&self, most: usize) -> Result<(u64, Vec<FlowRow>), AgentError> {
         let what = || load::refused("looking at the flows");

@@ -8,6 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramInpu
 use tailrace_core::TagTable;
 
 use super::flows::FlowTable;
+use super::pins::Pins;
 use super::{load, sys};
 use crate::error::AgentError;
 use crate::shared::Table;
@@ -38,11 +39,17 @@ pub struct EgressTagger {
 impl EgressTagger {
     /// One that remembers so many flows, for frames of Ethernet. It is nowhere yet.
     pub fn new(flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
+        Self::going_on(None, flows, tags, acks)
+    }
+
+    /// The same, with the flows that are pinned, if there are such.
+    pub fn going_on(pins: Option<&Pins>, flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
         load::check()?;
         let mut object = load::open(PROGRAMS)?;
         load::open_map(&mut object, "flows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;
+        pins.map_or(Ok(()), |pins| pins.reuse_flows(&mut object))?;
         let object = load::load(object)?;
         let tables = [empty_table()?, empty_table()?];
         let tagger = EgressTagger { link: None, object, tables, next: Cell::new(0) };
@@ -52,9 +59,25 @@ impl EgressTagger {
 
     /// From now on packets that leave this interface, of this thread's network namespace, are tagged.
     pub fn attach(&mut self, interface: u32) -> Result<(), AgentError> {
+        self.attach_keeping(None, interface)
+    }
+
+    /// The same, in the place of the program that is pinned: a packet finds that one or this one. What is pinned stays when
+    /// this value goes.
+    pub fn attach_keeping(&mut self, pins: Option<&Pins>, interface: u32) -> Result<(), AgentError> {
+        let flows = self.flows()?;
         let program = load::program(&mut self.object, "tag")?;
         let what = "attaching to the interface (programs beside one another, tcx, need Linux 6.6)";
-        self.link = Some(sys::attach_tcx(&program, interface).map_err(AgentError::refused(what))?);
+        let mut link = match pins.map(Pins::open_link).transpose()?.flatten() {
+            Some(mut link) => {
+                link.update_prog(&program)
+                    .map_err(load::refused("taking the place of the program that is pinned"))?;
+                link
+            }
+            None => sys::attach_tcx(&program, interface).map_err(AgentError::refused(what))?,
+        };
+        pins.map_or(Ok(()), |pins| pins.keep(&mut link, flows.map()))?;
+        self.link = Some(link);
         Ok(())
     }
 

@@ -70,6 +70,7 @@ fn failed(error: tailrace_agent::AgentError) -> Error {
     use tailrace_agent::AgentError;
     use tailrace_linux::LiveError;
     match error {
+        AgentError::Pins(message) => tailrace_config::ScenarioError::new("agent.pins", message).into(),
         AgentError::Rights(message) => Error::Live(LiveError::Rights(message)),
         AgentError::File { path, source } => Error::storage(&path, source),
         other => Error::Live(LiveError::SetUp(other.to_string())),

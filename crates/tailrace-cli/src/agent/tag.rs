@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{Capture, EgressTagger, Traffic, Wanted, monotonic};
+use tailrace_agent::{AgentError, Capture, EgressTagger, Pins, Traffic, Wanted, monotonic, taggers_at};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
@@ -47,11 +47,18 @@ pub fn tag(
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let claim = claim::take(&config.interface)?;
     let tags = part.tags();
-    let mut tagger = EgressTagger::new(config.flows, &tags.data, tags.acks).map_err(failed)?;
+    let of_file = |error| in_file(failed(error), file);
+    let pins = pins(&config, interface.number).map_err(of_file)?;
+    let left = taggers_at(interface.number).map_err(failed)?;
+    if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
+        return Err(in_file(left_behind(&config), file));
+    }
+    let mut tagger =
+        EgressTagger::going_on(pins.as_ref(), config.flows, &tags.data, tags.acks).map_err(of_file)?;
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
-    tagger.attach(interface.number).map_err(failed)?;
+    tagger.attach_keeping(pins.as_ref(), interface.number).map_err(failed)?;
     no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
     complain_part!("{}", dry_run::tables(&config, &part));
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
@@ -84,6 +91,39 @@ pub fn tag(
         server.iter().for_each(|server| server.unblock());
         ended
     })
+}
+
+fn pins(config: &AgentConfig, interface: u32) -> Result<Option<Pins>, AgentError> {
+    config.pins.as_ref().map(|root| Pins::new(root, &config.interface, interface)).transpose()
+}
+
+fn left_behind(config: &AgentConfig) -> Error {
+    let message = format!(
+        "is not where the program is pinned that an agent has left at {}: give that folder, and this agent takes over",
+        config.interface
+    );
+    ScenarioError::new("agent.pins", message).into()
+}
+
+/// `tailrace agent detach`: what a pinned agent has left is taken away.
+pub fn detach(file: &Path) -> Result<i32, Error> {
+    let config = AgentConfig::read(file)?;
+    let interface =
+        Interface::find("agent.interface", &config.interface).map_err(|error| in_file(error, file))?;
+    // Not from an agent that runs.
+    let _claim = claim::take(&config.interface)?;
+    let of_file = |error| in_file(failed(error), file);
+    match pins(&config, interface.number).map_err(of_file)? {
+        Some(pins) if pins.are_there() => {
+            pins.remove().map_err(of_file)?;
+            say!("took away what an agent had left at {}", config.interface);
+        }
+        _ if taggers_at(interface.number).map_err(failed)? > 0 => {
+            return Err(in_file(left_behind(&config), file));
+        }
+        _ => say!("nothing was left at {}", config.interface),
+    }
+    Ok(0)
 }
 
 fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {

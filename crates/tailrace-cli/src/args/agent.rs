@@ -65,7 +65,8 @@ Name and params are those of an experiment. With [workload], sizes and load in i
 the traffic, as `tailrace measure` has found it. Needs root and Linux 6.6 or newer with BTF. The packets of
 TCP flows that leave the interface get a DSCP by the bytes of their flow before them; `tailrace qos` says
 which queues switches must have for it. It ends with Ctrl-C or SIGTERM, and nothing is left behind, however
-it ends.")]
+it ends. With `pins = \"/sys/fs/bpf\"` its program stays and goes on tagging, until the next agent takes over
+or `tailrace agent detach FILE`.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Agent {
     /// File of the agent; ./status where it is called like a command
@@ -84,7 +85,7 @@ pub struct Agent {
     pub metrics: Option<SocketAddr>,
 }
 
-/// What agents that run are asked.
+/// What agents that run are asked, and what is left of others.
 #[derive(Subcommand)]
 pub enum Ask {
     /// What each agent of this network namespace does: its tags, what it has tagged, what it has heard of flows
@@ -93,6 +94,14 @@ pub enum Ask {
     Flows(AskFlows),
     /// The flows of an agent that send most, second by second; q ends it
     Top(AskTop),
+    /// Take away what an agent whose file has `pins` leaves at its interface
+    Detach(Detach),
+}
+
+#[derive(ClapArgs)]
+pub struct Detach {
+    /// File of the agent
+    pub file: PathBuf,
 }
 
 #[derive(ClapArgs)]

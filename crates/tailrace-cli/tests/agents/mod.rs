@@ -53,10 +53,16 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-pub fn carry(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
+/// Bytes from one end to the other.
+pub fn carry_now(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     thread::scope(|scope| {
         scope.spawn(|| from.write_all(&vec![1; bytes]).unwrap());
         to.read_exact(&mut vec![0; bytes]).unwrap();
     });
+}
+
+/// The same, until the sender knows that they have arrived.
+pub fn carry(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
+    carry_now(from, to, bytes);
     thread::sleep(Duration::from_millis(100));
 }
