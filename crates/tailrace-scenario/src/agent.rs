@@ -46,7 +46,7 @@ fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// 8 MB in the kernel.
+/// 4 MB in the kernel.
 fn many() -> u32 {
     1 << 16
 }

@@ -11,6 +11,7 @@ use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapHandle, OpenObject};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
+use super::flows::{seed_of, set_seed};
 use super::load;
 use crate::error::AgentError;
 
@@ -64,8 +65,8 @@ impl Pins {
         self.folder.join(LAYOUT).join("link")
     }
 
-    /// Has programs that are not loaded yet use the flows that are there.
-    pub(super) fn reuse_flows(&self, object: &mut OpenObject) -> Result<(), AgentError> {
+    /// Has programs that are not loaded yet use the flows that are there, which were to be so many; returns their seed.
+    pub(super) fn reuse_flows(&self, object: &mut OpenObject, flows: u32) -> Result<Option<u64>, AgentError> {
         let other = |what: String| {
             let folder = self.folder.display();
             Err(AgentError::Pins(format!(
@@ -77,7 +78,7 @@ impl Pins {
             return other("another version of the agent".to_owned());
         }
         if !self.flows().exists() {
-            return Ok(());
+            return Ok(None);
         }
         let map = MapHandle::from_pinned_path(self.flows());
         let map = map.map_err(load::refused(format!("opening {}", self.flows().display())))?;
@@ -89,7 +90,10 @@ impl Pins {
         if map.max_entries() != own.max_entries() {
             return other("an agent with another number of flows (agent.flows)".to_owned());
         }
-        own.reuse_fd(map.as_fd()).map_err(load::refused("going on with the flows that are pinned"))
+        own.reuse_fd(map.as_fd()).map_err(load::refused("going on with the flows that are pinned"))?;
+        let seed = seed_of(&map)?;
+        set_seed(object, flows, seed)?;
+        Ok(Some(seed))
     }
 
     /// The program at the interface that an agent has left; what is left of one whose interface is gone is taken away.

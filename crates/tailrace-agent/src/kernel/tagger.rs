@@ -7,7 +7,7 @@ use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramInput};
 use tailrace_core::TagTable;
 
-use super::flows::FlowTable;
+use super::flows::{FlowTable, make_room};
 use super::pins::Pins;
 use super::{load, sys};
 use crate::error::AgentError;
@@ -24,6 +24,8 @@ pub struct Counts {
     pub untouched: u64,
     /// Flows that it began to count.
     pub flows: u64,
+    /// Packets of flows for which there was no room: they have the last priority, as those that nobody tags.
+    pub crowded: u64,
 }
 
 /// Writes priorities into the DSCP of TCP packets, by the bytes of their flow that precede them.
@@ -46,13 +48,12 @@ impl EgressTagger {
     pub fn going_on(pins: Option<&Pins>, flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
         load::check()?;
         let mut object = load::open(PROGRAMS)?;
-        load::open_map(&mut object, "flows")?
-            .set_max_entries(flows)
-            .map_err(load::refused(format!("making room for {flows} flows")))?;
-        pins.map_or(Ok(()), |pins| pins.reuse_flows(&mut object))?;
+        let seed = make_room(&mut object, flows)?;
+        let pinned = pins.map(|pins| pins.reuse_flows(&mut object, flows)).transpose()?.flatten();
         let object = load::load(object)?;
         let tables = [empty_table()?, empty_table()?];
         let tagger = EgressTagger { link: None, object, tables, next: Cell::new(0) };
+        tagger.flows()?.keep_seed(pinned.unwrap_or(seed))?;
         tagger.set(tags, acks)?;
         Ok(tagger)
     }
@@ -105,8 +106,8 @@ impl EgressTagger {
 
     /// What it has done so far.
     pub fn counts(&self) -> Result<Counts, AgentError> {
-        let [tagged, untouched, flows] = load::numbers(&self.object, ".bss")?;
-        Ok(Counts { tagged, untouched, flows })
+        let [tagged, untouched, flows, crowded] = load::numbers(&self.object, ".bss")?;
+        Ok(Counts { tagged, untouched, flows, crowded })
     }
 
     /// Gives the program a frame so many times, without any network. Returns what became of it the last time, and the mean

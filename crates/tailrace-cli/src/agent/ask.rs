@@ -116,10 +116,12 @@ fn status_text(of: &Value) -> String {
         duration(of["seconds"].as_f64().unwrap_or(0.0)),
     );
     lines += &format!(
-        "  packets      {} tagged, {} left as they came\n  flows        {} begun\n",
+        "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
         number(&of["packets_tagged"]),
         number(&of["packets_left_as_they_came"]),
         number(&of["flows"]),
+        number(&of["packets_without_room"]),
+        Bytes::new(number(&of["memory_bytes"])),
     );
     let connections = &of["connections"];
     lines += &format!(

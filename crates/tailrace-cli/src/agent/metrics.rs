@@ -14,6 +14,10 @@ pub fn text(status: &Status) -> String {
     let packets = [(of("what=\"tagged\""), counts.tagged), (of("what=\"untouched\""), counts.untouched)];
     page.family("agent_packets_total", "counter", "Packets that left the interface.", packets);
     page.family("agent_flows_total", "counter", "Flows that it began to count.", [(of(""), counts.flows)]);
+    let help = "Packets of flows for which there was no room: they have the last priority.";
+    page.family("agent_crowded_packets_total", "counter", help, [(of(""), counts.crowded)]);
+    let help = "What flows take of the kernel's memory.";
+    page.family("agent_memory_bytes", "gauge", help, [(of(""), status.memory_bytes)]);
     let ended = [(of(""), traffic.whole)];
     page.family("agent_connections_total", "counter", "Connections that began and ended.", ended);
     let bytes = [("sent", traffic.sent), ("received", traffic.received)];
@@ -62,7 +66,8 @@ mod tests {
             tables: 4,
             reloads: 2,
             failed_reloads: 1,
-            counts: Counts { tagged: 70, untouched: 8, flows: 5 },
+            counts: Counts { tagged: 70, untouched: 8, flows: 5, crowded: 6 },
+            memory_bytes: 4_096,
             traffic,
             lost: 0,
         }
@@ -75,6 +80,7 @@ mod tests {
             "# TYPE tailrace_agent_packets_total counter",
             "tailrace_agent_packets_total{interface=\"eth0\",what=\"tagged\"} 70",
             "tailrace_agent_flows_total{interface=\"eth0\"} 5",
+            "tailrace_agent_crowded_packets_total{interface=\"eth0\"} 6",
             "tailrace_agent_threshold_bytes{interface=\"eth0\",priority=\"1\"} 50000",
             "tailrace_agent_reloads_total{interface=\"eth0\",result=\"mistake\"} 1",
         ] {

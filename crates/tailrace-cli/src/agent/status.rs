@@ -20,6 +20,8 @@ pub struct Status {
     pub reloads: u64,
     pub failed_reloads: u64,
     pub counts: Counts,
+    /// What flows take of the kernel's memory, however many there are.
+    pub memory_bytes: u64,
     /// What it has heard of connections, and how often the kernel had no room to tell.
     pub traffic: Traffic,
     pub lost: u64,
@@ -53,6 +55,8 @@ impl Status {
             "packets_tagged": self.counts.tagged,
             "packets_left_as_they_came": self.counts.untouched,
             "flows": self.counts.flows,
+            "packets_without_room": self.counts.crowded,
+            "memory_bytes": self.memory_bytes,
             "queues": self.queues().map(queue).collect::<Vec<_>>(),
             "acknowledgements_queue": self.tags.acks + 1,
             "tables_changed": self.tables,

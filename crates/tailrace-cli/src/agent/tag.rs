@@ -65,7 +65,8 @@ pub fn tag(
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     complain!("kill -HUP {} has it read its file again", std::process::id());
     let (flows, started) = (tagger.flows().map_err(failed)?, monotonic());
-    let status = Mutex::new(first_status(&config, &part));
+    let memory_bytes = flows.memory_bytes().map_err(failed)?;
+    let status = Mutex::new(Status { memory_bytes, ..first_status(&config, &part) });
     let status = &status;
     let agent = Agent {
         file: file.to_owned(),
@@ -141,6 +142,7 @@ fn first_status(config: &AgentConfig, part: &HostPart) -> Status {
         reloads: 0,
         failed_reloads: 0,
         counts: Default::default(),
+        memory_bytes: 0,
         traffic: Traffic::default(),
         lost: 0,
     }
