@@ -15,3 +15,5 @@ mod asking;
 mod pins;
 #[path = "operation/rights.rs"]
 mod rights;
+#[path = "operation/systemd.rs"]
+mod systemd;

@@ -16,6 +16,8 @@ mod measured;
 #[cfg(feature = "agent")]
 mod metrics;
 #[cfg(feature = "agent")]
+mod notify;
+#[cfg(feature = "agent")]
 mod status;
 #[cfg(feature = "agent")]
 mod tag;

@@ -18,6 +18,7 @@ use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
 use super::interface::Interface;
+use super::notify::Notify;
 use super::status::Status;
 use super::{answers, claim, dry_run, failed, metrics};
 use crate::flows::in_file;
@@ -46,6 +47,7 @@ pub fn tag(
     let server = options.metrics.map(watch::bind).transpose()?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let claim = claim::take(&config.interface)?;
+    let notify = Notify::new()?;
     let tags = part.tags();
     let of_file = |error| in_file(failed(error), file);
     let pins = pins(&config, interface.number).map_err(of_file)?;
@@ -79,6 +81,7 @@ pub fn tag(
         policy_started: started,
         again,
         next_line: LINE_EVERY,
+        notify,
         status,
     };
     thread::scope(|scope| {
@@ -166,6 +169,7 @@ struct Agent<'a> {
     policy_started: u64,
     again: Arc<AtomicBool>,
     next_line: Time,
+    notify: Notify,
     /// What others are told.
     status: &'a Mutex<Status>,
 }
@@ -177,6 +181,7 @@ impl Agent<'_> {
 
     /// Until it is to end; returns the exit status.
     fn run(mut self, lasts: Option<Time>, stop: &AtomicBool, host: &dyn Host) -> Result<i32, Error> {
+        self.notify.ready();
         loop {
             let status = match (host.interrupted(), lasts.is_some_and(|lasts| self.now() >= lasts)) {
                 (true, _) => INTERRUPTED,
@@ -186,6 +191,7 @@ impl Agent<'_> {
                     continue;
                 }
             };
+            self.notify.stopping();
             self.say();
             return Ok(status);
         }
@@ -193,7 +199,10 @@ impl Agent<'_> {
 
     fn turn(&mut self) -> Result<(), Error> {
         if self.again.swap(false, Ordering::Relaxed) {
-            match self.read_again() {
+            self.notify.reloading();
+            let read = self.read_again();
+            self.notify.ready();
+            match read {
                 Ok(()) => {
                     lock(self.status).reloads += 1;
                     complain_part!("{}", dry_run::tables(&self.config, &self.part));
@@ -206,6 +215,7 @@ impl Agent<'_> {
             }
         }
         self.learn()?;
+        self.notify.all_is_well();
         let name = &self.config.interface;
         if tailrace_agent::interface_number(name) != Some(self.interface.number) {
             let message =
