@@ -11,6 +11,8 @@ mod frames;
 
 #[path = "operation/asking.rs"]
 mod asking;
+#[path = "operation/mistakes.rs"]
+mod mistakes;
 #[path = "operation/pins.rs"]
 mod pins;
 #[path = "operation/rights.rs"]

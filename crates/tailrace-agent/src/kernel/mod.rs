@@ -11,6 +11,7 @@ mod tagger;
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
 pub use flows::{FlowRow, FlowTable};
+pub use load::check_tagging;
 pub use pins::Pins;
 pub use tagger::{Counts, EgressTagger};
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{AgentError, Capture, EgressTagger, Pins, Traffic, Wanted, monotonic, taggers_at};
+use tailrace_agent::{
+    AgentError, Capture, EgressTagger, Pins, Traffic, Wanted, check_tagging, monotonic, taggers_at,
+};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
@@ -44,6 +46,7 @@ pub fn tag(
     let interface = interface.map_err(|error| in_file(error, file))?;
     let account = Account::of(&config.user)
         .map_err(|why| in_file(ScenarioError::new("agent.user", why).into(), file))?;
+    check_tagging().map_err(failed)?;
     let server = options.metrics.map(watch::bind).transpose()?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let claim = claim::take(&config.interface)?;
