@@ -7,7 +7,7 @@ mod live;
 pub use agent::{Agent, Measure};
 #[cfg(feature = "agent")]
 pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
-pub use developing::{Bench, NewScheme};
+pub use developing::{Bench, BenchLevel, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
 use std::fmt;

@@ -28,6 +28,12 @@ pub fn taggers_at(interface: u32) -> Result<usize, AgentError> {
     Ok(programs.filter(|program| attached.contains(&program.id) && program.name == "tag").count())
 }
 
+/// How many instructions the kernel's verifier looked at for the programs of this name that are loaded now: of the largest.
+pub fn verified_instructions(name: &str) -> Option<u32> {
+    let programs = libbpf_rs::query::ProgInfoIter::default();
+    programs.filter(|program| program.name == name).map(|program| program.verified_insns).max()
+}
+
 /// The time on the clock of what programs in the kernel say, in nanoseconds.
 pub fn monotonic() -> u64 {
     match clock_gettime(ClockId::CLOCK_MONOTONIC) {

@@ -60,7 +60,7 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
     }
 }
 
-fn absent() -> Error {
+pub fn absent() -> Error {
     let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config, then make \
                    .venv/built (or cargo build -p tailrace-cli --features agent)";
     Error::Live(tailrace_linux::LiveError::SetUp(message.to_owned()))
