@@ -23,7 +23,7 @@ fn main() {
         let compiled = libbpf_cargo::SkeletonBuilder::new()
             .source(format!("bpf/{program}.bpf.c"))
             .clang(&clang)
-            .clang_args(["-Wall", "-Werror", "-Ibpf"])
+            .clang_args(["-Wall", "-Werror", "-Ibpf", "-mcpu=v3"])
             .obj(Path::new(&out).join(format!("{program}.bpf.o")))
             .build();
         if let Err(error) = compiled {

@@ -83,17 +83,51 @@ TR_LAYOUT(tr_flow_key, source_port, 32);
 struct tr_flow {
 	__u64 sent;
 	__u32 next;
-	__u32 unused;
+	__u32 seen; /* when its last packet left, in units of 2^20 ns */
 };
 _Static_assert(sizeof(struct tr_flow) == 16, "tr_flow");
 TR_LAYOUT(tr_flow, next, 8);
+TR_LAYOUT(tr_flow, seen, 12);
+
+/* A place for a flow in the table of those that are remembered. */
+struct tr_place {
+	struct tr_flow flow;
+	struct tr_flow_key key;
+	__u32 state; /* TR_IS_EMPTY, ... */
+};
+_Static_assert(sizeof(struct tr_place) == 56, "tr_place");
+TR_LAYOUT(tr_place, key, 16);
+TR_LAYOUT(tr_place, state, 52);
+
+#define TR_IS_EMPTY 0
+#define TR_GOES_ON 1
+#define TR_HAS_ENDED 2
+#define TR_IS_WRITTEN 3
+
+#define TR_PLACES 4
+struct tr_bucket {
+	struct tr_place places[TR_PLACES];
+};
+
+/* A flow that was silent for so long gives up its place, if another one needs it: 10 s. */
+#define TR_SILENT 9537
+
+/* How large the table is. */
+struct tr_room {
+	__u64 seed;
+	__u32 buckets;
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_room) == 16, "tr_room");
+TR_LAYOUT(tr_room, buckets, 8);
 
 /* What the tagger has done. */
 struct tr_counts {
 	__u64 tagged;    /* packets whose DSCP is this program's */
 	__u64 untouched; /* packets that are not TCP, or are in pieces */
 	__u64 flows;     /* flows that it began to count */
+	__u64 crowded;   /* packets of flows that found no place: their priority is the last */
 };
-_Static_assert(sizeof(struct tr_counts) == 24, "tr_counts");
+_Static_assert(sizeof(struct tr_counts) == 32, "tr_counts");
 
 #endif

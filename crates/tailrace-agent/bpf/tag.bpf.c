@@ -7,6 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include "shared.h"
+#include "flow_table.h"
 
 /* Programs that read the kernel's own structures must say that they may be used under the GPL. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -44,13 +45,6 @@ struct {
 	__type(key, __u32);
 	__array(values, struct table_map);
 } tables SEC(".maps") = { .values = { [0] = (void *)&first } };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct tr_flow_key);
-	__type(value, struct tr_flow);
-} flows SEC(".maps");
 
 struct ipv4_header {
 	__u8 version_and_length;
@@ -90,7 +84,7 @@ struct tcp_header {
 
 /* What a packet says of itself. */
 struct segment {
-	struct tr_flow_key key;
+	struct tr_flow_key key __attribute__((aligned(8)));
 	__u32 sequence;
 	__u32 payload;
 	__u8 flags;
@@ -127,20 +121,38 @@ static __always_inline bool read_segment(struct __sk_buff *skb, __u32 offset, __
 	return true;
 }
 
+/* More than any flow sends: its packets have the last priority, as those that nobody tags. */
+#define NO_PLACE (~0ULL)
+
 /* The bytes of its flow that precede a segment; takes down how far the flow is with it. */
 static __always_inline __u64 before(struct segment *segment)
 {
-	struct tr_flow *flow = bpf_map_lookup_elem(&flows, &segment->key);
+	struct tr_bucket *bucket = bucket_of(&segment->key);
+	struct tr_place *place = bucket ? find(bucket, &segment->key) : NULL;
+	struct tr_flow *flow;
 	/* SYN takes a sequence number. */
 	__u32 first = segment->sequence + !!(segment->flags & TCP_SYN), last = first + segment->payload;
+	__u32 now = ticks();
+	bool begins = !place || (segment->flags & TCP_SYN);
 	__s32 ahead;
 	__u64 sent;
 
-	if (!flow || (segment->flags & TCP_SYN)) {
-		struct tr_flow begun = { .sent = segment->payload, .next = last };
-
+	if (!place && bucket)
+		place = take_place(bucket, &segment->key, now);
+	if (!place) {
+		__sync_fetch_and_add(&counts.crowded, 1);
+		return NO_PLACE;
+	}
+	flow = &place->flow;
+	flow->seen = now;
+	if (segment->flags & (TCP_FIN | TCP_RST))
+		place->state = TR_HAS_ENDED;
+	else if (begins)
+		place->state = TR_GOES_ON;
+	if (begins) {
 		__sync_fetch_and_add(&counts.flows, 1);
-		bpf_map_update_elem(&flows, &segment->key, &begun, BPF_ANY);
+		flow->sent = segment->payload;
+		flow->next = last;
 		return 0;
 	}
 	/* Negative where it was sent before: then the place of its first byte counts. */

@@ -114,3 +114,77 @@ impl Event {
         })
     }
 }
+
+/// How large the table of flows is: `struct tr_room`.
+#[cfg(feature = "bpf")]
+pub(crate) struct Room {
+    pub seed: u64,
+    pub buckets: u32,
+}
+
+#[cfg(feature = "bpf")]
+impl Room {
+    /// As the kernel has it.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let (seed, buckets) = (self.seed.to_ne_bytes(), self.buckets.to_ne_bytes());
+        seed.into_iter().chain(buckets).chain([0; 4]).collect()
+    }
+}
+
+/// A place for a flow: `struct tr_place`.
+#[cfg(feature = "bpf")]
+pub(crate) struct Place {
+    pub sent: u64,
+    pub key: FlowKey,
+    pub state: u32,
+}
+
+/// Places of a bucket, `TR_PLACES`, and the state of those whose flows go on.
+#[cfg(feature = "bpf")]
+pub(crate) const PLACES: u32 = 4;
+#[cfg(feature = "bpf")]
+pub(crate) const GOES_ON: u32 = 1;
+
+#[cfg(feature = "bpf")]
+impl Place {
+    /// Its length.
+    pub(crate) const BYTES: usize = 56;
+
+    /// Reads one; `None` if these are not as many bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        Some(Place {
+            sent: u64::from_ne_bytes(*bytes.first_chunk()?),
+            key: FlowKey::read(&bytes[16..52])?,
+            state: u32::from_ne_bytes(*bytes[52..].first_chunk()?),
+        })
+    }
+}
+
+/// Which flow a packet is of: `struct tr_flow_key`, its ports in this machine's byte order.
+#[cfg(feature = "bpf")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FlowKey {
+    pub source: [u8; 16],
+    pub destination: [u8; 16],
+    pub source_port: u16,
+    pub destination_port: u16,
+}
+
+#[cfg(feature = "bpf")]
+impl FlowKey {
+    /// Its length.
+    pub(crate) const BYTES: usize = 36;
+
+    /// Reads one; `None` if these are not as many bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        Some(FlowKey {
+            source: *bytes.first_chunk()?,
+            destination: *bytes[16..].first_chunk()?,
+            source_port: port(32),
+            destination_port: port(34),
+        })
+    }
+}

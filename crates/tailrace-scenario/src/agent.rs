@@ -1,7 +1,7 @@
 //! The file of the host agent: an interface, and of a scenario what concerns a host: the scheme, and the traffic that its
 //! thresholds may follow from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, read_text, suggest, table};
@@ -20,6 +20,10 @@ pub struct AgentConfig {
     pub interface: String,
     /// How many flows are remembered.
     pub flows: u32,
+    /// The user as whom it goes on when its programs are in the kernel.
+    pub user: String,
+    /// The folder of a bpf file system for what outlives the agent; nothing does where it is not given.
+    pub pins: Option<PathBuf>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -33,15 +37,22 @@ struct Agent {
     rate: Rate,
     #[serde(default = "many")]
     flows: u32,
+    #[serde(default = "nobody")]
+    user: String,
+    pins: Option<PathBuf>,
 }
 
 fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// 8 MB in the kernel.
+/// 4 MB in the kernel.
 fn many() -> u32 {
     1 << 16
+}
+
+fn nobody() -> String {
+    "nobody".to_owned()
 }
 
 /// More would be gigabytes.
@@ -73,7 +84,7 @@ impl AgentConfig {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
         let own = table::take(&mut given, "agent")?;
-        let Agent { interface, rate, flows } =
+        let Agent { interface, rate, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
         let star = [
             ("kind", Value::from("star")),
@@ -94,10 +105,10 @@ impl AgentConfig {
         if !has_traffic {
             scenario.workload = Default::default();
         }
-        Ok(AgentConfig { interface, flows, scenario })
+        Ok(AgentConfig { interface, flows, user, pins, scenario })
     }
 
-    /// Whether an agent that runs as `before` says may go on as this says: all but the interface and the memory may differ.
+    /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
     pub fn check_change(&self, before: &Self) -> Result<(), ScenarioError> {
         let stays = |field: &str, now: String, then: String| match now == then {
             true => Ok(()),
@@ -108,7 +119,13 @@ impl AgentConfig {
         };
         let text = |text: &str| format!("\"{text}\"");
         stays("agent.interface", text(&self.interface), text(&before.interface))?;
-        stays("agent.flows", self.flows.to_string(), before.flows.to_string())
+        stays("agent.flows", self.flows.to_string(), before.flows.to_string())?;
+        stays("agent.user", text(&self.user), text(&before.user))?;
+        let pins = |pins: &Option<PathBuf>| match pins {
+            Some(pins) => format!("\"{}\"", pins.display()),
+            None => "not given".to_owned(),
+        };
+        stays("agent.pins", pins(&self.pins), pins(&before.pins))
     }
 }
 
@@ -139,6 +156,7 @@ mod tests {
     fn a_file_is_an_interface_and_a_scheme_and_may_have_traffic() {
         let config = AgentConfig::parse(AGENT).unwrap();
         assert_eq!((config.interface.as_str(), config.flows), ("eth1", 65_536));
+        assert_eq!(config.user, "nobody");
         assert_eq!(config.scenario.fabric.host_rate(), Rate::from_gbps(1));
         assert!(config.scenario.traffic().is_none());
         let traffic = format!("{AGENT}[workload]\nsizes = \"web-search\"\nload = 0.6\n");
@@ -194,5 +212,9 @@ mod tests {
         assert_eq!(change("mlfq", "pias"), Ok(()));
         let message = change("eth1", "eth2").unwrap_err();
         assert!(message.contains("agent.interface: is \"eth2\", but stays \"eth1\""), "{message}");
+        let message = change("[scheme]", "pins = \"/sys/fs/bpf\"\n[scheme]").unwrap_err();
+        assert!(message.contains("agent.pins: is \"/sys/fs/bpf\", but stays not given"), "{message}");
+        let message = change("[scheme]", "user = \"daemon\"\n[scheme]").unwrap_err();
+        assert!(message.contains("agent.user: is \"daemon\", but stays \"nobody\""), "{message}");
     }
 }

@@ -30,6 +30,28 @@ pub(super) fn check() -> Result<(), AgentError> {
     Ok(())
 }
 
+/// Fails if this process may not have packets tagged, or the kernel cannot.
+pub fn check_tagging() -> Result<(), AgentError> {
+    check()?;
+    // A machine that does not tell will refuse what it does not have.
+    let release = nix::sys::utsname::uname()
+        .map_or_else(|_| String::new(), |of| of.release().to_string_lossy().into_owned());
+    check_release(&release)
+}
+
+/// Programs beside one another at an interface (tcx) came with Linux 6.6.
+fn check_release(release: &str) -> Result<(), AgentError> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|text| text.parse::<u32>().ok());
+    let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else { return Ok(()) };
+    if (major, minor) >= (6, 6) {
+        return Ok(());
+    }
+    let message = format!(
+        "this is Linux {release}, and tagging needs 6.6 or newer (tailrace measure does with less): upgrade the kernel"
+    );
+    Err(AgentError::Kernel(message))
+}
+
 fn check_rights(status: &str) -> Result<(), AgentError> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let Some(there) = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()) else { return Ok(()) };
@@ -117,6 +139,16 @@ fn absent(name: &str) -> AgentError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_that_are_too_old_are_named() {
+        for release in ["6.6.0", "6.12.43+deb13-amd64", "7.0-rc1", "", "unknown"] {
+            assert!(check_release(release).is_ok(), "{release}");
+        }
+        let said = |release: &str| check_release(release).unwrap_err().to_string();
+        assert!(said("6.1.0-38-amd64").starts_with("this is Linux 6.1.0-38-amd64, and tagging needs 6.6"));
+        assert!(said("5.15").contains("needs 6.6 or newer"));
+    }
 
     #[test]
     fn rights_are_roots_or_those_that_are_named() {

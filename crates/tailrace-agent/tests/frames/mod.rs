@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tailrace_agent::Counts;
 use tailrace_core::{TagTable, dscp_of};
 
+#[allow(unused_imports, reason = "each test takes what it needs")]
 pub use tap::Tap;
 
 const ETHERNET: usize = 14;
