@@ -2,6 +2,7 @@
 //! is made of. No I/O, no clock, no thread: **policy is a value, mechanism is a driver** (ARCHITECTURE.md).
 
 mod controller;
+mod directives;
 mod duration;
 mod flow;
 mod lag;
@@ -25,6 +26,7 @@ mod units;
 mod wrapper;
 
 pub use controller::{Controller, WeightUpdate};
+pub use directives::Directives;
 pub use duration::duration;
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
