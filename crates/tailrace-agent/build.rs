@@ -10,6 +10,7 @@ fn main() {
     use std::path::{Path, PathBuf};
 
     println!("cargo::rerun-if-changed=bpf");
+    println!("cargo::rerun-if-changed=include");
     println!("cargo::rerun-if-env-changed=CLANG");
     let clang = ["clang-19", "clang"].into_iter().map(PathBuf::from).find(|name| runs(name));
     let Some(clang) = std::env::var_os("CLANG").map(PathBuf::from).or(clang) else {

@@ -59,15 +59,78 @@ struct tr_unsaid {
 };
 _Static_assert(sizeof(struct tr_unsaid) == 16, "tr_unsaid");
 
-/* Bytes sent -> priority, and the priority of acknowledgements: a `Directive`. */
+/* Bytes sent -> priority, the priority of acknowledgements, and the weight in parts of 1/65536: a `Directive`. */
 #define TR_LIMITS 7
 struct tr_table {
 	__u64 limits[TR_LIMITS];
 	__u32 acks;
-	__u32 unused;
+	__u32 weight;
 };
 _Static_assert(sizeof(struct tr_table) == 64, "tr_table");
 TR_LAYOUT(tr_table, acks, 56);
+
+/*
+ * The directives of all flows, by slice: first those of unknown size, then of known size without a deadline, by size, then
+ * with a deadline, by size. Sizes change tables at edges; those that are not there are the largest number.
+ */
+#define TR_EDGES 31
+#define TR_TABLES 512 /* a power of two */
+struct tr_policy {
+	__u64 edges[TR_EDGES];
+	__u32 pieces;     /* edges that there are, and one */
+	__u32 slices;     /* the highest number of one */
+	__u32 acks;       /* the priority of all acknowledgements, or TR_BY_FLOW */
+	__u32 generation; /* another one with each change of policy or rules */
+	__u32 levels;     /* the deepest cgroup that a rule names is so far below the root */
+	__u32 rules;      /* how many there are */
+	struct tr_table tables[TR_TABLES];
+};
+_Static_assert(sizeof(struct tr_policy) == 272 + TR_TABLES * 64, "tr_policy");
+TR_LAYOUT(tr_policy, pieces, 248);
+TR_LAYOUT(tr_policy, generation, 260);
+TR_LAYOUT(tr_policy, tables, 272);
+
+#define TR_BY_FLOW (~0u)
+
+/* Which sockets a rule is for: those of a cgroup (0: of any), with a port at either end (0: with any). */
+struct tr_rule_key {
+	__u64 cgroup;
+	__u16 port; /* in the host's byte order */
+	__u16 unused[3];
+};
+_Static_assert(sizeof(struct tr_rule_key) == 16, "tr_rule_key");
+TR_LAYOUT(tr_rule_key, port, 8);
+
+/* What is known of the flows of such sockets. */
+struct tr_rule {
+	__u64 size;        /* 0: not known */
+	__u64 deadline_ns; /* from a flow's start; 0: none */
+	__u32 slice;
+	__u32 flags;
+};
+_Static_assert(sizeof(struct tr_rule) == 24, "tr_rule");
+TR_LAYOUT(tr_rule, flags, 20);
+
+#define TR_MAY_TELL 1  /* programs in the cgroup may say more */
+#define TR_HAS_SLICE 2 /* but not of another slice */
+#define TR_TELL_ONLY 4 /* it says nothing of flows itself */
+
+/* Cgroups deeper than this cannot be named; what is deeper belongs to those above it. */
+#define TR_LEVELS 8
+
+/* What a program has said of a socket's flow. */
+struct tr_told {
+	__u64 size;
+	__u64 deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+	__u64 task;
+	__u32 slice;
+	__u32 first;    /* the flow begins at this sequence number, */
+	__u32 anchored; /* if this is not 0: the connection was open */
+	__u32 count;    /* how often something was said of the socket */
+};
+_Static_assert(sizeof(struct tr_told) == 40, "tr_told");
+TR_LAYOUT(tr_told, slice, 24);
+TR_LAYOUT(tr_told, count, 36);
 
 /* Which flow a packet is of. */
 struct tr_flow_key {
@@ -79,21 +142,31 @@ struct tr_flow_key {
 _Static_assert(sizeof(struct tr_flow_key) == 36, "tr_flow_key");
 TR_LAYOUT(tr_flow_key, source_port, 32);
 
-/* How far a flow is: `next` is the sequence number of the byte that `sent` bytes precede. */
+/* How far a flow is: `next` is the sequence number of the byte that `sent` bytes precede. And what is known of it. */
 struct tr_flow {
 	__u64 sent;
+	__u64 size;        /* 0: not known */
+	__u64 deadline_ns; /* CLOCK_MONOTONIC; 0: none, or past */
+	__u64 begun_ns;
 	__u32 next;
-	__u32 unused;
+	__u32 generation; /* of the policy by which the next two were found */
+	__u32 place;      /* of its directive among all */
+	__u32 slice;
+	__u32 told;         /* how often something was said of its socket */
+	__u32 had_deadline; /* if this is not 0, past or not */
 };
-_Static_assert(sizeof(struct tr_flow) == 16, "tr_flow");
-TR_LAYOUT(tr_flow, next, 8);
+_Static_assert(sizeof(struct tr_flow) == 56, "tr_flow");
+TR_LAYOUT(tr_flow, next, 32);
+TR_LAYOUT(tr_flow, told, 48);
 
 /* What the tagger has done. */
 struct tr_counts {
 	__u64 tagged;    /* packets whose DSCP is this program's */
 	__u64 untouched; /* packets that are not TCP, or are in pieces */
 	__u64 flows;     /* flows that it began to count */
+	__u64 told;      /* what programs have said of flows */
+	__u64 refused;   /* what they must not, or not so */
 };
-_Static_assert(sizeof(struct tr_counts) == 24, "tr_counts");
+_Static_assert(sizeof(struct tr_counts) == 40, "tr_counts");
 
 #endif

@@ -4,46 +4,17 @@
  * A packet that the kernel will cut (GSO) has the priority of its first byte.
  */
 #include "vmlinux.h"
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include "shared.h"
+#include "packet.h"
 
 /* Programs that read the kernel's own structures must say that they may be used under the GPL. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Frames are Ethernet's. */
-#define LINK_HEADER 14
-#define ETH_P_IP 0x0800
-#define ETH_P_IPV6 0x86dd
-#define IPPROTO_HOPOPTS 0
-#define IPPROTO_TCP 6
-#define IPPROTO_ROUTING 43
-#define IPPROTO_DSTOPTS 60
-#define MOST_EXTENSIONS 4
-
-#define TCP_FIN 0x01
-#define TCP_SYN 0x02
-#define TCP_RST 0x04
-#define TCP_ACK 0x10
-
 struct tr_counts counts = {};
 
-/* One table in a map, which is replaced whole: a packet finds the old one or the new one. */
-struct table_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tr_table);
-};
-
-struct table_map first SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct table_map);
-} tables SEC(".maps") = { .values = { [0] = (void *)&first } };
+#include "known.h"
+#include "tell.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -52,99 +23,28 @@ struct {
 	__type(value, struct tr_flow);
 } flows SEC(".maps");
 
-struct ipv4_header {
-	__u8 version_and_length;
-	__u8 tos;
-	__be16 total;
-	__be16 id;
-	__be16 fragment;
-	__u8 ttl;
-	__u8 protocol;
-	__sum16 check;
-	__be32 source;
-	__be32 destination;
-};
-
-struct ipv6_header {
-	__u8 version_and_class; /* and the upper half of the traffic class */
-	__u8 class_and_label;
-	__be16 label;
-	__be16 payload;
-	__u8 next;
-	__u8 hop_limit;
-	__u8 source[16];
-	__u8 destination[16];
-};
-
-struct tcp_header {
-	__be16 source;
-	__be16 destination;
-	__be32 sequence;
-	__be32 acknowledged;
-	__u8 length;
-	__u8 flags;
-	__be16 window;
-	__sum16 check;
-	__be16 urgent;
-};
-
-/* What a packet says of itself. */
-struct segment {
-	struct tr_flow_key key;
-	__u32 sequence;
-	__u32 payload;
-	__u8 flags;
-};
-
-/* Copies bytes of a packet: from where they lie, or, if they are not in its first piece, by the kernel. */
-static __always_inline bool load(struct __sk_buff *skb, __u32 offset, void *to, const __u32 length)
+/* A flow that is not known yet, or a new one at the same addresses. */
+static __always_inline struct tr_table *begin(struct __sk_buff *skb, struct tr_policy *policy,
+					      struct segment *segment, struct tr_told *told)
 {
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	struct tr_flow begun = { .sent = segment->payload, .begun_ns = bpf_ktime_get_ns() };
 
-	if (data + offset + length <= end) {
-		__builtin_memcpy(to, data + offset, length);
-		return true;
-	}
-	return !bpf_skb_load_bytes(skb, offset, to, length);
-}
-
-/* The TCP header at `offset` of a packet that ends at `end`. */
-static __always_inline bool read_segment(struct __sk_buff *skb, __u32 offset, __u32 end, struct segment *segment)
-{
-	struct tcp_header tcp;
-	__u32 length;
-
-	if (!load(skb, offset, &tcp, sizeof(tcp)))
-		return false;
-	length = (tcp.length >> 4) * 4;
-	if (length < sizeof(tcp) || offset + length > end)
-		return false;
-	segment->key.source_port = tcp.source;
-	segment->key.destination_port = tcp.destination;
-	segment->sequence = bpf_ntohl(tcp.sequence);
-	segment->payload = end - offset - length;
-	segment->flags = tcp.flags;
-	return true;
+	/* SYN takes a sequence number. */
+	begun.next = segment->sequence + !!(segment->flags & TCP_SYN) + segment->payload;
+	know(skb, policy, &segment->key, &begun, told);
+	__sync_fetch_and_add(&counts.flows, 1);
+	bpf_map_update_elem(&flows, &segment->key, &begun, BPF_ANY);
+	return directive_of(policy, &begun);
 }
 
 /* The bytes of its flow that precede a segment; takes down how far the flow is with it. */
-static __always_inline __u64 before(struct segment *segment)
+static __always_inline __u64 before(struct tr_flow *flow, struct segment *segment)
 {
-	struct tr_flow *flow = bpf_map_lookup_elem(&flows, &segment->key);
-	/* SYN takes a sequence number. */
-	__u32 first = segment->sequence + !!(segment->flags & TCP_SYN), last = first + segment->payload;
-	__s32 ahead;
+	__u32 first = segment->sequence, last = first + segment->payload;
+	/* Negative where it was sent before: then the place of its first byte counts. */
+	__s32 ahead = (__s32)(first - flow->next);
 	__u64 sent;
 
-	if (!flow || (segment->flags & TCP_SYN)) {
-		struct tr_flow begun = { .sent = segment->payload, .next = last };
-
-		__sync_fetch_and_add(&counts.flows, 1);
-		bpf_map_update_elem(&flows, &segment->key, &begun, BPF_ANY);
-		return 0;
-	}
-	/* Negative where it was sent before: then the place of its first byte counts. */
-	ahead = (__s32)(first - flow->next);
 	if (ahead < 0 && (__u64)-(__s64)ahead > flow->sent)
 		return 0;
 	sent = flow->sent + (__s64)ahead;
@@ -155,19 +55,50 @@ static __always_inline __u64 before(struct segment *segment)
 	return sent;
 }
 
-static __always_inline int priority_of(struct segment *segment)
+/* Has a flow begin anew at the byte that its program had in mind when it said something of it. */
+static __always_inline void anchor(struct tr_flow *flow, struct tr_told *told)
 {
-	__u32 zero = 0;
-	void *current = bpf_map_lookup_elem(&tables, &zero);
-	struct tr_table *table = current ? bpf_map_lookup_elem(current, &zero) : NULL;
-	__u64 sent;
+	flow->sent = 0;
+	flow->next = told->first;
+	flow->begun_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline int priority_of(struct __sk_buff *skb, struct segment *segment)
+{
+	struct tr_policy *policy = current_policy();
+	bool ack = is_pure_ack(segment);
+	struct tr_table *table;
+	struct tr_flow *flow;
+	struct tr_told *told;
+	__u64 sent = 0;
 	int priority = 0;
 
-	if (!table)
+	if (!policy)
 		return -1;
-	if (!segment->payload && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
+	if (ack && policy->acks != TR_BY_FLOW)
+		return policy->acks;
+	flow = bpf_map_lookup_elem(&flows, &segment->key);
+	if (ack && !flow)
+		return policy->tables[0].acks;
+	told = told_of(skb, policy);
+	if (!flow || (segment->flags & TCP_SYN)) {
+		table = begin(skb, policy, segment, told);
+	} else {
+		/* What was written before is none of what it spoke of. */
+		if (told && told->count != flow->told && told->anchored) {
+			if ((__s32)(segment->sequence - told->first) < 0)
+				told = NULL;
+			else if (!ack)
+				anchor(flow, told);
+		}
+		if (is_stale(policy, flow, told))
+			know(skb, policy, &segment->key, flow, told);
+		table = directive_of(policy, flow);
+		if (!ack)
+			sent = before(flow, segment);
+	}
+	if (ack)
 		return table->acks;
-	sent = before(segment);
 #pragma unroll
 	for (int i = 0; i < TR_LIMITS; i++)
 		priority += sent >= table->limits[i];
@@ -184,30 +115,13 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 {
 	struct segment segment = {};
 	struct ipv4_header ip;
-	__u32 length, total, sum;
 	__u16 old, new;
+	__u32 sum;
 	int priority;
 
-	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)))
+	if (!read_v4(skb, &ip, &segment))
 		return false;
-	length = (ip.version_and_length & 15) * 4;
-	/* Of a packet in pieces only the first has a TCP header; the kernel's TCP sends none. */
-	if (ip.version_and_length >> 4 != 4 || length < sizeof(ip) || ip.protocol != IPPROTO_TCP ||
-	    (ip.fragment & bpf_htons(0x3fff)))
-		return false;
-	/* A packet that is too long for the field, to be cut later, says 0. */
-	total = bpf_ntohs(ip.total);
-	if (!total)
-		total = skb->len - LINK_HEADER;
-	if (total > skb->len - LINK_HEADER || total < length)
-		return false;
-	segment.key.source[10] = segment.key.source[11] = 0xff;
-	segment.key.destination[10] = segment.key.destination[11] = 0xff;
-	__builtin_memcpy(segment.key.source + 12, &ip.source, 4);
-	__builtin_memcpy(segment.key.destination + 12, &ip.destination, 4);
-	if (!read_segment(skb, LINK_HEADER + length, LINK_HEADER + total, &segment))
-		return false;
-	priority = priority_of(&segment);
+	priority = priority_of(skb, &segment);
 	if (priority < 0)
 		return false;
 	/* RFC 1624, eqn. 3. */
@@ -229,32 +143,12 @@ static __always_inline bool tag_v6(struct __sk_buff *skb)
 {
 	struct segment segment = {};
 	struct ipv6_header ip;
-	__u32 offset = LINK_HEADER + sizeof(ip), end;
 	__u8 was, class, bytes[2];
 	int priority;
 
-	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
+	if (!read_v6(skb, &ip, &segment))
 		return false;
-	end = ip.payload ? offset + bpf_ntohs(ip.payload) : skb->len;
-	if (end > skb->len)
-		return false;
-	for (int i = 0; i < MOST_EXTENSIONS && ip.next != IPPROTO_TCP; i++) {
-		__u8 extension[2];
-
-		if (ip.next != IPPROTO_HOPOPTS && ip.next != IPPROTO_ROUTING && ip.next != IPPROTO_DSTOPTS)
-			return false;
-		if (!load(skb, offset, extension, sizeof(extension)))
-			return false;
-		ip.next = extension[0];
-		offset += (extension[1] + 1) * 8;
-	}
-	if (ip.next != IPPROTO_TCP || offset > end)
-		return false;
-	__builtin_memcpy(segment.key.source, ip.source, 16);
-	__builtin_memcpy(segment.key.destination, ip.destination, 16);
-	if (!read_segment(skb, offset, end, &segment))
-		return false;
-	priority = priority_of(&segment);
+	priority = priority_of(skb, &segment);
 	if (priority < 0)
 		return false;
 	was = (ip.version_and_class & 15) << 4 | ip.class_and_label >> 4;

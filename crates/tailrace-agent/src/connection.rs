@@ -87,6 +87,21 @@ impl Connection {
         [self.sent, if self.within() { 0 } else { self.received }]
     }
 
+    /// By which the programs for packets know the flow that this end sends: `struct tr_flow_key`.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn flow_key(&self) -> [u8; 36] {
+        let mut key = [0; 36];
+        for (place, (address, port)) in [self.local, self.remote].into_iter().enumerate() {
+            let address = match address {
+                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                IpAddr::V6(v6) => v6,
+            };
+            key[place * 16..][..16].copy_from_slice(&address.octets());
+            key[32 + place * 2..][..2].copy_from_slice(&port.to_be_bytes());
+        }
+        key
+    }
+
     /// The port of the end that was asked, by which services are known.
     pub fn service(&self) -> u16 {
         if self.active { self.remote.1 } else { self.local.1 }

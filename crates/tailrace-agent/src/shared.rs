@@ -52,22 +52,9 @@ pub(crate) struct Asked {
     pub unused: u32,
 }
 
-/// Bytes sent → priority: `struct tr_table`.
-#[cfg(feature = "bpf")]
-#[repr(C)]
-pub(crate) struct Table {
-    pub limits: [u64; 7],
-    pub acks: u32,
-    pub unused: u32,
-}
-
 #[cfg(feature = "bpf")]
 const _: () = assert!(
-    size_of::<Asked>() == 24
-        && offset_of!(Asked, interface) == 12
-        && offset_of!(Asked, network) == 16
-        && size_of::<Table>() == 64
-        && offset_of!(Table, acks) == 56
+    size_of::<Asked>() == 24 && offset_of!(Asked, interface) == 12 && offset_of!(Asked, network) == 16
 );
 
 #[cfg(feature = "bpf")]
@@ -76,15 +63,6 @@ impl Asked {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let numbers = [self.level, self.interface, self.network, self.unused];
         self.cgroup.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
-    }
-}
-
-#[cfg(feature = "bpf")]
-impl Table {
-    /// As the kernel has it.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let limits = self.limits.into_iter().flat_map(u64::to_ne_bytes);
-        limits.chain([self.acks, self.unused].into_iter().flat_map(u32::to_ne_bytes)).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::take;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,6 +29,14 @@ pub(super) fn check() -> Result<(), AgentError> {
         return Err(AgentError::Kernel(message));
     }
     Ok(())
+}
+
+/// The number of this thread's network namespace.
+pub(super) fn own_network() -> Result<u32, AgentError> {
+    let network = std::fs::metadata("/proc/thread-self/ns/net")
+        .map_err(AgentError::refused("asking for the network namespace"))?;
+    // The kernel has 32 bits for it.
+    Ok(network.ino() as u32)
 }
 
 fn check_rights(status: &str) -> Result<(), AgentError> {

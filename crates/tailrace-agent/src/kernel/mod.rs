@@ -2,12 +2,15 @@
 
 mod capture;
 mod cgroups;
+mod handover;
+mod known;
 mod load;
 mod sys;
 mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use known::{Known, Rule};
 pub use tagger::{Counts, EgressTagger};
 
 use nix::ifaddrs::getifaddrs;

@@ -1,14 +1,14 @@
 //! Tags in the packets that leave an interface.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 
-use libbpf_rs::libbpf_sys::bpf_map_create_opts;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramInput};
-use tailrace_core::TagTable;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
+use tailrace_core::Directives;
 
-use super::{load, sys};
+use super::known::{Known, Rule};
+use super::{cgroups, handover, load, sys};
+use crate::connection::Connection;
 use crate::error::AgentError;
-use crate::shared::Table;
 
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tag.bpf.o"));
 
@@ -21,25 +21,34 @@ pub struct Counts {
     pub untouched: u64,
     /// Flows that it began to count.
     pub flows: u64,
+    /// What programs have said of flows.
+    pub told: u64,
+    /// What they wanted to say, but must not.
+    pub refused: u64,
 }
 
-/// Writes priorities into the DSCP of TCP packets, by the bytes of their flow that precede them.
+/// Writes priorities into the DSCP of TCP packets, by the bytes of their flow that precede them, and by what rules and programs
+/// say of it.
 pub struct EgressTagger {
-    // Goes first: without it no packet comes.
+    // They go first: without them no packet comes, and no program is heard.
     link: Option<Link>,
+    ear: Option<Link>,
     object: Object,
+    generation: u32,
 }
 
 impl EgressTagger {
-    /// One that remembers so many flows, for frames of Ethernet. It is nowhere yet.
-    pub fn new(flows: u32, tags: &TagTable, acks: u8) -> Result<Self, AgentError> {
+    /// One that remembers so many flows of this thread's network namespace, for frames of Ethernet. It is nowhere yet.
+    pub fn new(flows: u32, directives: &Directives, rules: &[Rule]) -> Result<Self, AgentError> {
         load::check()?;
         let mut object = load::open(PROGRAMS)?;
+        load::set_constant(&mut object, &u64::from(load::own_network()?).to_ne_bytes())?;
         load::open_map(&mut object, "flows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;
-        let tagger = EgressTagger { link: None, object: load::load(object)? };
-        tagger.set(tags, acks)?;
+        let object = load::load(object)?;
+        let mut tagger = EgressTagger { link: None, ear: None, object, generation: 0 };
+        tagger.set(directives, rules)?;
         Ok(tagger)
     }
 
@@ -51,28 +60,41 @@ impl EgressTagger {
         Ok(())
     }
 
-    /// From now on packets are tagged by this table: each finds the old one or this one. What flows have sent stays.
-    pub fn set(&self, tags: &TagTable, acks: u8) -> Result<(), AgentError> {
-        let limits = std::array::from_fn(|priority| tags.range(priority).1);
-        let table = Table { limits, acks: u32::from(acks), unused: 0 };
-        let options = bpf_map_create_opts { sz: size_of::<bpf_map_create_opts>() as _, ..Default::default() };
-        let what = || load::refused("handing the kernel a table of tags");
-        let bytes = table.bytes();
-        let inner = MapHandle::create(MapType::Array, Some("table"), 4, bytes.len() as u32, 1, &options)
-            .map_err(what())?;
-        let first = 0u32.to_ne_bytes();
-        inner.update(&first, &bytes, MapFlags::ANY).map_err(what())?;
-        let tables = self.object.maps().find(|map| map.name() == "tables");
-        let tables = tables
-            .ok_or_else(|| AgentError::Kernel("the programs for the kernel have no tables".to_owned()))?;
-        // The kernel waits for those who still read the old one before it goes.
-        tables.update(&first, &inner.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY).map_err(what())
+    /// From now on packets are tagged by these: each finds the old ones or these. What flows have sent stays. Programs of
+    /// cgroups that a rule names are heard.
+    pub fn set(&mut self, directives: &Directives, rules: &[Rule]) -> Result<(), AgentError> {
+        self.generation = self.generation.wrapping_add(1);
+        handover::hand_over(&self.object, directives, rules, self.generation)?;
+        match rules.iter().any(|rule| rule.cgroup.is_some()) {
+            true if self.ear.is_none() => self.ear = Some(self.listen()?),
+            true => {}
+            false => self.ear = None,
+        }
+        Ok(())
+    }
+
+    /// Hears the socket options of all programs: which of them may, rules say.
+    fn listen(&mut self) -> Result<Link, AgentError> {
+        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
+        let folder =
+            std::fs::File::open(&root).map_err(AgentError::refused(format!("opening {}", root.display())))?;
+        let program = load::program(&mut self.object, "tell")?;
+        program.attach_cgroup(folder.as_raw_fd()).map_err(load::refused("hearing what programs say of flows"))
+    }
+
+    /// What is known of the flow that a connection of this machine sends, if it is remembered.
+    pub fn known_of(&self, connection: &Connection) -> Result<Option<Known>, AgentError> {
+        let flows = self.object.maps().find(|map| map.name() == "flows");
+        let flows = flows
+            .ok_or_else(|| AgentError::Kernel("the programs for the kernel have no flows".to_owned()))?;
+        let found = flows.lookup(&connection.flow_key(), MapFlags::ANY);
+        Ok(found.map_err(load::refused("looking for a flow"))?.and_then(|bytes| Known::read(&bytes)))
     }
 
     /// What it has done so far.
     pub fn counts(&self) -> Result<Counts, AgentError> {
-        let [tagged, untouched, flows] = load::numbers(&self.object, ".bss")?;
-        Ok(Counts { tagged, untouched, flows })
+        let [tagged, untouched, flows, told, refused] = load::numbers(&self.object, ".bss")?;
+        Ok(Counts { tagged, untouched, flows, told, refused })
     }
 
     /// Gives the program a frame so many times, without any network. Returns what became of it the last time, and the mean

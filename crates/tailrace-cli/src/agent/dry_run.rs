@@ -2,18 +2,69 @@
 
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use tailrace_core::{Bytes, MAX_PRIORITIES, dscp_of};
+use tailrace_config::ScenarioError;
+use tailrace_core::{Bytes, Directive, Directives, MAX_PRIORITIES, SliceId, dscp_of};
 use tailrace_run::HostPart;
 use tailrace_scenario::AgentConfig;
 
-/// The tags of packets as a table, and what of the scheme is not done.
-pub fn tables(config: &AgentConfig, part: &HostPart) -> String {
-    let tags = part.tags();
+/// The tags of packets as tables, one for each kind of flows whose tags differ, and what of the scheme is not done.
+pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioError> {
+    let all = part.directives()?;
+    let mut text =
+        format!("TCP packets that leave {} under {}\n", config.interface, config.scenario.scheme.label());
+    for (flows, directive) in kinds(&all) {
+        let colon = if flows.is_empty() { "" } else { ":\n" };
+        text += &format!("{flows}{colon}{}\n{}\n", table(&directive), acknowledgements(&directive));
+    }
+    if part.learns() {
+        text += "The first table; others follow from the flows that end.\n";
+    }
+    text.extend(part.left_out.iter().map(|what| format!("note: {what}\n")));
+    Ok(text)
+}
+
+/// Flows in words, and their directive; without words if there is but one.
+fn kinds(all: &Directives) -> Vec<(String, Directive)> {
+    let mut kinds: Vec<(String, Directive)> = Vec::new();
+    let mut add = |slice: SliceId, what: String, directive: &Directive| {
+        let of = match all.slices() {
+            0 => String::new(),
+            _ if slice == 0 => " of no slice".to_owned(),
+            _ => format!(" of slice {slice}"),
+        };
+        kinds.push((format!("Flows{of} {what}"), *directive));
+    };
+    for slice in 0..=all.slices() {
+        add(slice, "of unknown size".to_owned(), all.get(slice, None, false));
+        for (deadline, kind) in [(false, "known"), (true, "with a deadline")] {
+            // What is alike at both sides of an edge is one kind.
+            let mut from = Bytes::ZERO;
+            let edges = all.edges().iter().copied().map(Some).chain([None]);
+            for to in edges {
+                let directive = all.get(slice, Some(from), deadline);
+                if to.is_some_and(|to| all.get(slice, Some(to), deadline) == directive) {
+                    continue;
+                }
+                let what = match to {
+                    Some(to) => format!("{kind}, of less than {to}"),
+                    None if from == Bytes::ZERO => format!("{kind}, of any size"),
+                    None => format!("{kind}, of {from} and more"),
+                };
+                let what = if deadline { what } else { what.replacen("known", "of known size", 1) };
+                add(slice, what.replace(", of any size", ""), directive);
+                from = to.unwrap_or(from);
+            }
+        }
+    }
+    if all.are_one() { vec![(String::new(), all.all()[0])] } else { kinds }
+}
+
+fn table(directive: &Directive) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
     table.set_header(["queue", "DSCP", "bytes of the flow before it"]);
     for priority in 0..MAX_PRIORITIES {
-        let (from, to) = tags.data.range(priority);
+        let (from, to) = directive.tags.range(priority);
         if from == to {
             continue;
         }
@@ -23,16 +74,10 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> String {
         };
         table.add_row([(priority + 1).to_string(), dscp_of(priority).to_string(), range]);
     }
-    let (interface, scheme) = (&config.interface, config.scenario.scheme.label());
-    let acks = usize::from(tags.acks);
-    let learns = match part.learns() {
-        true => "The first table; others follow from the flows that end.\n",
-        false => "",
-    };
-    let left_out: String = part.left_out.iter().map(|what| format!("note: {what}\n")).collect();
-    format!(
-        "TCP packets that leave {interface} under {scheme}\n{table}\nPure acknowledgements: queue {}, DSCP {}\n{learns}{left_out}",
-        acks + 1,
-        dscp_of(acks)
-    )
+    table
+}
+
+fn acknowledgements(directive: &Directive) -> String {
+    let acks = usize::from(directive.acks);
+    format!("Pure acknowledgements: queue {}, DSCP {}", acks + 1, dscp_of(acks))
 }

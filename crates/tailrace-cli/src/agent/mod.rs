@@ -4,6 +4,8 @@ mod dry_run;
 #[cfg(feature = "agent")]
 mod interface;
 #[cfg(feature = "agent")]
+mod known;
+#[cfg(feature = "agent")]
 mod measure;
 #[cfg(feature = "agent")]
 mod measured;
@@ -30,7 +32,7 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
     let config = AgentConfig::read(&options.file)?;
     let part = for_agent(&config).map_err(|error| in_file(error.into(), &options.file))?;
     if options.dry_run {
-        say_part!("{}", dry_run::tables(&config, &part));
+        say_part!("{}", dry_run::tables(&config, &part)?);
         return Ok(0);
     }
     #[cfg(feature = "agent")]

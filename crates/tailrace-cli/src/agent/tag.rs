@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{Capture, EgressTagger, Wanted, monotonic};
+use tailrace_agent::{Capture, EgressTagger, Rule, Wanted, monotonic};
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
 use tailrace_linux::LiveError;
@@ -14,7 +14,7 @@ use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
 use super::interface::Interface;
-use super::{dry_run, failed};
+use super::{dry_run, failed, known};
 use crate::flows::in_file;
 use crate::watch::notice;
 use crate::{Host, args};
@@ -35,11 +35,11 @@ pub fn tag(
     let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
     let interface = interface.map_err(|error| in_file(error, &options.file))?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
-    let tags = part.tags();
-    let mut tagger = EgressTagger::new(config.flows, &tags.data, tags.acks).map_err(failed)?;
+    let rules = known::rules(&config).map_err(|error| in_file(error.into(), &options.file))?;
+    let mut tagger = EgressTagger::new(config.flows, &part.directives()?, &rules).map_err(failed)?;
     let capture = part.learns().then(|| listen(&interface)).transpose()?;
     tagger.attach(interface.number).map_err(failed)?;
-    complain_part!("{}", dry_run::tables(&config, &part));
+    complain_part!("{}", dry_run::tables(&config, &part)?);
     complain!("kill -HUP {} has it read its file again", std::process::id());
     let file = options.file.clone();
     let started = monotonic();
@@ -47,6 +47,7 @@ pub fn tag(
         file,
         config,
         part,
+        rules,
         interface,
         tagger,
         capture,
@@ -81,6 +82,7 @@ struct Agent {
     file: PathBuf,
     config: AgentConfig,
     part: HostPart,
+    rules: Vec<Rule>,
     interface: Interface,
     tagger: EgressTagger,
     /// Hears of flows that end, if the scheme learns from them.
@@ -101,7 +103,7 @@ impl Agent {
         if self.again.swap(false, Ordering::Relaxed) {
             match self.read_again() {
                 Ok(()) => {
-                    complain_part!("{}", dry_run::tables(&self.config, &self.part));
+                    complain_part!("{}", dry_run::tables(&self.config, &self.part)?);
                     complain!("{}: read again; flows go on as they are", self.file.display());
                 }
                 Err(error) => complain!("error: {error}; the agent goes on as before"),
@@ -129,16 +131,17 @@ impl Agent {
                 let heard = capture.look(LOOK_EVERY).map_err(failed)?;
                 let now = since(self.policy_started);
                 for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-                    self.part.ended(now, Bytes::new(connection.sent));
+                    let known = self.tagger.known_of(connection).map_err(failed)?.unwrap_or_default();
+                    let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
+                    self.part.ended(now, size, reveals, known.slice);
                 }
             }
         }
         if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
     }
 
-    fn hand_over(&self) -> Result<(), Error> {
-        let tags = self.part.tags();
-        self.tagger.set(&tags.data, tags.acks).map_err(failed)
+    fn hand_over(&mut self) -> Result<(), Error> {
+        self.tagger.set(&self.part.directives()?, &self.rules).map_err(failed)
     }
 
     /// What a policy has learned begins anew.
@@ -146,11 +149,12 @@ impl Agent {
         let config = AgentConfig::read(&self.file)?;
         let part = config.check_change(&self.config).and_then(|()| for_agent(&config));
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
+        let rules = known::rules(&config).map_err(|error| in_file(error.into(), &self.file))?;
         let capture = match (part.learns(), self.capture.take()) {
             (true, None) => Some(listen(&self.interface)?),
             (learns, capture) => capture.filter(|_| learns),
         };
-        (self.config, self.part, self.capture) = (config, part, capture);
+        (self.config, self.part, self.rules, self.capture) = (config, part, rules, capture);
         self.policy_started = monotonic();
         self.hand_over()
     }
@@ -164,6 +168,13 @@ impl Agent {
             counts.untouched,
             counts.flows
         );
+        if counts.told + counts.refused > 0 {
+            complain!(
+                "programs have told of {} flows, and were refused {} times",
+                counts.told,
+                counts.refused
+            );
+        }
         Ok(())
     }
 }
