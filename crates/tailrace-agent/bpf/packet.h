@@ -60,7 +60,11 @@ struct tcp_header {
 struct segment {
 	struct tr_flow_key key;
 	__u32 sequence;
+	__u32 acknowledged;
 	__u32 payload;
+	__u32 offset; /* of the TCP header, */
+	__u32 length; /* and how long it is */
+	__be16 words[4]; /* of it, from its length on */
 	__u8 flags;
 };
 
@@ -92,6 +96,10 @@ static __always_inline bool read_segment(struct __sk_buff *skb, __u32 offset, __
 	segment->sequence = bpf_ntohl(tcp.sequence);
 	segment->payload = end - offset - length;
 	segment->flags = tcp.flags;
+	segment->acknowledged = bpf_ntohl(tcp.acknowledged);
+	segment->offset = offset;
+	segment->length = length;
+	__builtin_memcpy(segment->words, &tcp.length, sizeof(segment->words));
 	return true;
 }
 

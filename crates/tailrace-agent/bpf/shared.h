@@ -69,6 +69,20 @@ struct tr_table {
 _Static_assert(sizeof(struct tr_table) == 64, "tr_table");
 TR_LAYOUT(tr_table, acks, 56);
 
+/* How windows are kept, if they are: DCTCP's law with a weight. */
+struct tr_law {
+	__u64 initial_alpha; /* in parts of 2^-32 */
+	__u32 gain;          /* in parts of 1/65536 */
+	__u32 settle;        /* whether marks of the window after a cut are not counted */
+	__u32 initial_window; /* all three in segments */
+	__u32 min_window;
+	__u32 max_window;
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_law) == 32, "tr_law");
+TR_LAYOUT(tr_law, gain, 8);
+TR_LAYOUT(tr_law, max_window, 24);
+
 /*
  * The directives of all flows, by slice: first those of unknown size, then of known size without a deadline, by size, then
  * with a deadline, by size. Sizes change tables at edges; those that are not there are the largest number.
@@ -83,12 +97,14 @@ struct tr_policy {
 	__u32 generation; /* another one with each change of policy or rules */
 	__u32 levels;     /* the deepest cgroup that a rule names is so far below the root */
 	__u32 rules;      /* how many there are */
+	struct tr_law law;
 	struct tr_table tables[TR_TABLES];
 };
-_Static_assert(sizeof(struct tr_policy) == 272 + TR_TABLES * 64, "tr_policy");
+_Static_assert(sizeof(struct tr_policy) == 304 + TR_TABLES * 64, "tr_policy");
 TR_LAYOUT(tr_policy, pieces, 248);
 TR_LAYOUT(tr_policy, generation, 260);
-TR_LAYOUT(tr_policy, tables, 272);
+TR_LAYOUT(tr_policy, law, 272);
+TR_LAYOUT(tr_policy, tables, 304);
 
 #define TR_BY_FLOW (~0u)
 
@@ -168,5 +184,42 @@ struct tr_counts {
 	__u64 refused;   /* what they must not, or not so */
 };
 _Static_assert(sizeof(struct tr_counts) == 40, "tr_counts");
+
+/* What a window's keeper knows of a connection. Sequence numbers are those of what this end sends. */
+struct tr_window {
+	struct tr_flow flow;
+	__u64 segments;  /* the window, in parts of 2^-20, as the next */
+	__u64 threshold; /* slow start ends here */
+	__u64 alpha;     /* the estimate of the marked share, in parts of 2^-32 */
+	__u64 acked;     /* since its last update */
+	__u64 marked;
+	__s64 owed;        /* segments that the guest was shown too little */
+	__u64 progress_ns; /* when something was acknowledged last, or sent after a pause */
+	__u64 seen;        /* bytes with marks that have come here */
+	__u32 una;         /* what is acknowledged up to */
+	__u32 next;        /* what has been sent up to */
+	__u32 window_end;  /* where alpha is updated, */
+	__u32 round_end;   /* and what is owed */
+	__u32 cut_end;     /* what was sent at the last cut */
+	__u32 settle_from;
+	__u32 settle_to;
+	__u32 recover; /* what was sent at the last loss: until it is acknowledged, there is no other */
+	__u32 mss;
+	__u32 told;       /* the count of marks that came back last */
+	__u32 duplicates; /* of the last acknowledgement */
+	__u32 scales;     /* its own window's and the other end's, a byte each; 0xff: no scale was said */
+	__u32 flags;
+	__u32 advertised; /* the window that came last, as it was said */
+};
+_Static_assert(sizeof(struct tr_window) == 176, "tr_window");
+
+/* What the keeper has done. */
+struct tr_kept {
+	__u64 told;
+	__u64 refused;
+	__u64 flows;     /* connections whose both ends have one */
+	__u64 shown;     /* acknowledgements with a smaller window than their sender's */
+	__u64 marks;     /* bytes with marks that came back */
+};
 
 #endif

@@ -18,8 +18,8 @@ pub use error::AgentError;
 pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
-    Capture, Cgroup, Counts, EgressTagger, Known, Rule, Wanted, cgroup_names, interface_number,
-    interface_rate, monotonic, own_cgroup,
+    Capture, Cgroup, Counts, EgressTagger, Kept, Known, Rule, Wanted, WindowKeeper, cgroup_names,
+    interface_number, interface_rate, monotonic, own_cgroup,
 };
 pub use report::{Draft, Facts};
 pub use traffic::{Grouping, Groups, Traffic};

@@ -3,6 +3,7 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::{
     Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostPolicy, Reveals, Scheme, SliceId, Time,
+    WindowShim,
 };
 use tailrace_linux::Tagger;
 use tailrace_scenario::AgentConfig;
@@ -16,6 +17,8 @@ use crate::host_tags::HostTags;
 pub struct HostPart {
     policy: Box<dyn Carried>,
     slices: SliceId,
+    /// The window that a host keeps for connections, if the scheme has such.
+    pub shim: Option<WindowShim>,
     /// What of the scheme an agent does not do, a sentence each.
     pub left_out: Vec<String>,
 }
@@ -104,13 +107,15 @@ impl SchemeVisitor for Ask<'_> {
         let part = HostPart {
             policy: Box::new(HostTags::<S>::new(&scheme, 1, false)),
             slices,
+            shim: scheme.window_shim(),
             left_out: Vec::new(),
         };
         let directives = part.directives()?;
         if directives.all().iter().any(|of| of.cap.is_some()) {
             return wrong(format!("is {}, whose hosts limit rates, which an agent does not do", S::NAME));
         }
-        if are_one_priority(&directives) && policy.next_wake().is_none() {
+        let tags = !are_one_priority(&directives) || policy.next_wake().is_some();
+        if !tags && part.shim.is_none() {
             let message = format!(
                 "is {}, whose hosts give all packets of all flows one priority: there is nothing to tag (awafs tags with \
                  params = {{ placement = \"host\" }})",
@@ -118,9 +123,11 @@ impl SchemeVisitor for Ask<'_> {
             );
             return wrong(message);
         }
-        let mut left_out = vec![
-            "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.".to_owned(),
-        ];
+        let law = match part.shim {
+            None => "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.",
+            Some(_) => "Windows are kept where both ends run an agent; other connections are left alone.",
+        };
+        let mut left_out = vec![law.to_owned()];
         if scheme.controller().is_some() {
             left_out.push("Its controller does not run.".to_owned());
         }
@@ -221,6 +228,19 @@ mod tests {
         assert!(part.wake(Time::from_ms(1_200)));
         let threshold = part.directives().unwrap().get(0, None, false).tags.range(0).1;
         assert!((4_000..6_000).contains(&threshold), "{threshold}");
+    }
+
+    #[test]
+    fn wvcc_keeps_windows_by_the_weights_of_slices() {
+        let scheme = "name = \"wvcc\"\n[[slice]]\nweight = 1\n[[slice]]\nweight = 4";
+        let part = part(scheme).unwrap();
+        let all = part.directives().unwrap();
+        let weights = [0, 1, 2].map(|slice| all.get(slice, None, false).weight.get());
+        assert_eq!(weights, [1.0, 0.25, 1.0]);
+        let shim = part.shim.unwrap();
+        assert_eq!((shim.gain, shim.settle, shim.initial_window), (1.0 / 16.0, true, 10));
+        let shown = "name = \"wvcc\"\nparams = { shim = { show_marks = true } }";
+        assert!(self::part(shown).err().unwrap().contains("there is nothing to tag"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object};
-use tailrace_core::Directives;
+use tailrace_core::{Directives, WindowShim};
 
 use super::known::{POLICY_BYTES, RULE_BYTES, RULE_KEY_BYTES, Rule, policy_bytes, rule_entries};
 use super::load;
@@ -15,10 +15,11 @@ pub(super) fn hand_over(
     object: &Object,
     directives: &Directives,
     rules: &[Rule],
+    law: Option<&WindowShim>,
     generation: u32,
 ) -> Result<(), AgentError> {
     let what = || load::refused("handing the kernel a policy");
-    let (policy, entries) = (policy_bytes(directives, rules, generation)?, rule_entries(rules)?);
+    let (policy, entries) = (policy_bytes(directives, rules, law, generation)?, rule_entries(rules)?);
     let set = map(MapType::Hash, "rules", (RULE_KEY_BYTES, RULE_BYTES), 1_024)?;
     for (key, value) in entries {
         set.update(&key, &value, MapFlags::ANY).map_err(what())?;

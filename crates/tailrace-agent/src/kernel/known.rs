@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use tailrace_core::{Bytes, Directive, Directives, SliceId, Time};
+use tailrace_core::{Bytes, Directive, Directives, SliceId, Time, WindowShim};
 
 use super::cgroups::Cgroup;
 use crate::error::AgentError;
@@ -47,6 +47,18 @@ const EDGES: usize = 31;
 const TABLES: usize = 512;
 const BY_FLOW: u32 = u32::MAX;
 
+/// How windows are kept: `struct tr_law`.
+#[repr(C)]
+struct Law {
+    initial_alpha: u64,
+    gain: u32,
+    settle: u32,
+    initial_window: u32,
+    min_window: u32,
+    max_window: u32,
+    unused: u32,
+}
+
 /// All directives: `struct tr_policy`.
 #[repr(C)]
 struct Policy {
@@ -57,6 +69,7 @@ struct Policy {
     generation: u32,
     levels: u32,
     rules: u32,
+    law: Law,
     tables: [Table; TABLES],
 }
 
@@ -93,10 +106,14 @@ struct Flow {
 const _: () = assert!(
     size_of::<Table>() == 64
         && offset_of!(Table, acks) == 56
-        && POLICY_BYTES == 272 + TABLES * 64
+        && size_of::<Law>() == 32
+        && offset_of!(Law, gain) == 8
+        && offset_of!(Law, max_window) == 24
+        && POLICY_BYTES == 304 + TABLES * 64
         && offset_of!(Policy, pieces) == 248
         && offset_of!(Policy, generation) == 260
-        && offset_of!(Policy, tables) == 272
+        && offset_of!(Policy, law) == 272
+        && offset_of!(Policy, tables) == 304
         && size_of::<Flow>() == 56
         && offset_of!(Flow, size) == 8
         && offset_of!(Flow, slice) == 44
@@ -107,6 +124,7 @@ const _: () = assert!(
 pub(super) fn policy_bytes(
     directives: &Directives,
     rules: &[Rule],
+    law: Option<&WindowShim>,
     generation: u32,
 ) -> Result<Vec<u8>, AgentError> {
     let all = directives.all();
@@ -128,9 +146,26 @@ pub(super) fn policy_bytes(
     let pieces = directives.edges().len() as u32 + 1;
     let numbers = [pieces, u32::from(directives.slices()), acks, generation, levels, rules.len() as u32];
     let mut bytes: Vec<u8> = edges.chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect();
+    bytes.extend(law_bytes(law));
     bytes.extend(all.iter().flat_map(table_bytes));
     bytes.resize(POLICY_BYTES, 0);
     Ok(bytes)
+}
+
+fn law_bytes(law: Option<&WindowShim>) -> Vec<u8> {
+    let Some(law) = law else { return vec![0; size_of::<Law>()] };
+    let parts = |value: f64, binary_places: i32| (value * 2f64.powi(binary_places)).round();
+    let initial_alpha = parts(law.initial_alpha, 32) as u64;
+    let numbers = [
+        parts(law.gain, 16) as u32,
+        u32::from(law.settle),
+        law.initial_window,
+        law.min_window,
+        // Windows are counted in parts of 2^-20 of a segment.
+        law.max_window.min(1 << 20),
+        0,
+    ];
+    initial_alpha.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
 }
 
 fn table_bytes(directive: &Directive) -> impl Iterator<Item = u8> + use<> {

@@ -2,7 +2,9 @@
 
 mod capture;
 mod cgroups;
+mod ear;
 mod handover;
+mod keeper;
 mod known;
 mod load;
 mod sys;
@@ -10,6 +12,7 @@ mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use keeper::{Kept, WindowKeeper};
 pub use known::{Known, Rule};
 pub use tagger::{Counts, EgressTagger};
 

@@ -1,12 +1,11 @@
 //! Tags in the packets that leave an interface.
 
-use std::os::fd::AsRawFd;
-
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use tailrace_core::Directives;
 
+use super::ear::Ear;
 use super::known::{Known, Rule};
-use super::{cgroups, handover, load, sys};
+use super::{handover, load, sys};
 use crate::connection::Connection;
 use crate::error::AgentError;
 
@@ -32,7 +31,7 @@ pub struct Counts {
 pub struct EgressTagger {
     // They go first: without them no packet comes, and no program is heard.
     link: Option<Link>,
-    ear: Option<Link>,
+    ear: Ear,
     object: Object,
     generation: u32,
 }
@@ -47,7 +46,7 @@ impl EgressTagger {
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} flows")))?;
         let object = load::load(object)?;
-        let mut tagger = EgressTagger { link: None, ear: None, object, generation: 0 };
+        let mut tagger = EgressTagger { link: None, ear: Ear::default(), object, generation: 0 };
         tagger.set(directives, rules)?;
         Ok(tagger)
     }
@@ -64,22 +63,8 @@ impl EgressTagger {
     /// cgroups that a rule names are heard.
     pub fn set(&mut self, directives: &Directives, rules: &[Rule]) -> Result<(), AgentError> {
         self.generation = self.generation.wrapping_add(1);
-        handover::hand_over(&self.object, directives, rules, self.generation)?;
-        match rules.iter().any(|rule| rule.cgroup.is_some()) {
-            true if self.ear.is_none() => self.ear = Some(self.listen()?),
-            true => {}
-            false => self.ear = None,
-        }
-        Ok(())
-    }
-
-    /// Hears the socket options of all programs: which of them may, rules say.
-    fn listen(&mut self) -> Result<Link, AgentError> {
-        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
-        let folder =
-            std::fs::File::open(&root).map_err(AgentError::refused(format!("opening {}", root.display())))?;
-        let program = load::program(&mut self.object, "tell")?;
-        program.attach_cgroup(folder.as_raw_fd()).map_err(load::refused("hearing what programs say of flows"))
+        handover::hand_over(&self.object, directives, rules, None, self.generation)?;
+        self.ear.set(&mut self.object, rules)
     }
 
     /// What is known of the flow that a connection of this machine sends, if it is remembered.
@@ -100,18 +85,6 @@ impl EgressTagger {
     /// Gives the program a frame so many times, without any network. Returns what became of it the last time, and the mean
     /// time in nanoseconds.
     pub fn try_on(&mut self, frame: &[u8], times: u32) -> Result<(Vec<u8>, u32), AgentError> {
-        let mut out = vec![0; frame.len() + 256];
-        let input = ProgramInput {
-            data_in: Some(frame),
-            data_out: Some(&mut out),
-            repeat: times,
-            ..ProgramInput::default()
-        };
-        let output = load::program(&mut self.object, "tag")?.test_run(input);
-        let output = output.map_err(load::refused("trying the program on a frame"))?;
-        let nanoseconds = output.duration.as_nanos() as u32;
-        let length = output.data.map_or(0, |data| data.len());
-        out.truncate(length);
-        Ok((out, nanoseconds))
+        load::try_on(&mut self.object, "tag", frame, times)
     }
 }

@@ -12,7 +12,16 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioE
     let all = part.directives()?;
     let mut text =
         format!("TCP packets that leave {} under {}\n", config.interface, config.scenario.scheme.label());
-    for (flows, directive) in kinds(&all) {
+    if part.shim.is_some() {
+        text = format!(
+            "Windows of TCP connections over {} under {}\n{}\n",
+            config.interface,
+            config.scenario.scheme.label(),
+            weights(&all)
+        );
+    }
+    let tagged = if part.shim.is_some() { Vec::new() } else { kinds(&all) };
+    for (flows, directive) in tagged {
         let colon = if flows.is_empty() { "" } else { ":\n" };
         text += &format!("{flows}{colon}{}\n{}\n", table(&directive), acknowledgements(&directive));
     }
@@ -21,6 +30,18 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioE
     }
     text.extend(part.left_out.iter().map(|what| format!("note: {what}\n")));
     Ok(text)
+}
+
+/// What the flows of each slice weigh.
+fn weights(all: &Directives) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.set_header(["slice", "weight: segments that a window grows by in a round trip"]);
+    for slice in 0..=all.slices() {
+        let name = if slice == 0 { "none".to_owned() } else { slice.to_string() };
+        table.add_row([name, format!("{:.4}", all.get(slice, None, false).weight.get())]);
+    }
+    table
 }
 
 /// Flows in words, and their directive; without words if there is but one.

@@ -1,5 +1,7 @@
 //! The host agent's commands. A build may lack it, since it takes a compiler for the kernel's programs.
 
+#[cfg(feature = "agent")]
+mod datapath;
 mod dry_run;
 #[cfg(feature = "agent")]
 mod interface;

@@ -1,4 +1,4 @@
-//! `tailrace agent`: tags in the packets of this machine, by a scheme.
+//! `tailrace agent`: tags in the packets of this machine, or windows for its connections, by a scheme.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{Capture, EgressTagger, Rule, Wanted, monotonic};
+use tailrace_agent::{Capture, Rule, Wanted, monotonic};
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
 use tailrace_linux::LiveError;
 use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
+use super::datapath::Datapath;
 use super::interface::Interface;
 use super::{dry_run, failed, known};
 use crate::flows::in_file;
@@ -36,9 +37,9 @@ pub fn tag(
     let interface = interface.map_err(|error| in_file(error, &options.file))?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let rules = known::rules(&config).map_err(|error| in_file(error.into(), &options.file))?;
-    let mut tagger = EgressTagger::new(config.flows, &part.directives()?, &rules).map_err(failed)?;
+    let mut datapath = Datapath::new(config.flows, &part, &rules)?;
     let capture = part.learns().then(|| listen(&interface)).transpose()?;
-    tagger.attach(interface.number).map_err(failed)?;
+    datapath.attach(interface.number)?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
     complain!("kill -HUP {} has it read its file again", std::process::id());
     let file = options.file.clone();
@@ -49,7 +50,7 @@ pub fn tag(
         part,
         rules,
         interface,
-        tagger,
+        datapath,
         capture,
         started,
         policy_started: started,
@@ -84,7 +85,7 @@ struct Agent {
     part: HostPart,
     rules: Vec<Rule>,
     interface: Interface,
-    tagger: EgressTagger,
+    datapath: Datapath,
     /// Hears of flows that end, if the scheme learns from them.
     capture: Option<Capture>,
     /// When the agent began, and when its policy did.
@@ -131,7 +132,7 @@ impl Agent {
                 let heard = capture.look(LOOK_EVERY).map_err(failed)?;
                 let now = since(self.policy_started);
                 for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-                    let known = self.tagger.known_of(connection).map_err(failed)?.unwrap_or_default();
+                    let known = self.datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
                     let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
                     self.part.ended(now, size, reveals, known.slice);
                 }
@@ -141,7 +142,7 @@ impl Agent {
     }
 
     fn hand_over(&mut self) -> Result<(), Error> {
-        self.tagger.set(&self.part.directives()?, &self.rules).map_err(failed)
+        self.datapath.set(&self.part, &self.rules)
     }
 
     /// What a policy has learned begins anew.
@@ -149,7 +150,8 @@ impl Agent {
         let config = AgentConfig::read(&self.file)?;
         let part = config.check_change(&self.config).and_then(|()| for_agent(&config));
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
-        let rules = known::rules(&config).map_err(|error| in_file(error.into(), &self.file))?;
+        let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
+        let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
         let capture = match (part.learns(), self.capture.take()) {
             (true, None) => Some(listen(&self.interface)?),
             (learns, capture) => capture.filter(|_| learns),
@@ -160,21 +162,7 @@ impl Agent {
     }
 
     fn say(&self) -> Result<(), Error> {
-        let counts = self.tagger.counts().map_err(failed)?;
-        complain!(
-            "{}: {} packets tagged, {} left as they came, {} flows",
-            self.config.interface,
-            counts.tagged,
-            counts.untouched,
-            counts.flows
-        );
-        if counts.told + counts.refused > 0 {
-            complain!(
-                "programs have told of {} flows, and were refused {} times",
-                counts.told,
-                counts.refused
-            );
-        }
+        complain!("{}: {}", self.config.interface, self.datapath.said().map_err(failed)?);
         Ok(())
     }
 }
