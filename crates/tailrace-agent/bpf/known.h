@@ -116,9 +116,9 @@ static __always_inline __u32 place_of(struct tr_policy *policy, __u32 slice, __u
 	return place;
 }
 
-/* Takes down what is known of a flow, and where its directive is. */
-static __noinline int know(struct __sk_buff *skb, struct tr_policy *policy, const struct tr_flow_key *key,
-			   struct tr_flow *flow, struct tr_told *told)
+/* Takes down what is known of a flow, and where its directive is. A global function: the kernel checks it once. */
+__noinline int know(struct __sk_buff *skb, struct tr_policy *policy, const struct tr_flow_key *key,
+		    struct tr_flow *flow, struct tr_told *told)
 {
 	struct tr_rule *rule;
 	__u64 deadline = 0;

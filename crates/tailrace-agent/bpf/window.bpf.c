@@ -203,7 +203,7 @@ int leaves(struct __sk_buff *skb)
 		if (!(segment.flags & TCP_ACK) || (window->flags & HAS_PEER))
 			now[0] |= bpf_htons(KEEPER << 8);
 	} else if (window->flags & HAS_PEER) {
-		if (segment.payload)
+		if (segment.payload && ecn != ECT0)
 			set_ecn(skb, ECT0);
 		if (!(segment.flags & TCP_URG)) {
 			now[0] |= bpf_htons(KEEPER << 8);
