@@ -102,3 +102,41 @@ fn acknowledgements(directive: &Directive) -> String {
     let acks = usize::from(directive.acks);
     format!("Pure acknowledgements: queue {}, DSCP {}", acks + 1, dscp_of(acks))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(rest: &str) -> Vec<String> {
+        let config = AgentConfig::parse(&format!("[agent]\ninterface = \"eth0\"\n{rest}")).unwrap();
+        let part = tailrace_run::for_agent(&config).unwrap();
+        let text = tables(&config, &part).unwrap();
+        let lines = text.lines().filter(|line| !line.contains(['─', '═']) && !line.starts_with("note"));
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn each_kind_of_flows_has_a_table_of_its_own() {
+        let karuna = "[scheme]\nname = \"karuna\"\nparams = { port = { queues = 4 }, thresholds = { splitting = [\"10KB\", \
+                      \"1MB\"], sieving = [\"20KB\", \"2MB\"] } }";
+        let lines = said(karuna);
+        // As the guide prints it, but for what it leaves out of the tables.
+        let guide = include_str!("../../../../docs/guide/telling.md");
+        let shown = guide.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let mut rest = lines.iter();
+        for line in shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")) {
+            assert!(rest.any(|found| *found == line), "{line}: {lines:#?}");
+        }
+        let kinds = lines.iter().filter(|line| line.starts_with("Flows")).count();
+        assert_eq!(kinds, 5, "{lines:#?}");
+        let pias = "[scheme]\nname = \"pias\"\nparams = { thresholds = [\"10KB\"], port = { queues = 2 } }";
+        assert!(said(pias).iter().all(|line| !line.starts_with("Flows")), "one table for all");
+    }
+
+    #[test]
+    fn windows_have_weights_by_slice() {
+        let lines = said("[scheme]\nname = \"wvcc\"\n[[slice]]\nweight = 1\n[[slice]]\nweight = 4\n");
+        assert_eq!(lines[0], "Windows of TCP connections over eth0 under wvcc");
+        assert_eq!(lines[2..], ["none 1.0000", "1 0.2500", "2 1.0000"]);
+    }
+}
