@@ -7,10 +7,7 @@
 #ifndef TAILRACE_FLOW_TABLE_H
 #define TAILRACE_FLOW_TABLE_H
 
-#include "shared.h"
-
-/* Set before the programs are loaded. */
-const volatile struct tr_room room = {};
+#include "constants.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,7 +26,7 @@ static __always_inline __u32 ticks(void)
 static __always_inline struct tr_bucket *bucket_of(const struct tr_flow_key *key)
 {
 	const __u64 *words = (const void *)key;
-	__u64 hash = room.seed;
+	__u64 hash = constants.seed;
 	__u32 number;
 
 #pragma unroll
@@ -38,7 +35,7 @@ static __always_inline struct tr_bucket *bucket_of(const struct tr_flow_key *key
 		hash ^= hash >> 32;
 	}
 	hash = (hash ^ *(const __u32 *)&words[4]) * 0x9e3779b97f4a7c15ULL;
-	number = (hash >> 32) * room.buckets >> 32;
+	number = (hash >> 32) * constants.buckets >> 32;
 	return bpf_map_lookup_elem(&flows, &number);
 }
 

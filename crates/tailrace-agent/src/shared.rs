@@ -52,22 +52,9 @@ pub(crate) struct Asked {
     pub unused: u32,
 }
 
-/// Bytes sent → priority: `struct tr_table`.
-#[cfg(feature = "bpf")]
-#[repr(C)]
-pub(crate) struct Table {
-    pub limits: [u64; 7],
-    pub acks: u32,
-    pub unused: u32,
-}
-
 #[cfg(feature = "bpf")]
 const _: () = assert!(
-    size_of::<Asked>() == 24
-        && offset_of!(Asked, interface) == 12
-        && offset_of!(Asked, network) == 16
-        && size_of::<Table>() == 64
-        && offset_of!(Table, acks) == 56
+    size_of::<Asked>() == 24 && offset_of!(Asked, interface) == 12 && offset_of!(Asked, network) == 16
 );
 
 #[cfg(feature = "bpf")]
@@ -76,15 +63,6 @@ impl Asked {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let numbers = [self.level, self.interface, self.network, self.unused];
         self.cgroup.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
-    }
-}
-
-#[cfg(feature = "bpf")]
-impl Table {
-    /// As the kernel has it.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let limits = self.limits.into_iter().flat_map(u64::to_ne_bytes);
-        limits.chain([self.acks, self.unused].into_iter().flat_map(u32::to_ne_bytes)).collect()
     }
 }
 
@@ -115,19 +93,22 @@ impl Event {
     }
 }
 
-/// How large the table of flows is: `struct tr_room`.
+/// What programs for packets cannot change: `struct tr_constants`.
 #[cfg(feature = "bpf")]
-pub(crate) struct Room {
+pub(crate) struct Constants {
+    /// By which places of flows are found, and in how many buckets; for programs that have such.
     pub seed: u64,
     pub buckets: u32,
+    /// The network namespace whose sockets are meant.
+    pub network: u32,
 }
 
 #[cfg(feature = "bpf")]
-impl Room {
-    /// As the kernel has it.
+impl Constants {
+    /// As the kernel has them.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let (seed, buckets) = (self.seed.to_ne_bytes(), self.buckets.to_ne_bytes());
-        seed.into_iter().chain(buckets).chain([0; 4]).collect()
+        let numbers = [self.buckets, self.network].into_iter().flat_map(u32::to_ne_bytes);
+        self.seed.to_ne_bytes().into_iter().chain(numbers).collect()
     }
 }
 
@@ -175,6 +156,16 @@ pub(crate) struct FlowKey {
 impl FlowKey {
     /// Its length.
     pub(crate) const BYTES: usize = 36;
+
+    /// As the kernel has it.
+    pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(&self.source);
+        bytes[16..32].copy_from_slice(&self.destination);
+        bytes[32..34].copy_from_slice(&self.source_port.to_be_bytes());
+        bytes[34..].copy_from_slice(&self.destination_port.to_be_bytes());
+        bytes
+    }
 
     /// Reads one; `None` if these are not as many bytes.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {

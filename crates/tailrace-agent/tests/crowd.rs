@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use frames::Frames;
 use tailrace_agent::EgressTagger;
-use tailrace_core::{Bytes, TagTable, dscp_of};
+use tailrace_core::{Bytes, Directive, Directives, TagTable, dscp_of};
 use tailrace_linux::{check_rights, skip_test};
 
 const SYN: u8 = 2;
@@ -26,7 +26,7 @@ fn tagger(flows: u32) -> Option<EgressTagger> {
         return None;
     }
     let tags = TagTable::with_limits(&[Bytes::new(1_000), Bytes::new(2_000)]);
-    Some(EgressTagger::new(flows, &tags, 0).unwrap())
+    Some(EgressTagger::new(flows, &Directives::same(Directive::tagged(tags)), &[]).unwrap())
 }
 
 /// The DSCP of a packet of this flow.

@@ -165,6 +165,10 @@ mod with_agent {
                 "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"pias\"\nparams = { thresholds = [\"1KB\"] }\n",
                 "one fewer than queues",
             ),
+            (
+                "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"mlfq\"\n[[rule]]\ncgroup = \"/no/such\"\n",
+                "rule[0].cgroup: there is no cgroup",
+            ),
         ] {
             if config.contains("tun0") && !has_tun {
                 continue;
@@ -198,18 +202,21 @@ mod with_agent {
         signal(&agent, Signal::SIGHUP);
         wait_for(&mut agent, "the agent goes on as before");
         carry(&mut near, &mut far, 100_000);
-        write(
-            "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"250KB\"] }, port = { queues = 3 } }",
-        );
-        signal(&agent, Signal::SIGHUP);
-        wait_for(&mut agent, "read again; flows go on");
-        carry(&mut near, &mut far, 100_000);
+        let karuna = "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"250KB\"] }, \
+                      port = { queues = 3 } }";
+        let size = "\n[[rule]]\nport = 80\nsize = ";
+        for rules in ["", &format!("{size}\"1KB\""), &format!("{size}\"1KB\"\ndeadline = \"60s\"")] {
+            write(&format!("{karuna}{rules}"));
+            signal(&agent, Signal::SIGHUP);
+            wait_for(&mut agent, "read again; flows go on");
+            carry(&mut near, &mut far, 100_000);
+        }
         signal(&agent, Signal::SIGKILL);
         agent.wait().unwrap();
         carry(&mut near, &mut far, 100_000);
         let seen: Vec<(u64, u8)> =
             tap.segments(80).into_iter().map(|(before, class)| (before, class >> 2)).collect();
-        assert!(seen.len() > 270, "{}", seen.len());
+        assert!(seen.len() > 400, "{}", seen.len());
         for (before, dscp) in seen {
             let expected = match before {
                 ..10_000 => 7,
@@ -218,6 +225,9 @@ mod with_agent {
                 // The same flow goes on, with as many bytes before it.
                 200_000..=250_000 => 6,
                 250_001..300_000 => 5,
+                // A small size is known; and then a deadline.
+                300_000..400_000 => 6,
+                400_000..500_000 => 7,
                 _ => 0,
             };
             assert_eq!(dscp, expected, "{before}");

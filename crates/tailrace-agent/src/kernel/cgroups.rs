@@ -14,8 +14,10 @@ pub struct Cgroup {
     pub level: u32,
 }
 
+const NOT_MOUNTED: &str = "no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup";
+
 /// Where cgroups of version 2 are mounted.
-fn root() -> Option<PathBuf> {
+pub(super) fn root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
@@ -26,7 +28,7 @@ fn root() -> Option<PathBuf> {
 
 /// A cgroup by its path: from the root of all cgroups, or where its folder is. The error says what would be right.
 pub fn own_cgroup(path: &Path) -> Result<Cgroup, String> {
-    let root = root().ok_or("no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup")?;
+    let root = root().ok_or(NOT_MOUNTED)?;
     let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let folder = root.join(below);
     match fs::metadata(&folder) {

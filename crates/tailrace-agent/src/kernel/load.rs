@@ -2,10 +2,14 @@
 
 use std::io;
 use std::mem::take;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramMut};
+use libbpf_rs::{
+    Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramInput,
+    ProgramMut,
+};
 
 use crate::error::AgentError;
 
@@ -50,6 +54,14 @@ fn check_release(release: &str) -> Result<(), AgentError> {
         "this is Linux {release}, and tagging needs 6.6 or newer (tailrace measure does with less): upgrade the kernel"
     );
     Err(AgentError::Kernel(message))
+}
+
+/// The number of this thread's network namespace.
+pub(super) fn own_network() -> Result<u32, AgentError> {
+    let network = std::fs::metadata("/proc/thread-self/ns/net")
+        .map_err(AgentError::refused("asking for the network namespace"))?;
+    // The kernel has 32 bits for it.
+    Ok(network.ino() as u32)
 }
 
 fn check_rights(status: &str) -> Result<(), AgentError> {
@@ -109,6 +121,11 @@ pub(super) fn load(object: OpenObject) -> Result<Object, AgentError> {
     })
 }
 
+/// A map of programs that are loaded, by its name.
+pub(super) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, AgentError> {
+    object.maps().find(|map| map.name() == name).ok_or_else(|| absent(name))
+}
+
 /// A program by its name.
 pub(super) fn program<'a>(object: &'a mut Object, name: &str) -> Result<ProgramMut<'a>, AgentError> {
     let mut programs = object.progs_mut();
@@ -124,6 +141,29 @@ pub(super) fn numbers<const N: usize>(object: &Object, name: &str) -> Result<[u6
     let value = value.unwrap_or_default();
     let mut numbers = value.chunks_exact(8).map(|bytes| bytes.try_into().map_or(0, u64::from_ne_bytes));
     Ok(std::array::from_fn(|_| numbers.next().unwrap_or(0)))
+}
+
+/// Gives a program a frame so many times, without any network. Returns what became of it the last time, and the mean time in
+/// nanoseconds.
+pub(super) fn try_on(
+    object: &mut Object,
+    name: &str,
+    frame: &[u8],
+    times: u32,
+) -> Result<(Vec<u8>, u32), AgentError> {
+    let mut out = vec![0; frame.len() + 256];
+    let input = ProgramInput {
+        data_in: Some(frame),
+        data_out: Some(&mut out),
+        repeat: times,
+        ..ProgramInput::default()
+    };
+    let output = program(object, name)?.test_run(input);
+    let output = output.map_err(refused("trying the program on a frame"))?;
+    let nanoseconds = output.duration.as_nanos() as u32;
+    let length = output.data.map_or(0, |data| data.len());
+    out.truncate(length);
+    Ok((out, nanoseconds))
 }
 
 /// For `map_err`: what the kernel or libbpf refused.

@@ -2,7 +2,11 @@
 
 mod capture;
 mod cgroups;
+mod ear;
 mod flows;
+mod handover;
+mod keeper;
+mod known;
 mod load;
 mod pins;
 mod sys;
@@ -11,6 +15,8 @@ mod tagger;
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
 pub use flows::{FlowRow, FlowTable};
+pub use keeper::{Kept, WindowKeeper};
+pub use known::{Known, Rule};
 pub use load::check_tagging;
 pub use pins::Pins;
 pub use tagger::{Counts, EgressTagger};

@@ -1,5 +1,6 @@
-//! What outlives an agent that asks for it: its program at the interface and the flows that it remembers, under names in a
-//! bpf file system. Without the program's agent tags go on as they are; the next one takes over.
+//! What outlives an agent that asks for it: its programs at the interface and at the root of cgroups, the flows that it
+//! remembers, and what is known of them, under names in a bpf file system. Without the programs' agent tags go on as they are,
+//! by the same rules, and programs are heard; the next agent takes over.
 
 use std::fs;
 use std::io;
@@ -8,15 +9,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapHandle, OpenObject};
+use libbpf_rs::{Link, MapCore, MapHandle, Object, OpenObject};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use super::flows::{seed_of, set_seed};
 use super::load;
 use crate::error::AgentError;
 
-/// Of the layout of what is pinned: changes with `tr_flow_key` and `tr_flow`.
-const LAYOUT: &str = "layout1";
+/// Of the layout of what is pinned: changes with `tr_flow_key`, `tr_flow`, `tr_known` and `tr_told`.
+const LAYOUT: &str = "layout2";
+/// The maps that are pinned. Policy and rules are not: who takes over has its own.
+const KEPT: [&str; 3] = [FLOWS, "known_flows", "told"];
+const FLOWS: &str = "flows";
+/// The programs that are: the one at the interface, and the one that hears what programs say.
+const LINK: &str = "link";
+const EAR: &str = "ear";
 
 /// The names for an interface of this thread's network namespace.
 #[derive(Debug)]
@@ -57,15 +64,12 @@ impl Pins {
         }
     }
 
-    fn flows(&self) -> PathBuf {
-        self.folder.join(LAYOUT).join("flows")
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.join(LAYOUT).join(name)
     }
 
-    fn link(&self) -> PathBuf {
-        self.folder.join(LAYOUT).join("link")
-    }
-
-    /// Has programs that are not loaded yet use the flows that are there, which were to be so many; returns their seed.
+    /// Has programs that are not loaded yet use the flows that are there, which were to be so many, and what is known of them;
+    /// returns the flows' seed.
     pub(super) fn reuse_flows(&self, object: &mut OpenObject, flows: u32) -> Result<Option<u64>, AgentError> {
         let other = |what: String| {
             let folder = self.folder.display();
@@ -77,53 +81,70 @@ impl Pins {
         if entries.into_iter().any(|entry| entry.file_name() != LAYOUT) {
             return other("another version of the agent".to_owned());
         }
-        if !self.flows().exists() {
-            return Ok(None);
+        let mut found = None;
+        for name in KEPT.into_iter().filter(|name| self.at(name).exists()) {
+            let map = MapHandle::from_pinned_path(self.at(name));
+            let map = map.map_err(load::refused(format!("opening {}", self.at(name).display())))?;
+            let mut own = load::open_map(object, name)?;
+            let shape = (map.map_type(), map.key_size(), map.value_size());
+            if shape != (own.map_type(), own.key_size(), own.value_size()) {
+                return other("another version of the agent".to_owned());
+            }
+            if map.max_entries() != own.max_entries() {
+                return other("an agent with another number of flows (agent.flows)".to_owned());
+            }
+            own.reuse_fd(map.as_fd()).map_err(load::refused("going on with the flows that are pinned"))?;
+            if name == FLOWS {
+                found = Some(seed_of(&map)?);
+            }
         }
-        let map = MapHandle::from_pinned_path(self.flows());
-        let map = map.map_err(load::refused(format!("opening {}", self.flows().display())))?;
-        let mut own = load::open_map(object, "flows")?;
-        let shape = (map.map_type(), map.key_size(), map.value_size());
-        if shape != (own.map_type(), own.key_size(), own.value_size()) {
-            return other("another version of the agent".to_owned());
-        }
-        if map.max_entries() != own.max_entries() {
-            return other("an agent with another number of flows (agent.flows)".to_owned());
-        }
-        own.reuse_fd(map.as_fd()).map_err(load::refused("going on with the flows that are pinned"))?;
-        let seed = seed_of(&map)?;
-        set_seed(object, flows, seed)?;
-        Ok(Some(seed))
+        found.iter().try_for_each(|seed| set_seed(object, flows, *seed))?;
+        Ok(found)
     }
 
     /// The program at the interface that an agent has left; what is left of one whose interface is gone is taken away.
     pub(super) fn open_link(&self) -> Result<Option<Link>, AgentError> {
-        if !self.link().exists() {
+        self.open(LINK, |of| matches!(of, LinkTypeInfo::Tcx(of) if of.ifindex == self.interface))
+    }
+
+    /// The program that hears what programs say, if an agent has left one.
+    pub(super) fn open_ear(&self) -> Result<Option<Link>, AgentError> {
+        self.open(EAR, |of| matches!(of, LinkTypeInfo::Cgroup(_)))
+    }
+
+    fn open(&self, name: &str, is_it: impl Fn(&LinkTypeInfo) -> bool) -> Result<Option<Link>, AgentError> {
+        let path = self.at(name);
+        if !path.exists() {
             return Ok(None);
         }
-        let what = || load::refused(format!("opening {}", self.link().display()));
-        let link = Link::open(self.link()).map_err(what())?;
-        match link.info().map_err(what())?.info {
-            LinkTypeInfo::Tcx(of) if of.ifindex == self.interface => Ok(Some(link)),
-            _ => {
-                fs::remove_file(self.link())
-                    .map_err(AgentError::refused("removing a pin whose interface is gone"))?;
-                Ok(None)
-            }
+        let what = || load::refused(format!("opening {}", path.display()));
+        let link = Link::open(&path).map_err(what())?;
+        if is_it(&link.info().map_err(what())?.info) {
+            return Ok(Some(link));
         }
+        fs::remove_file(&path)
+            .map_err(AgentError::refused("removing a pin whose place in the kernel is gone"))?;
+        Ok(None)
     }
 
     /// Pins what is not pinned yet.
-    pub(super) fn keep(&self, link: &mut Link, flows: &MapHandle) -> Result<(), AgentError> {
+    pub(super) fn keep(
+        &self,
+        object: &Object,
+        link: &mut Link,
+        ear: Option<&mut Link>,
+    ) -> Result<(), AgentError> {
         let what = || format!("pinning below {}", self.folder.display());
         fs::create_dir_all(self.folder.join(LAYOUT)).map_err(AgentError::refused(what()))?;
-        if !self.flows().exists() {
-            MapHandle::try_from(flows)
-                .and_then(|mut flows| flows.pin(self.flows()))
+        for name in KEPT.into_iter().filter(|name| !self.at(name).exists()) {
+            MapHandle::try_from(&load::map(object, name)?)
+                .and_then(|mut map| map.pin(self.at(name)))
                 .map_err(load::refused(what()))?;
         }
-        if !self.link().exists() {
-            link.pin(self.link()).map_err(load::refused(what()))?;
+        for (name, link) in [(LINK, Some(link)), (EAR, ear)] {
+            if let Some(link) = link.filter(|_| !self.at(name).exists()) {
+                link.pin(self.at(name)).map_err(load::refused(what()))?;
+            }
         }
         Ok(())
     }

@@ -115,14 +115,26 @@ fn status_text(of: &Value) -> String {
         text(&of["user"]),
         duration(of["seconds"].as_f64().unwrap_or(0.0)),
     );
-    lines += &format!(
-        "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
-        number(&of["packets_tagged"]),
-        number(&of["packets_left_as_they_came"]),
-        number(&of["flows"]),
-        number(&of["packets_without_room"]),
-        Bytes::new(number(&of["memory_bytes"])),
-    );
+    lines += &match of["connections_with_windows"].as_u64() {
+        None => format!(
+            "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
+            number(&of["packets_tagged"]),
+            number(&of["packets_left_as_they_came"]),
+            number(&of["flows"]),
+            number(&of["packets_without_room"]),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+        Some(windows) => format!(
+            "  windows      of {windows} connections; {} acknowledgements with a smaller one; {} marked; {} of memory\n",
+            number(&of["acknowledgements_with_smaller_windows"]),
+            Bytes::new(number(&of["bytes_marked"])),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+    };
+    let [told, refused] = ["programs_told", "programs_refused"].map(|field| number(&of[field]));
+    if told + refused > 0 {
+        lines += &format!("  programs     told of {told} flows, and were refused {refused} times\n");
+    }
     let connections = &of["connections"];
     lines += &format!(
         "  connections  {} ended, {} sent, {} received\n",

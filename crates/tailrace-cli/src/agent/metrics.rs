@@ -1,5 +1,8 @@
 //! An agent's numbers for Prometheus.
 
+use tailrace_agent::{Counts, Kept};
+
+use super::datapath::Done;
 use super::status::{QUANTILES, Status};
 use crate::watch::Page;
 
@@ -10,12 +13,14 @@ pub fn text(status: &Status) -> String {
         "" => format!("interface=\"{}\"", status.interface),
         label => format!("interface=\"{}\",{label}", status.interface),
     };
-    let (counts, traffic) = (&status.counts, &status.traffic);
-    let packets = [(of("what=\"tagged\""), counts.tagged), (of("what=\"untouched\""), counts.untouched)];
-    page.family("agent_packets_total", "counter", "Packets that left the interface.", packets);
-    page.family("agent_flows_total", "counter", "Flows that it began to count.", [(of(""), counts.flows)]);
-    let help = "Packets of flows for which there was no room: they have the last priority.";
-    page.family("agent_crowded_packets_total", "counter", help, [(of(""), counts.crowded)]);
+    let traffic = &status.traffic;
+    match &status.done {
+        Done::Tags(counts) => tags(&mut page, status, counts, &of),
+        Done::Windows(kept) => windows(&mut page, kept, &of),
+    }
+    let [told, refused] = status.done.told();
+    let said = [(of("result=\"told\""), told), (of("result=\"refused\""), refused)];
+    page.family("agent_said_total", "counter", "What programs have said of flows.", said);
     let help = "What flows take of the kernel's memory.";
     page.family("agent_memory_bytes", "gauge", help, [(of(""), status.memory_bytes)]);
     let ended = [(of(""), traffic.whole)];
@@ -29,10 +34,6 @@ pub fn text(status: &Status) -> String {
         .into_iter()
         .filter_map(|(name, u)| Some((of(&format!("quantile=\"{name}\"")), traffic.sizes.quantile(u)?)));
     page.family("agent_flow_size_bytes", "gauge", "Sizes of flows that have ended, since its start.", sizes);
-    let thresholds = status.queues().filter(|(.., to)| *to < u64::MAX);
-    let thresholds = thresholds.map(|(priority, _, to)| (of(&format!("priority=\"{priority}\"")), to));
-    let help = "Bytes after which a flow leaves a priority; 0 is served first.";
-    page.family("agent_threshold_bytes", "gauge", help, thresholds);
     let tables = [(of(""), status.tables)];
     page.family("agent_tables_total", "counter", "Tables of tags after the first one.", tables);
     let reloads = [("read", status.reloads), ("mistake", status.failed_reloads)];
@@ -42,14 +43,34 @@ pub fn text(status: &Status) -> String {
     page.0
 }
 
+fn tags(page: &mut Page, status: &Status, counts: &Counts, of: &dyn Fn(&str) -> String) {
+    let packets = [(of("what=\"tagged\""), counts.tagged), (of("what=\"untouched\""), counts.untouched)];
+    page.family("agent_packets_total", "counter", "Packets that left the interface.", packets);
+    page.family("agent_flows_total", "counter", "Flows that it began to count.", [(of(""), counts.flows)]);
+    let help = "Packets of flows for which there was no room: they have the last priority.";
+    page.family("agent_crowded_packets_total", "counter", help, [(of(""), counts.crowded)]);
+    let thresholds = status.queues().filter(|(.., to)| *to < u64::MAX);
+    let thresholds = thresholds.map(|(priority, _, to)| (of(&format!("priority=\"{priority}\"")), to));
+    let help = "Bytes after which a flow of which nothing is known leaves a priority; 0 is served first.";
+    page.family("agent_threshold_bytes", "gauge", help, thresholds);
+}
+
+fn windows(page: &mut Page, kept: &Kept, of: &dyn Fn(&str) -> String) {
+    let help = "Connections whose both ends have an agent that keeps windows.";
+    page.family("agent_window_connections_total", "counter", help, [(of(""), kept.flows)]);
+    let help = "Acknowledgements that came with a larger window than was shown.";
+    page.family("agent_window_shown_total", "counter", help, [(of(""), kept.shown)]);
+    let help = "Payload bytes that came to the other end with marks.";
+    page.family("agent_window_marked_bytes_total", "counter", help, [(of(""), kept.marks)]);
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::Value;
-    use tailrace_agent::{Counts, Traffic};
-    use tailrace_core::{Bytes, TagTable};
-    use tailrace_linux::Tags;
+    use tailrace_agent::Traffic;
+    use tailrace_core::{Bytes, Directive, Directives, TagTable};
 
     use super::*;
 
@@ -62,11 +83,15 @@ mod tests {
             scheme: "pias".to_owned(),
             user: "nobody".to_owned(),
             seconds: 2.5,
-            tags: Tags { data: TagTable::with_limits(&[Bytes::new(10_000), Bytes::new(50_000)]), acks: 0 },
+            directives: Directives::same(Directive::tagged(TagTable::with_limits(&[
+                Bytes::new(10_000),
+                Bytes::new(50_000),
+            ]))),
+            has_rules: true,
             tables: 4,
             reloads: 2,
             failed_reloads: 1,
-            counts: Counts { tagged: 70, untouched: 8, flows: 5, crowded: 6 },
+            done: Done::Tags(Counts { tagged: 70, untouched: 8, flows: 5, crowded: 6, told: 2, refused: 1 }),
             memory_bytes: 4_096,
             traffic,
             lost: 0,
@@ -83,6 +108,7 @@ mod tests {
             "tailrace_agent_crowded_packets_total{interface=\"eth0\"} 6",
             "tailrace_agent_threshold_bytes{interface=\"eth0\",priority=\"1\"} 50000",
             "tailrace_agent_reloads_total{interface=\"eth0\",result=\"mistake\"} 1",
+            "tailrace_agent_said_total{interface=\"eth0\",result=\"refused\"} 1",
         ] {
             assert!(page.lines().any(|other| other == line), "{line}: {page}");
         }
@@ -112,7 +138,9 @@ mod tests {
         let dashboard = include_str!("../../../../examples/grafana/agent.json");
         let mut found = String::new();
         expressions(&serde_json::from_str(dashboard).unwrap(), &mut found);
-        let exported = text(&status()).lines().filter(|line| line.starts_with("# TYPE")).collect::<String>();
+        let kept = Kept { flows: 1, shown: 2, marks: 3, ..Kept::default() };
+        let both = text(&status()) + &text(&Status { done: Done::Windows(kept), ..status() });
+        let exported = both.lines().filter(|line| line.starts_with("# TYPE")).collect::<String>();
         assert_eq!(names(&found), names(&exported));
     }
 }

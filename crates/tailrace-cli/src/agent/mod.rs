@@ -6,9 +6,13 @@ mod answers;
 mod ask;
 #[cfg(feature = "agent")]
 mod claim;
+#[cfg(feature = "agent")]
+mod datapath;
 mod dry_run;
 #[cfg(feature = "agent")]
 mod interface;
+#[cfg(feature = "agent")]
+mod known;
 #[cfg(feature = "agent")]
 mod measure;
 #[cfg(feature = "agent")]
@@ -48,7 +52,7 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
     let config = AgentConfig::read(file)?;
     let part = for_agent(&config).map_err(|error| in_file(error.into(), file))?;
     if options.dry_run {
-        say_part!("{}", dry_run::tables(&config, &part));
+        say_part!("{}", dry_run::tables(&config, &part)?);
         return Ok(0);
     }
     #[cfg(feature = "agent")]

@@ -1,4 +1,4 @@
-//! `tailrace agent`: a scheme's tags in the packets that leave an interface.
+//! `tailrace agent`: tags in the packets of this machine, or windows for its connections, by a scheme.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_agent::{
-    AgentError, Capture, EgressTagger, Pins, Traffic, Wanted, check_tagging, monotonic, taggers_at,
+    AgentError, Capture, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
@@ -19,10 +19,11 @@ use tailrace_linux::{Account, LiveError, no_new_rights};
 use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
+use super::datapath::Datapath;
 use super::interface::Interface;
 use super::notify::Notify;
 use super::status::Status;
-use super::{answers, claim, dry_run, failed, metrics};
+use super::{answers, claim, dry_run, failed, known, metrics};
 use crate::flows::in_file;
 use crate::watch::{self, notice, unreadable};
 use crate::{Host, args};
@@ -51,34 +52,34 @@ pub fn tag(
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
     let claim = claim::take(&config.interface)?;
     let notify = Notify::new()?;
-    let tags = part.tags();
+    let rules = known::rules(&config).map_err(|error| in_file(error.into(), file))?;
     let of_file = |error| in_file(failed(error), file);
     let pins = pins(&config, interface.number).map_err(of_file)?;
     let left = taggers_at(interface.number).map_err(failed)?;
     if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
         return Err(in_file(left_behind(&config), file));
     }
-    let mut tagger =
-        EgressTagger::going_on(pins.as_ref(), config.flows, &tags.data, tags.acks).map_err(of_file)?;
+    let mut datapath =
+        Datapath::new(pins.as_ref(), config.flows, &part, &rules).map_err(|error| in_file(error, file))?;
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
-    tagger.attach_keeping(pins.as_ref(), interface.number).map_err(failed)?;
+    datapath.attach(pins.as_ref(), interface.number)?;
     no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
-    complain_part!("{}", dry_run::tables(&config, &part));
+    complain_part!("{}", dry_run::tables(&config, &part)?);
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     complain!("kill -HUP {} has it read its file again", std::process::id());
-    let (flows, started) = (tagger.flows().map_err(failed)?, monotonic());
-    let memory_bytes = flows.memory_bytes().map_err(failed)?;
-    let status = Mutex::new(Status { memory_bytes, ..first_status(&config, &part) });
+    let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
+    let status = Mutex::new(first_status(&config, &part, &datapath)?);
     let status = &status;
     let agent = Agent {
         file: file.to_owned(),
         config,
         part,
+        rules,
         interface,
-        tagger,
+        datapath,
         capture,
         started,
         policy_started: started,
@@ -88,7 +89,7 @@ pub fn tag(
         status,
     };
     thread::scope(|scope| {
-        scope.spawn(|| answers::serve(&claim, status, &flows));
+        scope.spawn(|| answers::serve(&claim, status, flows.as_ref()));
         if let Some(server) = &server {
             scope.spawn(|| watch::serve(server, &|| metrics::text(&lock(status))));
         }
@@ -137,21 +138,22 @@ fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn first_status(config: &AgentConfig, part: &HostPart) -> Status {
-    Status {
+fn first_status(config: &AgentConfig, part: &HostPart, datapath: &Datapath) -> Result<Status, Error> {
+    Ok(Status {
         interface: config.interface.clone(),
         scheme: config.scenario.scheme.label().to_owned(),
         user: config.user.clone(),
         seconds: 0.0,
-        tags: part.tags(),
+        directives: part.directives()?,
+        has_rules: !config.rules.is_empty(),
         tables: 0,
         reloads: 0,
         failed_reloads: 0,
-        counts: Default::default(),
-        memory_bytes: 0,
+        done: datapath.done().map_err(failed)?,
+        memory_bytes: datapath.memory_bytes().map_err(failed)?,
         traffic: Traffic::default(),
         lost: 0,
-    }
+    })
 }
 
 fn since(began: u64) -> Time {
@@ -163,8 +165,9 @@ struct Agent<'a> {
     file: PathBuf,
     config: AgentConfig,
     part: HostPart,
+    rules: Vec<Rule>,
     interface: Interface,
-    tagger: EgressTagger,
+    datapath: Datapath,
     /// Hears of flows that end.
     capture: Capture,
     /// When the agent began, and when its policy did.
@@ -208,7 +211,7 @@ impl Agent<'_> {
             match read {
                 Ok(()) => {
                     lock(self.status).reloads += 1;
-                    complain_part!("{}", dry_run::tables(&self.config, &self.part));
+                    complain_part!("{}", dry_run::tables(&self.config, &self.part)?);
                     complain!("{}: read again; flows go on as they are", self.file.display());
                 }
                 Err(error) => {
@@ -237,22 +240,23 @@ impl Agent<'_> {
         let heard = self.capture.look(LOOK_EVERY).map_err(failed)?;
         let now = since(self.policy_started);
         for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-            self.part.ended(now, Bytes::new(connection.sent));
+            let known = self.datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
+            let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
+            self.part.ended(now, size, reveals, known.slice);
         }
-        let counts = self.tagger.counts().map_err(failed)?;
+        let done = self.datapath.done().map_err(failed)?;
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
         let mut status = lock(self.status);
         heard.iter().for_each(|connection| status.traffic.add(connection));
-        (status.counts, status.lost, status.seconds) = (counts, lost, self.now().as_secs_f64());
+        (status.done, status.lost, status.seconds) = (done, lost, self.now().as_secs_f64());
         drop(status);
         if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
     }
 
-    fn hand_over(&self) -> Result<(), Error> {
-        let tags = self.part.tags();
-        self.tagger.set(&tags.data, tags.acks).map_err(failed)?;
+    fn hand_over(&mut self) -> Result<(), Error> {
+        self.datapath.set(&self.part, &self.rules)?;
         let mut status = lock(self.status);
-        status.tags = tags;
+        (status.directives, status.has_rules) = (self.part.directives()?, !self.rules.is_empty());
         status.tables += 1;
         Ok(())
     }
@@ -262,20 +266,17 @@ impl Agent<'_> {
         let config = AgentConfig::read(&self.file)?;
         let part = config.check_change(&self.config).and_then(|()| for_agent(&config));
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
-        (self.config, self.part) = (config, part);
+        let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
+        let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
+        // What the kernel does not take leaves all as it was.
+        self.datapath.set(&part, &rules)?;
+        (self.config, self.part, self.rules) = (config, part, rules);
         lock(self.status).scheme = self.config.scenario.scheme.label().to_owned();
         self.policy_started = monotonic();
         self.hand_over()
     }
 
     fn say(&self) {
-        let counts = lock(self.status).counts;
-        complain!(
-            "{}: {} packets tagged, {} left as they came, {} flows",
-            self.config.interface,
-            counts.tagged,
-            counts.untouched,
-            counts.flows
-        );
+        complain!("{}: {}", self.config.interface, lock(self.status).done);
     }
 }

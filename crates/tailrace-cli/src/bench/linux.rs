@@ -11,7 +11,7 @@ use serde_json::json;
 use tailrace_agent::{
     Capture, EgressTagger, Traffic, Wanted, interface_number, monotonic, verified_instructions,
 };
-use tailrace_core::{Bytes, TagTable, Time};
+use tailrace_core::{Bytes, Directive, Directives, Reveals, TagTable, Time};
 use tailrace_experiment::Error;
 use tailrace_linux::{LiveError, Namespace};
 use tailrace_run::for_agent;
@@ -40,14 +40,14 @@ fn failed(what: impl std::fmt::Display) -> Error {
 
 pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let limits: Vec<Bytes> = (0..7).map(|queue| Bytes::new(10_000 << queue)).collect();
-    let tags = TagTable::with_limits(&limits);
+    let tags = Directives::same(Directive::tagged(TagTable::with_limits(&limits)));
     let (near, far) = cable()?;
     let (mut data, mut acks, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut instructions, mut shares) = (0, Vec::new());
     for round in 1..=options.rounds {
         complain!("round {round} of {}", options.rounds);
-        let mut tagger = EgressTagger::new(1 << 16, &tags, 0).map_err(failed)?;
+        let mut tagger = EgressTagger::new(1 << 16, &tags, &[]).map_err(failed)?;
         instructions = verified_instructions("tag").unwrap_or(0);
         let mut cost = |payload| tagger.try_on(&frame(payload), TIMES).map_err(failed);
         data.push(f64::from(cost(1_448)?.1));
@@ -102,7 +102,8 @@ fn frame(payload: u16) -> Vec<u8> {
 fn thresholds() -> Result<f64, Error> {
     let mut part = for_agent(&AgentConfig::parse(AWAFS)?)?;
     // Sizes of all kinds, each once: the steps are coprime with the range.
-    (0..ENDED).for_each(|n| part.ended(Time::from_ms(500), Bytes::new(1 + n * 7_919 % 1_000_003)));
+    let sizes = (0..ENDED).map(|n| Bytes::new(1 + n * 7_919 % 1_000_003));
+    sizes.for_each(|size| part.ended(Time::from_ms(500), size, Reveals::Nothing, 0));
     let start = ThreadTime::now();
     if !part.wake(Time::from_ms(1_200)) {
         return Err(failed("awafs makes no table of the flows that have ended"));
@@ -138,7 +139,8 @@ fn share(near: &Namespace, far: &Namespace) -> Result<f64, Error> {
                 for connection in capture.look(LOOK_EVERY).map_err(std::io::Error::other)? {
                     traffic.add(&connection);
                     if connection.whole().is_some() {
-                        part.ended(Time::from_ms(500), Bytes::new(connection.sent));
+                        let size = Bytes::new(connection.sent);
+                        part.ended(Time::from_ms(500), size, Reveals::Nothing, 0);
                     }
                 }
                 cpu += start.elapsed();
