@@ -8,6 +8,8 @@ mod agents;
 mod common;
 #[path = "../../tailrace-agent/tests/frames/mod.rs"]
 mod frames;
+#[path = "../../tailrace-agent/tests/teller/mod.rs"]
+mod teller;
 
 #[path = "operation/asking.rs"]
 mod asking;
@@ -17,5 +19,7 @@ mod mistakes;
 mod pins;
 #[path = "operation/rights.rs"]
 mod rights;
+#[path = "operation/rules.rs"]
+mod rules;
 #[path = "operation/systemd.rs"]
 mod systemd;

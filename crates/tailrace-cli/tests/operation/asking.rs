@@ -99,6 +99,41 @@ fn it_is_asked_for_status_flows_top_and_metrics() {
     }
 }
 
+#[test]
+fn an_agent_that_keeps_windows_says_of_how_many_connections() {
+    let Some(Pair { a, b }) = pair() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("agent.toml");
+    let scheme = "name = \"wvcc\"\n[[slice]]\nweight = 2\n[[rule]]\nport = 80\nslice = 1\n";
+    fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n[scheme]\n{scheme}")).unwrap();
+    let mut far_agent = start(&b, &["agent", text(&file)], "read its file again");
+    let arguments = ["agent", text(&file), "--metrics", "127.0.0.1:9400"];
+    let mut agent = start(&a, &arguments, "read its file again");
+    let listener = b.inside(|| TcpListener::bind(address(B4, 80))).unwrap();
+    let mut near = a.inside(|| TcpStream::connect(address(B4, 80))).unwrap();
+    let mut far = listener.accept().unwrap().0;
+    carry(&mut near, &mut far, 30_000);
+    std::thread::sleep(Duration::from_millis(200));
+    let ask = |question: &[&str]| {
+        let output = a.inside(|| tailrace(&[&["agent"], question].concat()).output()).unwrap();
+        (output.status.code().unwrap(), said(&output))
+    };
+    let (_, json) = ask(&["status", "--json"]);
+    let status = &serde_json::from_str::<serde_json::Value>(&json).unwrap()[0];
+    assert_eq!((&status["connections_with_windows"], &status["packets_tagged"]), (&1.into(), &().into()));
+    assert!(status["memory_bytes"].as_u64().unwrap() > 1_000_000, "{json}");
+    let (_, shown) = ask(&["status"]);
+    assert!(shown.contains("  windows      of 1 connections; "), "{shown}");
+    let (code, refused) = ask(&["flows"]);
+    assert!(code == 1 && refused.contains("it keeps windows, and remembers no flows"), "{refused}");
+    let page = metrics(&a);
+    assert!(page.contains("tailrace_agent_window_connections_total{interface=\"eth0\"} 1\n"), "{page}");
+    for agent in [&mut agent, &mut far_agent] {
+        signal(agent, Signal::SIGTERM);
+        assert!(agent.wait().unwrap().success());
+    }
+}
+
 fn ask_once(exchange: &Exchange) {
     ask(address(B4, 80), exchange);
 }

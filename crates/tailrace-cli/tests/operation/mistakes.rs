@@ -55,6 +55,14 @@ fn where_it_cannot_run_there_is_one_message_and_nothing_is_attached() {
         2,
         "agent.pins: /no/such is no folder of a bpf file system",
     );
+    let windows = format!(
+        "[agent]\n{eth0}\npins = \"/sys/fs/bpf\"\n[scheme]\nname = \"wvcc\"\n[[slice]]\nweight = 2\n"
+    );
+    let mut with_pins = Command::new("unshare");
+    fs::write(&file, windows).unwrap();
+    let mount = "mount -t bpf none /sys/fs/bpf && exec \"$0\" agent \"$1\"";
+    with_pins.args(["-m", "sh", "-c", mount, PROGRAM, text(&file)]);
+    refused(with_pins, 2, "agent.toml:3: agent.pins: keeps tags only, and this scheme keeps windows");
     let metrics = |address: &str| {
         let mut command = tailrace(&["agent", text(&file), "--metrics"]);
         command.arg(address);

@@ -16,10 +16,10 @@ use crate::common::*;
 use crate::frames::Tap;
 
 /// A bpf file system of the test's own.
-struct BpfFs(PathBuf);
+pub struct BpfFs(pub PathBuf);
 
 impl BpfFs {
-    fn mount(at: PathBuf) -> Self {
+    pub fn mount(at: PathBuf) -> Self {
         fs::create_dir(&at).unwrap();
         assert!(Command::new("mount").args(["-t", "bpf", "bpf", text(&at)]).status().unwrap().success());
         BpfFs(at)
