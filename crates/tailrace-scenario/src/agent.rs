@@ -52,7 +52,7 @@ fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// 4 MB in the kernel.
+/// 9 MB in the kernel.
 fn many() -> u32 {
     1 << 16
 }
