@@ -10,6 +10,7 @@ fn main() {
     use std::path::{Path, PathBuf};
 
     println!("cargo::rerun-if-changed=bpf");
+    println!("cargo::rerun-if-changed=include");
     println!("cargo::rerun-if-env-changed=CLANG");
     let clang = ["clang-19", "clang"].into_iter().map(PathBuf::from).find(|name| runs(name));
     let Some(clang) = std::env::var_os("CLANG").map(PathBuf::from).or(clang) else {
@@ -19,11 +20,11 @@ fn main() {
         return;
     };
     let Some(out) = std::env::var_os("OUT_DIR") else { panic!("cargo gives build scripts OUT_DIR") };
-    for program in ["measure", "tag"] {
+    for program in ["measure", "tag", "window"] {
         let compiled = libbpf_cargo::SkeletonBuilder::new()
             .source(format!("bpf/{program}.bpf.c"))
             .clang(&clang)
-            .clang_args(["-Wall", "-Werror", "-Ibpf"])
+            .clang_args(["-Wall", "-Werror", "-Ibpf", "-mcpu=v3"])
             .obj(Path::new(&out).join(format!("{program}.bpf.o")))
             .build();
         if let Err(error) = compiled {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tailrace.result import Result
     from tailrace.scenario import Progress, Scenario
     from tailrace.table import Table
+    from tailrace.telling import tell
 
 __all__ = [
     "Fluid",
@@ -34,6 +35,7 @@ __all__ = [
     "gather",
     "plan",
     "schemes",
+    "tell",
     "workload",
 ]
 
@@ -55,6 +57,7 @@ _HOMES = {
     "gather": "planned",
     "plan": "planned",
     "schemes": "_tailrace",
+    "tell": "telling",
     "workload": "_tailrace",
 }
 

@@ -59,15 +59,94 @@ struct tr_unsaid {
 };
 _Static_assert(sizeof(struct tr_unsaid) == 16, "tr_unsaid");
 
-/* Bytes sent -> priority, and the priority of acknowledgements: a `Directive`. */
+/* Bytes sent -> priority, the priority of acknowledgements, and the weight in parts of 1/65536: a `Directive`. */
 #define TR_LIMITS 7
 struct tr_table {
 	__u64 limits[TR_LIMITS];
 	__u32 acks;
-	__u32 unused;
+	__u32 weight;
 };
 _Static_assert(sizeof(struct tr_table) == 64, "tr_table");
 TR_LAYOUT(tr_table, acks, 56);
+
+/* How windows are kept, if they are: DCTCP's law with a weight. */
+struct tr_law {
+	__u64 initial_alpha; /* in parts of 2^-32 */
+	__u32 gain;          /* in parts of 1/65536 */
+	__u32 settle;        /* whether marks of the window after a cut are not counted */
+	__u32 initial_window; /* all three in segments */
+	__u32 min_window;
+	__u32 max_window;
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_law) == 32, "tr_law");
+TR_LAYOUT(tr_law, gain, 8);
+TR_LAYOUT(tr_law, max_window, 24);
+
+/*
+ * The directives of all flows, by slice: first those of unknown size, then of known size without a deadline, by size, then
+ * with a deadline, by size. Sizes change tables at edges; those that are not there are the largest number.
+ */
+#define TR_EDGES 31
+#define TR_TABLES 512 /* a power of two */
+struct tr_policy {
+	__u64 edges[TR_EDGES];
+	__u32 pieces;     /* edges that there are, and one */
+	__u32 slices;     /* the highest number of one */
+	__u32 acks;       /* the priority of all acknowledgements, or TR_BY_FLOW */
+	__u32 generation; /* another one with each change of policy or rules */
+	__u32 levels;     /* rules name cgroups of so many levels, from the root on; 0: they name none */
+	__u32 rules;      /* how many there are */
+	struct tr_law law;
+	struct tr_table tables[TR_TABLES];
+};
+_Static_assert(sizeof(struct tr_policy) == 304 + TR_TABLES * 64, "tr_policy");
+TR_LAYOUT(tr_policy, pieces, 248);
+TR_LAYOUT(tr_policy, generation, 260);
+TR_LAYOUT(tr_policy, law, 272);
+TR_LAYOUT(tr_policy, tables, 304);
+
+#define TR_BY_FLOW (~0u)
+
+/* Which sockets a rule is for: those of a cgroup (0: of any), with a port at either end (0: with any). */
+struct tr_rule_key {
+	__u64 cgroup;
+	__u16 port; /* in the host's byte order */
+	__u16 unused[3];
+};
+_Static_assert(sizeof(struct tr_rule_key) == 16, "tr_rule_key");
+TR_LAYOUT(tr_rule_key, port, 8);
+
+/* What is known of the flows of such sockets. */
+struct tr_rule {
+	__u64 size;        /* 0: not known */
+	__u64 deadline_ns; /* from a flow's start; 0: none */
+	__u32 slice;
+	__u32 flags;
+};
+_Static_assert(sizeof(struct tr_rule) == 24, "tr_rule");
+TR_LAYOUT(tr_rule, flags, 20);
+
+#define TR_MAY_TELL 1  /* programs in the cgroup may say more */
+#define TR_HAS_SLICE 2 /* but not of another slice */
+#define TR_TELL_ONLY 4 /* it says nothing of flows itself */
+
+/* Cgroups deeper than this cannot be named; what is deeper belongs to those above it. */
+#define TR_LEVELS 8
+
+/* What a program has said of a socket's flow. */
+struct tr_told {
+	__u64 size;
+	__u64 deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+	__u64 task;
+	__u32 slice;
+	__u32 first;    /* the flow begins at this sequence number, */
+	__u32 anchored; /* if this is not 0: the connection was open */
+	__u32 count;    /* how often something was said of the socket */
+};
+_Static_assert(sizeof(struct tr_told) == 40, "tr_told");
+TR_LAYOUT(tr_told, slice, 24);
+TR_LAYOUT(tr_told, count, 36);
 
 /* Which flow a packet is of. */
 struct tr_flow_key {
@@ -83,17 +162,107 @@ TR_LAYOUT(tr_flow_key, source_port, 32);
 struct tr_flow {
 	__u64 sent;
 	__u32 next;
-	__u32 unused;
+	__u32 seen; /* when its last packet left, in units of 2^20 ns */
 };
 _Static_assert(sizeof(struct tr_flow) == 16, "tr_flow");
 TR_LAYOUT(tr_flow, next, 8);
+TR_LAYOUT(tr_flow, seen, 12);
+
+/* A place for a flow in the table of those that are remembered. */
+struct tr_place {
+	struct tr_flow flow;
+	struct tr_flow_key key;
+	__u32 state; /* TR_IS_EMPTY, ... */
+};
+_Static_assert(sizeof(struct tr_place) == 56, "tr_place");
+TR_LAYOUT(tr_place, key, 16);
+TR_LAYOUT(tr_place, state, 52);
+
+#define TR_IS_EMPTY 0
+#define TR_GOES_ON 1
+#define TR_HAS_ENDED 2
+#define TR_IS_WRITTEN 3
+
+#define TR_PLACES 4
+struct tr_bucket {
+	struct tr_place places[TR_PLACES];
+};
+
+/* A flow that was silent for so long gives up its place, if another one needs it: 10 s. */
+#define TR_SILENT 9537
+
+/* What is known of a flow, where there are rules. */
+struct tr_known {
+	__u64 size;        /* 0: not known */
+	__u64 deadline_ns; /* CLOCK_MONOTONIC; 0: none, or past */
+	__u64 begun_ns;
+	__u32 generation; /* of the policy by which the next two were found */
+	__u32 place;      /* of its directive among all */
+	__u32 slice;
+	__u32 told;         /* how often something was said of its socket */
+	__u32 had_deadline; /* if this is not 0, past or not */
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_known) == 48, "tr_known");
+TR_LAYOUT(tr_known, place, 28);
+TR_LAYOUT(tr_known, had_deadline, 40);
+
+/* What programs cannot change: set before they are loaded. */
+struct tr_constants {
+	__u64 seed;    /* by which places of flows are found */
+	__u32 buckets; /* how many there are */
+	__u32 network; /* the network namespace whose sockets are meant, by its inode */
+};
+_Static_assert(sizeof(struct tr_constants) == 16, "tr_constants");
+TR_LAYOUT(tr_constants, buckets, 8);
+TR_LAYOUT(tr_constants, network, 12);
 
 /* What the tagger has done. */
 struct tr_counts {
 	__u64 tagged;    /* packets whose DSCP is this program's */
 	__u64 untouched; /* packets that are not TCP, or are in pieces */
 	__u64 flows;     /* flows that it began to count */
+	__u64 crowded;   /* packets of flows that found no place: their priority is the last */
+	__u64 told;      /* what programs have said of flows */
+	__u64 refused;   /* what they must not, or not so */
 };
-_Static_assert(sizeof(struct tr_counts) == 24, "tr_counts");
+_Static_assert(sizeof(struct tr_counts) == 48, "tr_counts");
+
+/* What a window's keeper knows of a connection. Sequence numbers are those of what this end sends. */
+struct tr_window {
+	struct tr_known known;
+	__u64 segments;  /* the window, in parts of 2^-20, as the next */
+	__u64 threshold; /* slow start ends here */
+	__u64 alpha;     /* the estimate of the marked share, in parts of 2^-32 */
+	__u64 acked;     /* since its last update */
+	__u64 marked;
+	__s64 owed;        /* segments that the guest was shown too little */
+	__u64 progress_ns; /* when something was acknowledged last, or sent after a pause */
+	__u64 seen;        /* bytes with marks that have come here */
+	__u32 una;         /* what is acknowledged up to */
+	__u32 next;        /* what has been sent up to */
+	__u32 window_end;  /* where alpha is updated, */
+	__u32 round_end;   /* and what is owed */
+	__u32 cut_end;     /* what was sent at the last cut */
+	__u32 settle_from;
+	__u32 settle_to;
+	__u32 recover; /* what was sent at the last loss: until it is acknowledged, there is no other */
+	__u32 mss;
+	__u32 told;       /* the count of marks that came back last */
+	__u32 duplicates; /* of the last acknowledgement */
+	__u32 scales;     /* its own window's and the other end's, a byte each; 0xff: no scale was said */
+	__u32 flags;
+	__u32 advertised; /* the window that came last, as it was said */
+};
+_Static_assert(sizeof(struct tr_window) == 168, "tr_window");
+
+/* What the keeper has done. */
+struct tr_kept {
+	__u64 told;
+	__u64 refused;
+	__u64 flows;     /* connections whose both ends have one */
+	__u64 shown;     /* acknowledgements with a smaller window than their sender's */
+	__u64 marks;     /* bytes with marks that came back */
+};
 
 #endif

@@ -4,170 +4,134 @@
  * A packet that the kernel will cut (GSO) has the priority of its first byte.
  */
 #include "vmlinux.h"
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include "shared.h"
+#include "packet.h"
+#include "flow_table.h"
 
 /* Programs that read the kernel's own structures must say that they may be used under the GPL. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Frames are Ethernet's. */
-#define LINK_HEADER 14
-#define ETH_P_IP 0x0800
-#define ETH_P_IPV6 0x86dd
-#define IPPROTO_HOPOPTS 0
-#define IPPROTO_TCP 6
-#define IPPROTO_ROUTING 43
-#define IPPROTO_DSTOPTS 60
-#define MOST_EXTENSIONS 4
-
-#define TCP_FIN 0x01
-#define TCP_SYN 0x02
-#define TCP_RST 0x04
-#define TCP_ACK 0x10
-
 struct tr_counts counts = {};
 
-/* One table in a map, which is replaced whole: a packet finds the old one or the new one. */
-struct table_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tr_table);
-};
+#include "known.h"
+#include "tell.h"
 
-struct table_map first SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct table_map);
-} tables SEC(".maps") = { .values = { [0] = (void *)&first } };
-
+/* What is known of flows, where there are rules. Of one that was forgotten it is found anew. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 32768);
 	__type(key, struct tr_flow_key);
-	__type(value, struct tr_flow);
-} flows SEC(".maps");
+	__type(value, struct tr_known);
+} known_flows SEC(".maps");
 
-struct ipv4_header {
-	__u8 version_and_length;
-	__u8 tos;
-	__be16 total;
-	__be16 id;
-	__be16 fragment;
-	__u8 ttl;
-	__u8 protocol;
-	__sum16 check;
-	__be32 source;
-	__be32 destination;
-};
-
-struct ipv6_header {
-	__u8 version_and_class; /* and the upper half of the traffic class */
-	__u8 class_and_label;
-	__be16 label;
-	__be16 payload;
-	__u8 next;
-	__u8 hop_limit;
-	__u8 source[16];
-	__u8 destination[16];
-};
-
-struct tcp_header {
-	__be16 source;
-	__be16 destination;
-	__be32 sequence;
-	__be32 acknowledged;
-	__u8 length;
-	__u8 flags;
-	__be16 window;
-	__sum16 check;
-	__be16 urgent;
-};
-
-/* What a packet says of itself. */
-struct segment {
-	struct tr_flow_key key;
-	__u32 sequence;
-	__u32 payload;
-	__u8 flags;
-};
-
-/* Copies bytes of a packet: from where they lie, or, if they are not in its first piece, by the kernel. */
-static __always_inline bool load(struct __sk_buff *skb, __u32 offset, void *to, const __u32 length)
+/* A place for a flow that has none, or for a new one at the same addresses, which begins with this segment. */
+static __always_inline struct tr_place *begin(struct tr_bucket *bucket, struct tr_place *place,
+					      const struct segment *segment, __u32 first)
 {
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-
-	if (data + offset + length <= end) {
-		__builtin_memcpy(to, data + offset, length);
-		return true;
-	}
-	return !bpf_skb_load_bytes(skb, offset, to, length);
+	if (!place && bucket)
+		place = take_place(bucket, &segment->key, ticks());
+	if (!place)
+		return NULL;
+	__sync_fetch_and_add(&counts.flows, 1);
+	place->state = TR_GOES_ON;
+	place->flow.sent = 0;
+	place->flow.next = first;
+	return place;
 }
 
-/* The TCP header at `offset` of a packet that ends at `end`. */
-static __always_inline bool read_segment(struct __sk_buff *skb, __u32 offset, __u32 end, struct segment *segment)
+/* The bytes of its flow that precede what begins at `first`; takes down how far the flow is with it. */
+static __always_inline __u64 before(struct tr_flow *flow, __u32 first, __u32 payload)
 {
-	struct tcp_header tcp;
-	__u32 length;
-
-	if (!load(skb, offset, &tcp, sizeof(tcp)))
-		return false;
-	length = (tcp.length >> 4) * 4;
-	if (length < sizeof(tcp) || offset + length > end)
-		return false;
-	segment->key.source_port = tcp.source;
-	segment->key.destination_port = tcp.destination;
-	segment->sequence = bpf_ntohl(tcp.sequence);
-	segment->payload = end - offset - length;
-	segment->flags = tcp.flags;
-	return true;
-}
-
-/* The bytes of its flow that precede a segment; takes down how far the flow is with it. */
-static __always_inline __u64 before(struct segment *segment)
-{
-	struct tr_flow *flow = bpf_map_lookup_elem(&flows, &segment->key);
-	/* SYN takes a sequence number. */
-	__u32 first = segment->sequence + !!(segment->flags & TCP_SYN), last = first + segment->payload;
-	__s32 ahead;
+	__u32 last = first + payload;
+	/* Negative where it was sent before: then the place of its first byte counts. */
+	__s32 ahead = (__s32)(first - flow->next);
 	__u64 sent;
 
-	if (!flow || (segment->flags & TCP_SYN)) {
-		struct tr_flow begun = { .sent = segment->payload, .next = last };
-
-		__sync_fetch_and_add(&counts.flows, 1);
-		bpf_map_update_elem(&flows, &segment->key, &begun, BPF_ANY);
-		return 0;
-	}
-	/* Negative where it was sent before: then the place of its first byte counts. */
-	ahead = (__s32)(first - flow->next);
 	if (ahead < 0 && (__u64)-(__s64)ahead > flow->sent)
 		return 0;
 	sent = flow->sent + (__s64)ahead;
 	if ((__s32)(last - flow->next) > 0) {
-		flow->sent = sent + segment->payload;
+		flow->sent = sent + payload;
 		flow->next = last;
 	}
 	return sent;
 }
 
-static __always_inline int priority_of(struct segment *segment)
+/* What is remembered to be known of a flow; of one that begins it is nothing. */
+static __always_inline struct tr_known *remembered(struct tr_policy *policy, const struct tr_flow_key *key, bool begins)
 {
-	__u32 zero = 0;
-	void *current = bpf_map_lookup_elem(&tables, &zero);
-	struct tr_table *table = current ? bpf_map_lookup_elem(current, &zero) : NULL;
-	__u64 sent;
-	int priority = 0;
+	struct tr_known *known = begins ? NULL : bpf_map_lookup_elem(&known_flows, key), begun = {};
 
-	if (!table)
+	if (known)
+		return known;
+	begun.begun_ns = bpf_ktime_get_ns();
+	begun.generation = policy->generation - 1;
+	bpf_map_update_elem(&known_flows, key, &begun, BPF_ANY);
+	return bpf_map_lookup_elem(&known_flows, key);
+}
+
+/* The directive of a flow by what rules and its program say of it now. */
+static __always_inline struct tr_table *directive(struct __sk_buff *skb, struct tr_policy *policy,
+						  const struct segment *segment, struct tr_flow *flow, bool begins)
+{
+	struct tr_known *known = policy->rules ? remembered(policy, &segment->key, begins) : NULL;
+	struct tr_told *told;
+
+	/* Where there is no rule nothing is known of any flow. */
+	if (!known)
+		return &policy->tables[0];
+	told = told_of(skb, policy);
+	if (told && told->count != known->told && told->anchored) {
+		if ((__s32)(segment->sequence - told->first) < 0) {
+			/* What was written before is none of what it spoke of. */
+			told = NULL;
+		} else if (!is_pure_ack(segment)) {
+			/* The flow begins anew at the byte that its program had in mind. */
+			flow->sent = 0;
+			flow->next = told->first;
+			known->begun_ns = bpf_ktime_get_ns();
+		}
+	}
+	if (is_stale(policy, known, told))
+		know(skb, policy, &segment->key, known, told);
+	return directive_of(policy, known);
+}
+
+static __always_inline int priority_of(struct __sk_buff *skb, struct segment *segment)
+{
+	struct tr_policy *policy = current_policy();
+	bool ack = is_pure_ack(segment), begins;
+	struct tr_bucket *bucket;
+	struct tr_place *place;
+	struct tr_table *table;
+	int priority = 0;
+	__u32 first;
+	__u64 sent;
+
+	if (!policy)
 		return -1;
-	if (!segment->payload && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
-		return table->acks;
-	sent = before(segment);
+	if (ack && policy->acks != TR_BY_FLOW)
+		return policy->acks;
+	bucket = bucket_of(&segment->key);
+	place = bucket ? find(bucket, &segment->key) : NULL;
+	if (ack)
+		return place ? directive(skb, policy, segment, &place->flow, false)->acks : policy->tables[0].acks;
+	/* SYN takes a sequence number. */
+	first = segment->sequence + !!(segment->flags & TCP_SYN);
+	begins = !place || (segment->flags & TCP_SYN);
+	if (begins)
+		place = begin(bucket, place, segment, first);
+	if (!place) {
+		/* The last priority, as that of packets that nobody tags. */
+		__sync_fetch_and_add(&counts.crowded, 1);
+		return TR_LIMITS;
+	}
+	place->flow.seen = ticks();
+	if (segment->flags & (TCP_FIN | TCP_RST))
+		place->state = TR_HAS_ENDED;
+	table = directive(skb, policy, segment, &place->flow, begins);
+	sent = before(&place->flow, first, segment->payload);
 #pragma unroll
 	for (int i = 0; i < TR_LIMITS; i++)
 		priority += sent >= table->limits[i];
@@ -184,30 +148,13 @@ static __always_inline bool tag_v4(struct __sk_buff *skb)
 {
 	struct segment segment = {};
 	struct ipv4_header ip;
-	__u32 length, total, sum;
 	__u16 old, new;
+	__u32 sum;
 	int priority;
 
-	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)))
+	if (!read_v4(skb, &ip, &segment))
 		return false;
-	length = (ip.version_and_length & 15) * 4;
-	/* Of a packet in pieces only the first has a TCP header; the kernel's TCP sends none. */
-	if (ip.version_and_length >> 4 != 4 || length < sizeof(ip) || ip.protocol != IPPROTO_TCP ||
-	    (ip.fragment & bpf_htons(0x3fff)))
-		return false;
-	/* A packet that is too long for the field, to be cut later, says 0. */
-	total = bpf_ntohs(ip.total);
-	if (!total)
-		total = skb->len - LINK_HEADER;
-	if (total > skb->len - LINK_HEADER || total < length)
-		return false;
-	segment.key.source[10] = segment.key.source[11] = 0xff;
-	segment.key.destination[10] = segment.key.destination[11] = 0xff;
-	__builtin_memcpy(segment.key.source + 12, &ip.source, 4);
-	__builtin_memcpy(segment.key.destination + 12, &ip.destination, 4);
-	if (!read_segment(skb, LINK_HEADER + length, LINK_HEADER + total, &segment))
-		return false;
-	priority = priority_of(&segment);
+	priority = priority_of(skb, &segment);
 	if (priority < 0)
 		return false;
 	/* RFC 1624, eqn. 3. */
@@ -229,32 +176,12 @@ static __always_inline bool tag_v6(struct __sk_buff *skb)
 {
 	struct segment segment = {};
 	struct ipv6_header ip;
-	__u32 offset = LINK_HEADER + sizeof(ip), end;
 	__u8 was, class, bytes[2];
 	int priority;
 
-	if (!load(skb, LINK_HEADER, &ip, sizeof(ip)) || ip.version_and_class >> 4 != 6)
+	if (!read_v6(skb, &ip, &segment))
 		return false;
-	end = ip.payload ? offset + bpf_ntohs(ip.payload) : skb->len;
-	if (end > skb->len)
-		return false;
-	for (int i = 0; i < MOST_EXTENSIONS && ip.next != IPPROTO_TCP; i++) {
-		__u8 extension[2];
-
-		if (ip.next != IPPROTO_HOPOPTS && ip.next != IPPROTO_ROUTING && ip.next != IPPROTO_DSTOPTS)
-			return false;
-		if (!load(skb, offset, extension, sizeof(extension)))
-			return false;
-		ip.next = extension[0];
-		offset += (extension[1] + 1) * 8;
-	}
-	if (ip.next != IPPROTO_TCP || offset > end)
-		return false;
-	__builtin_memcpy(segment.key.source, ip.source, 16);
-	__builtin_memcpy(segment.key.destination, ip.destination, 16);
-	if (!read_segment(skb, offset, end, &segment))
-		return false;
-	priority = priority_of(&segment);
+	priority = priority_of(skb, &segment);
 	if (priority < 0)
 		return false;
 	was = (ip.version_and_class & 15) << 4 | ip.class_and_label >> 4;

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+#[cfg(feature = "bpf")]
+use crate::shared::FlowKey;
 use crate::shared::{ACTIVE, BEFORE, ENDED, EVENT_BYTES, Event, STARTED, STILL_OPEN};
 
 /// The number of the loopback interface, in every network namespace.
@@ -85,6 +87,21 @@ impl Connection {
     /// Bytes away from this machine and towards it. What stays on it counts where it is sent.
     pub fn carried(&self) -> [u64; 2] {
         [self.sent, if self.within() { 0 } else { self.received }]
+    }
+
+    /// By which the programs for packets know the flow that this end sends: `struct tr_flow_key`.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn flow_key(&self) -> FlowKey {
+        let octets = |address| match address {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+            IpAddr::V6(v6) => v6.octets(),
+        };
+        FlowKey {
+            source: octets(self.local.0),
+            destination: octets(self.remote.0),
+            source_port: self.local.1,
+            destination_port: self.remote.1,
+        }
     }
 
     /// The port of the end that was asked, by which services are known.

@@ -12,6 +12,9 @@ pub enum AgentError {
     /// The kernel lacks something.
     #[error("{0}")]
     Kernel(String),
+    /// What is pinned, or where it is to be, is not as it must be.
+    #[error("{0}")]
+    Pins(String),
     /// The kernel refuses something.
     #[error("{what}: {source}")]
     Refused {

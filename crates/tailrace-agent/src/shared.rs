@@ -52,22 +52,9 @@ pub(crate) struct Asked {
     pub unused: u32,
 }
 
-/// Bytes sent → priority: `struct tr_table`.
-#[cfg(feature = "bpf")]
-#[repr(C)]
-pub(crate) struct Table {
-    pub limits: [u64; 7],
-    pub acks: u32,
-    pub unused: u32,
-}
-
 #[cfg(feature = "bpf")]
 const _: () = assert!(
-    size_of::<Asked>() == 24
-        && offset_of!(Asked, interface) == 12
-        && offset_of!(Asked, network) == 16
-        && size_of::<Table>() == 64
-        && offset_of!(Table, acks) == 56
+    size_of::<Asked>() == 24 && offset_of!(Asked, interface) == 12 && offset_of!(Asked, network) == 16
 );
 
 #[cfg(feature = "bpf")]
@@ -76,15 +63,6 @@ impl Asked {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let numbers = [self.level, self.interface, self.network, self.unused];
         self.cgroup.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
-    }
-}
-
-#[cfg(feature = "bpf")]
-impl Table {
-    /// As the kernel has it.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let limits = self.limits.into_iter().flat_map(u64::to_ne_bytes);
-        limits.chain([self.acks, self.unused].into_iter().flat_map(u32::to_ne_bytes)).collect()
     }
 }
 
@@ -111,6 +89,93 @@ impl Event {
             ifindex: u32_of(take(4)),
             kind: u32_of(take(4)),
             flags: u32_of(take(4)),
+        })
+    }
+}
+
+/// What programs for packets cannot change: `struct tr_constants`.
+#[cfg(feature = "bpf")]
+pub(crate) struct Constants {
+    /// By which places of flows are found, and in how many buckets; for programs that have such.
+    pub seed: u64,
+    pub buckets: u32,
+    /// The network namespace whose sockets are meant.
+    pub network: u32,
+}
+
+#[cfg(feature = "bpf")]
+impl Constants {
+    /// As the kernel has them.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let numbers = [self.buckets, self.network].into_iter().flat_map(u32::to_ne_bytes);
+        self.seed.to_ne_bytes().into_iter().chain(numbers).collect()
+    }
+}
+
+/// A place for a flow: `struct tr_place`.
+#[cfg(feature = "bpf")]
+pub(crate) struct Place {
+    pub sent: u64,
+    pub key: FlowKey,
+    pub state: u32,
+}
+
+/// Places of a bucket, `TR_PLACES`, and the state of those whose flows go on.
+#[cfg(feature = "bpf")]
+pub(crate) const PLACES: u32 = 4;
+#[cfg(feature = "bpf")]
+pub(crate) const GOES_ON: u32 = 1;
+
+#[cfg(feature = "bpf")]
+impl Place {
+    /// Its length.
+    pub(crate) const BYTES: usize = 56;
+
+    /// Reads one; `None` if these are not as many bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        Some(Place {
+            sent: u64::from_ne_bytes(*bytes.first_chunk()?),
+            key: FlowKey::read(&bytes[16..52])?,
+            state: u32::from_ne_bytes(*bytes[52..].first_chunk()?),
+        })
+    }
+}
+
+/// Which flow a packet is of: `struct tr_flow_key`, its ports in this machine's byte order.
+#[cfg(feature = "bpf")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FlowKey {
+    pub source: [u8; 16],
+    pub destination: [u8; 16],
+    pub source_port: u16,
+    pub destination_port: u16,
+}
+
+#[cfg(feature = "bpf")]
+impl FlowKey {
+    /// Its length.
+    pub(crate) const BYTES: usize = 36;
+
+    /// As the kernel has it.
+    pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(&self.source);
+        bytes[16..32].copy_from_slice(&self.destination);
+        bytes[32..34].copy_from_slice(&self.source_port.to_be_bytes());
+        bytes[34..].copy_from_slice(&self.destination_port.to_be_bytes());
+        bytes
+    }
+
+    /// Reads one; `None` if these are not as many bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        Some(FlowKey {
+            source: *bytes.first_chunk()?,
+            destination: *bytes[16..].first_chunk()?,
+            source_port: port(32),
+            destination_port: port(34),
         })
     }
 }

@@ -20,7 +20,7 @@ mod with_bpf {
     use std::net::{TcpListener, TcpStream};
 
     use tailrace_agent::{Counts, EgressTagger};
-    use tailrace_core::{Bytes, TagTable, dscp_of};
+    use tailrace_core::{Bytes, Directive, Directives, TagTable, dscp_of};
     use tailrace_linux::{check_rights, skip_test};
 
     use super::common::*;
@@ -30,12 +30,22 @@ mod with_bpf {
         TagTable::with_limits(&limits.iter().map(|&limit| Bytes::new(limit)).collect::<Vec<_>>())
     }
 
+    fn directive(tags: &TagTable, acks: u8) -> Directive {
+        Directive { acks, ..Directive::tagged(*tags) }
+    }
+
+    /// The same for all flows.
+    fn same(tags: &TagTable, acks: u8) -> Directives {
+        Directives::same(directive(tags, acks))
+    }
+
     fn tagger(tags: &TagTable, acks: u8) -> Option<EgressTagger> {
         if let Err(error) = check_rights("this test") {
             skip_test(error);
             return None;
         }
-        Some(EgressTagger::new(4_096, tags, acks).unwrap())
+        // Frames that are no longer what they were are of flows of their own, and all must find room.
+        Some(EgressTagger::new(4 * how_many(), &same(tags, acks), &[]).unwrap())
     }
 
     /// As many as `TAILRACE_FRAMES` says; a million takes half a minute.
@@ -57,15 +67,15 @@ mod with_bpf {
             // Tables change while flows go on.
             let (tags, acks) = &tables[(number / 10_000) as usize % tables.len()];
             if number % 10_000 == 0 {
-                tagger.set(tags, *acks).unwrap();
+                tagger.set(&same(tags, *acks), &[]).unwrap();
             }
             let frame = frames.next();
-            let expected = model.tagged(&frame, tags, *acks);
+            let expected = model.tagged(&frame, |_| directive(tags, *acks));
             let (found, _) = tagger.try_on(&frame, 1).unwrap();
             assert_eq!(found, expected, "frame {number}: {frame:02x?}");
         }
         assert_eq!(tagger.counts().unwrap(), model.counts);
-        let Counts { tagged, untouched, flows } = model.counts;
+        let Counts { tagged, untouched, flows, .. } = model.counts;
         let all = u64::from(how_many());
         assert!(tagged > all / 3 && untouched > all / 10 && flows > all / 1_000, "{:?}", model.counts);
         assert!(model.priorities.iter().all(|&count| count > all / 1_000), "{:?}", model.priorities);
@@ -114,13 +124,13 @@ mod with_bpf {
             let listener = b.inside(|| TcpListener::bind(address(to, port))).unwrap();
             let send = || {
                 ip(&format!("link set eth0 gso_max_segs {most}"));
-                let mut tagger = EgressTagger::new(64, &tags, 0).unwrap();
+                let mut tagger = EgressTagger::new(64, &same(&tags, 0), &[]).unwrap();
                 let own = nix::net::if_::if_nametoindex("eth0")?;
                 tagger.attach(own).unwrap();
                 let mut near = TcpStream::connect(address(to, port))?;
                 let (mut far, _) = listener.accept()?;
                 carry(&mut near, &mut far, 300_000);
-                tagger.set(&TagTable::flat(5), 0).unwrap();
+                tagger.set(&same(&TagTable::flat(5), 0), &[]).unwrap();
                 carry(&mut near, &mut far, 100_000);
                 let counts = tagger.counts().unwrap();
                 drop(tagger);

@@ -4,10 +4,10 @@ mod agent;
 mod developing;
 mod live;
 
-#[cfg(feature = "agent")]
-pub use agent::By;
 pub use agent::{Agent, Measure};
-pub use developing::{Bench, NewScheme};
+#[cfg(feature = "agent")]
+pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
+pub use developing::{Bench, BenchLevel, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
 use std::fmt;

@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_methods, reason = "both ends of a connection, in real time")]
 
 #[cfg(feature = "agent")]
+mod agents;
+#[cfg(feature = "agent")]
 #[path = "../../tailrace-agent/tests/common/mod.rs"]
 mod common;
 #[cfg(feature = "agent")]
@@ -34,60 +36,17 @@ fn a_build_without_the_agent_says_how_to_get_one() {
 #[cfg(feature = "agent")]
 mod with_agent {
     use std::fs;
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::{BufRead, BufReader};
     use std::net::{TcpListener, TcpStream};
-    use std::path::Path;
-    use std::process::{Child, Command, Output, Stdio};
+    use std::process::Command;
     use std::thread;
     use std::time::Duration;
 
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
-    use tailrace_linux::Namespace;
+    use nix::sys::signal::Signal;
 
+    use super::agents::*;
     use super::common::*;
     use super::frames::Tap;
-
-    fn tailrace(arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tailrace"));
-        command.args(arguments);
-        command
-    }
-
-    /// Starts the command in a namespace; it is up when it has said a line with `up` in it.
-    fn start(namespace: &Namespace, arguments: &[&str], up: &str) -> Child {
-        let spawn = || tailrace(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = namespace.inside(spawn).unwrap();
-        wait_for(&mut child, up);
-        child
-    }
-
-    /// Reads a byte at a time, so that what follows is still there.
-    fn wait_for(child: &mut Child, up: &str) {
-        let (mut said, errors) = (String::new(), child.stderr.as_mut().unwrap());
-        while !(said.contains(up) && said.ends_with('\n')) {
-            let mut byte = [0];
-            assert_eq!(errors.read(&mut byte).unwrap(), 1, "ended without {up}: {said}");
-            said.push(byte[0].into());
-        }
-    }
-
-    fn signal(child: &Child, signal: Signal) {
-        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
-    }
-
-    fn said(output: &Output) -> String {
-        String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
-    }
-
-    fn run(arguments: &[&str]) -> (i32, String) {
-        let output = tailrace(arguments).output().unwrap();
-        (output.status.code().unwrap(), said(&output))
-    }
-
-    fn text(path: &Path) -> &str {
-        path.to_str().unwrap()
-    }
 
     #[test]
     fn what_is_measured_runs_as_a_scenario() {
@@ -206,6 +165,10 @@ mod with_agent {
                 "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"pias\"\nparams = { thresholds = [\"1KB\"] }\n",
                 "one fewer than queues",
             ),
+            (
+                "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"mlfq\"\n[[rule]]\ncgroup = \"/no/such\"\n",
+                "rule[0].cgroup: there is no cgroup",
+            ),
         ] {
             if config.contains("tun0") && !has_tun {
                 continue;
@@ -216,14 +179,6 @@ mod with_agent {
             assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
             assert!(errors.contains(expected), "{errors}");
         }
-    }
-
-    fn carry(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
-        thread::scope(|scope| {
-            scope.spawn(|| from.write_all(&vec![1; bytes]).unwrap());
-            to.read_exact(&mut vec![0; bytes]).unwrap();
-        });
-        thread::sleep(Duration::from_millis(100));
     }
 
     #[test]
@@ -247,18 +202,21 @@ mod with_agent {
         signal(&agent, Signal::SIGHUP);
         wait_for(&mut agent, "the agent goes on as before");
         carry(&mut near, &mut far, 100_000);
-        write(
-            "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"250KB\"] }, port = { queues = 3 } }",
-        );
-        signal(&agent, Signal::SIGHUP);
-        wait_for(&mut agent, "read again; flows go on");
-        carry(&mut near, &mut far, 100_000);
+        let karuna = "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"250KB\"] }, \
+                      port = { queues = 3 } }";
+        let size = "\n[[rule]]\nport = 80\nsize = ";
+        for rules in ["", &format!("{size}\"1KB\""), &format!("{size}\"1KB\"\ndeadline = \"60s\"")] {
+            write(&format!("{karuna}{rules}"));
+            signal(&agent, Signal::SIGHUP);
+            wait_for(&mut agent, "read again; flows go on");
+            carry(&mut near, &mut far, 100_000);
+        }
         signal(&agent, Signal::SIGKILL);
         agent.wait().unwrap();
         carry(&mut near, &mut far, 100_000);
         let seen: Vec<(u64, u8)> =
             tap.segments(80).into_iter().map(|(before, class)| (before, class >> 2)).collect();
-        assert!(seen.len() > 270, "{}", seen.len());
+        assert!(seen.len() > 400, "{}", seen.len());
         for (before, dscp) in seen {
             let expected = match before {
                 ..10_000 => 7,
@@ -267,6 +225,9 @@ mod with_agent {
                 // The same flow goes on, with as many bytes before it.
                 200_000..=250_000 => 6,
                 250_001..300_000 => 5,
+                // A small size is known; and then a deadline.
+                300_000..400_000 => 6,
+                400_000..500_000 => 7,
                 _ => 0,
             };
             assert_eq!(dscp, expected, "{before}");

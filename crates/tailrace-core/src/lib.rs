@@ -2,6 +2,7 @@
 //! is made of. No I/O, no clock, no thread: **policy is a value, mechanism is a driver** (ARCHITECTURE.md).
 
 mod controller;
+mod directives;
 mod duration;
 mod flow;
 mod lag;
@@ -15,6 +16,7 @@ mod rate;
 mod real_time;
 mod record;
 mod scheme;
+mod shim;
 mod sizes;
 mod slice;
 mod strays;
@@ -25,6 +27,7 @@ mod units;
 mod wrapper;
 
 pub use controller::{Controller, WeightUpdate};
+pub use directives::Directives;
 pub use duration::duration;
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
@@ -40,6 +43,7 @@ pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use real_time::RealTime;
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
+pub use shim::WindowShim;
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};
 pub use strays::Strays;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::transport::TransportParams;
 use crate::{
     Bytes, CongestionLaw, Controller, FlowInfo, Header, HostId, HostPolicy, MarkingAt, PortPolicy, QueueUnit,
-    Rate, RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time,
+    Rate, RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time, WindowShim,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -244,6 +244,10 @@ pub trait Scheme: Sized + 'static {
     /// Whether its ports can do nothing with packets that lack its header, as those of programs do.
     fn needs_header(&self) -> bool {
         Self::Header::WIRE_BYTES > 0
+    }
+    /// The window that hosts keep for connections of programs, if the scheme's law is one that a datapath can keep.
+    fn window_shim(&self) -> Option<WindowShim> {
+        None
     }
     /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and
     /// ECN are all that it asks of them.

@@ -46,6 +46,11 @@ impl Weight {
     pub fn get(self) -> f64 {
         f64::from(self.0) / UNIT
     }
+
+    /// As kernels hold it: in parts of 1/65536.
+    pub fn parts(self) -> u32 {
+        self.0
+    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub use messages::{Event, LONGEST_MESSAGE, Messages, Messenger, open_socket, own
 pub use namespace::Namespace;
 pub use packets::Priorities;
 pub use record::{Difference, Record, RecordError, Recorder, Replayed, replay};
-pub use rights::{Account, check_rights};
+pub use rights::{Account, check_rights, no_new_rights};
 pub use run::{Limits, run};
 pub use skipping::skip_test;
 pub use switch::{TakenOver, switch};

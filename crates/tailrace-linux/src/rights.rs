@@ -2,6 +2,7 @@
 
 use std::io;
 
+use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::{Gid, Uid, User, setgroups, setresgid, setresuid};
 
 use crate::error::LiveError;
@@ -33,7 +34,7 @@ impl Account {
     }
 
     /// From now on all threads of this process are this user's and have no capability. Descriptors that are open stay so.
-    pub(crate) fn go_on_as(&self) -> Result<(), LiveError> {
+    pub fn go_on_as(&self) -> Result<(), LiveError> {
         let go = || {
             setgroups(&[self.group])?;
             setresgid(self.group, self.group, self.group)?;
@@ -47,6 +48,11 @@ impl Account {
         };
         go().map_err(LiveError::refused::<io::Error>(format!("going on as user {}", self.name)))
     }
+}
+
+/// From now on nothing that this thread starts, threads included, gets rights that it has not.
+pub fn no_new_rights() -> Result<(), LiveError> {
+    set_no_new_privs().map_err(LiveError::refused("giving up new rights"))
 }
 
 /// What network namespaces, their interfaces and raw sockets need, by the numbers of linux/capability.h.

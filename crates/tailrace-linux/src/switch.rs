@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
-use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 use tailrace_core::{Outcome, Scheme};
 
@@ -11,7 +10,7 @@ use crate::driver::Driver;
 use crate::emulate::{View, watched};
 use crate::error::LiveError;
 use crate::interfaces::Interfaces;
-use crate::rights::Account;
+use crate::rights::{Account, no_new_rights};
 use crate::sys::{Keeper, OffloadsOn, offloads_off, promiscuous};
 
 /// Interfaces of this process' network namespace that a switch has taken over: they take in frames for others, and
@@ -38,7 +37,7 @@ impl TakenOver {
             Ok::<_, std::io::Error>((interfaces.at(promiscuous)?, keeper))
         };
         // Threads that start from now on have this, too.
-        set_no_new_privs().map_err(LiveError::refused("giving up new rights"))?;
+        no_new_rights()?;
         let (socket, keeper) = take_over().map_err(LiveError::refused("taking over the interfaces"))?;
         Ok(TakenOver { interfaces, _promiscuous: socket, _keeper: keeper })
     }

@@ -2,9 +2,10 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{
-    Bytes, Directive, FlowInfo, FlowRecord, FlowView, HostPolicy, Reveals, Scheme, TagTable, Time,
+    Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostPolicy, Reveals, Scheme, SliceId, Time,
+    WindowShim,
 };
-use tailrace_linux::{Tagger, Tags};
+use tailrace_linux::Tagger;
 use tailrace_scenario::AgentConfig;
 use tailrace_schemes::SchemeVisitor;
 
@@ -12,58 +13,74 @@ use crate::build;
 use crate::emulate::plain_header;
 use crate::host_tags::HostTags;
 
-/// What one host of a scheme decides of its flows, of which it knows nothing before they end.
+/// What one host of a scheme decides of its flows.
 pub struct HostPart {
-    tagger: Box<dyn Tagger>,
+    policy: Box<dyn Carried>,
+    slices: SliceId,
+    /// The window that a host keeps for connections, if the scheme has such.
+    pub shim: Option<WindowShim>,
     /// What of the scheme an agent does not do, a sentence each.
     pub left_out: Vec<String>,
 }
 
+/// A scheme's policy, whichever it is.
+trait Carried: Tagger {
+    fn directives(&self, slices: SliceId) -> Result<Directives, String>;
+}
+
+impl<S: Scheme> Carried for HostTags<S> {
+    fn directives(&self, slices: SliceId) -> Result<Directives, String> {
+        Directives::of(self.policy(0), S::KNOWS, slices)
+    }
+}
+
 impl HostPart {
-    /// The tags of all flows, now.
-    pub fn tags(&self) -> Tags {
-        self.tagger.tags(&flow(Time::ZERO, Bytes::ZERO))
+    /// What all flows are directed to do, now.
+    pub fn directives(&self) -> Result<Directives, ScenarioError> {
+        self.policy.directives(self.slices).map_err(|why| {
+            ScenarioError::new("scheme.name", format!("has {why}, which a table in the kernel cannot hold"))
+        })
     }
 
     /// Whether its tags follow from flows that have ended, so that it must be told of them.
     pub fn learns(&self) -> bool {
-        self.tagger.next_wake().is_some()
+        self.policy.next_wake().is_some()
     }
 
-    /// A flow has ended.
-    pub fn ended(&mut self, now: Time, size: Bytes) {
-        self.tagger.ended(now, &flow(now, size));
+    /// A flow of this slice has ended, of which so much was known.
+    pub fn ended(&mut self, now: Time, size: Bytes, reveals: Reveals, slice: SliceId) {
+        self.policy.ended(now, &flow(now, size, reveals, slice));
     }
 
     /// The time is `now`; returns whether tags may be others from now on.
     pub fn wake(&mut self, now: Time) -> bool {
         let mut changed = false;
-        while self.tagger.next_wake().is_some_and(|at| at <= now) {
+        while self.policy.next_wake().is_some_and(|at| at <= now) {
             // At the time that it asked for, however late it is.
-            let at = self.tagger.next_wake().unwrap_or(now);
-            changed |= !self.tagger.wake(at).is_empty();
+            let at = self.policy.next_wake().unwrap_or(now);
+            changed |= !self.policy.wake(at).is_empty();
         }
         changed
     }
 }
 
-/// A flow that tells nothing of itself.
-fn flow(end: Time, size: Bytes) -> FlowRecord {
+/// A flow of the only host. When its deadline was is not known; that it had one is.
+fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord {
     FlowRecord {
         size,
         start: Time::ZERO,
         end,
-        deadline: Time::MAX,
+        deadline: if reveals == Reveals::Deadline { end } else { Time::MAX },
         id: 0,
         task: 0,
         retransmitted: 0,
         src: 0,
         dst: 1,
         timeouts: 0,
-        slice: 0,
+        slice,
         stopped: false,
         class: 0,
-        reveals: Reveals::Nothing,
+        reveals,
     }
 }
 
@@ -86,37 +103,46 @@ impl SchemeVisitor for Ask<'_> {
         let policy = scheme.host();
         let directive = policy.directive(&unknown);
         let wrong = |message: String| Err(ScenarioError::new("scheme.name", message));
-        if directive.cap.is_some() {
+        let slices = scenario.slices.len() as SliceId;
+        let part = HostPart {
+            policy: Box::new(HostTags::<S>::new(&scheme, 1, false)),
+            slices,
+            shim: scheme.window_shim(),
+            left_out: Vec::new(),
+        };
+        let directives = part.directives()?;
+        if directives.all().iter().any(|of| of.cap.is_some()) {
             return wrong(format!("is {}, whose hosts limit rates, which an agent does not do", S::NAME));
         }
-        if is_one_priority(&directive.tags) && policy.next_wake().is_none() {
+        let tags = !are_one_priority(&directives) || policy.next_wake().is_some();
+        if !tags && part.shim.is_none() {
             let message = format!(
-                "is {}, whose hosts give all packets of flows that tell nothing one priority: there is nothing to tag \
-                 (awafs tags with params = {{ placement = \"host\" }})",
+                "is {}, whose hosts give all packets of all flows one priority: there is nothing to tag (awafs tags with \
+                 params = {{ placement = \"host\" }})",
                 S::NAME
             );
             return wrong(message);
         }
-        let mut left_out = vec![
-            "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.".to_owned(),
-        ];
+        let law = match part.shim {
+            None => "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.",
+            Some(_) => "Windows are kept where both ends run an agent; other connections are left alone.",
+        };
+        let mut left_out = vec![law.to_owned()];
         if scheme.controller().is_some() {
             left_out.push("Its controller does not run.".to_owned());
-        }
-        if S::KNOWS.sizes || S::KNOWS.deadlines {
-            left_out.push(
-                "Flows tell neither sizes nor deadlines: all are tagged as those that tell nothing.".into(),
-            );
         }
         if ages(&policy, &unknown, &directive) {
             left_out.push("Timeouts are not seen, so no flow rises again after some (ageing).".to_owned());
         }
-        Ok(HostPart { tagger: Box::new(HostTags::<S>::new(&scheme, 1, false)), left_out })
+        Ok(HostPart { left_out, ..part })
     }
 }
 
-fn is_one_priority(tags: &TagTable) -> bool {
-    tags.priority(0) == tags.priority(u64::MAX - 1)
+fn are_one_priority(directives: &Directives) -> bool {
+    let mut ends =
+        directives.all().iter().flat_map(|of| [of.tags.priority(0), of.tags.priority(u64::MAX - 1)]);
+    let first = ends.next();
+    ends.all(|priority| Some(priority) == first)
 }
 
 /// Whether timeouts of a flow that has sent much would change its tags.
@@ -140,23 +166,55 @@ mod tests {
     #[test]
     fn tables_are_those_of_the_schemes_own_policies() {
         let limits = |scheme: &str| {
-            let tags = part(scheme).unwrap().tags();
-            ([0, 1, 2].map(|priority| tags.data.range(priority).1), tags.acks)
+            let all = part(scheme).unwrap().directives().unwrap();
+            let unknown = all.get(0, None, false);
+            ([0, 1, 2].map(|priority| unknown.tags.range(priority).1), unknown.acks)
         };
         assert_eq!(limits("name = \"mlfq\""), ([7_000, 14_000, 21_000], 0));
         let given = "params = { thresholds = [\"10KB\", \"20KB\", \"30KB\"], port = { queues = 4 } }";
         // PIAS: a packet stays with as many bytes before it as the threshold, MLFQ: with fewer.
         let pias = limits(&format!("name = \"pias\"\n{given}"));
         assert!(pias.0[0].abs_diff(10_000) <= 1 && pias.0[2].abs_diff(30_000) <= 1, "{pias:?}");
+    }
+
+    #[test]
+    fn karuna_tells_its_three_types_apart() {
         let karuna = part(
-            "name = \"karuna\"\nparams = { thresholds = { splitting = [\"10KB\"], sieving = [\"20KB\"] }, \
-                           port = { queues = 3 } }",
+            "name = \"karuna\"\nparams = { thresholds = { splitting = [\"10KB\", \"1MB\"], sieving = [\"20KB\", \"2MB\"] }, \
+             port = { queues = 4 } }",
         );
-        let tags = karuna.unwrap().tags();
-        assert_eq!(
-            (tags.data.priority(0), tags.data.priority(20_000), tags.data.priority(20_001), tags.acks),
-            (1, 1, 2, 1)
-        );
+        let all = karuna.unwrap().directives().unwrap();
+        let of = |size: Option<u64>, deadline, before| {
+            let directive = all.get(0, size.map(Bytes::new), deadline);
+            (directive.tags.priority(before), directive.acks)
+        };
+        assert_eq!(all.edges(), [Bytes::new(10_001), Bytes::new(1_000_001)]);
+        assert_eq!([of(Some(1), true, 0), of(Some(1 << 30), true, 1 << 29)], [(0, 0); 2]);
+        let known = [10_000, 10_001, 1_000_000, 1_000_001].map(|size| of(Some(size), false, 0));
+        assert_eq!(known, [(1, 1), (2, 1), (2, 1), (3, 1)]);
+        let unknown = [0, 20_000, 20_001, 2_000_001].map(|before| of(None, false, before));
+        assert_eq!(unknown, [(1, 1), (1, 1), (2, 1), (3, 1)]);
+    }
+
+    #[test]
+    fn karuna_learns_from_flows_without_deadlines() {
+        let karuna = "name = \"karuna\"\nparams = { period = \"1s\", port = { queues = 3 }, \
+                      thresholds = { splitting = [\"10KB\"], sieving = [\"20KB\"] } }";
+        let learned = |reveals| {
+            let mut part = part(karuna).unwrap();
+            assert!(part.learns());
+            for size in 0..2_000 {
+                part.ended(Time::from_ms(500), Bytes::new(1_000 + size % 100 * 1_000), reveals, 0);
+                part.ended(Time::from_ms(500), Bytes::new(10_000_000), reveals, 0);
+            }
+            let before = part.directives().unwrap();
+            let changed = part.wake(Time::from_ms(1_100));
+            assert_eq!(changed, before != part.directives().unwrap());
+            changed.then(|| part.directives().unwrap())
+        };
+        let [deadline, size, nothing] = [Reveals::Deadline, Reveals::Size, Reveals::Nothing].map(learned);
+        assert_eq!(deadline, None, "they are above all thresholds");
+        assert!(size.is_some() && nothing.is_some());
     }
 
     #[test]
@@ -165,11 +223,24 @@ mod tests {
                       percentiles = [0.5], port = { queues = 2 } }";
         let mut part = part(scheme).unwrap();
         assert!(part.learns());
-        (0..100).for_each(|size| part.ended(Time::from_ms(500), Bytes::new(size * 100)));
+        (0..100).for_each(|size| part.ended(Time::from_ms(500), Bytes::new(size * 100), Reveals::Nothing, 0));
         assert!(!part.wake(Time::from_ms(900)));
         assert!(part.wake(Time::from_ms(1_200)));
-        let threshold = part.tags().data.range(0).1;
+        let threshold = part.directives().unwrap().get(0, None, false).tags.range(0).1;
         assert!((4_000..6_000).contains(&threshold), "{threshold}");
+    }
+
+    #[test]
+    fn wvcc_keeps_windows_by_the_weights_of_slices() {
+        let scheme = "name = \"wvcc\"\n[[slice]]\nweight = 1\n[[slice]]\nweight = 4";
+        let part = part(scheme).unwrap();
+        let all = part.directives().unwrap();
+        let weights = [0, 1, 2].map(|slice| all.get(slice, None, false).weight.get());
+        assert_eq!(weights, [1.0, 0.25, 1.0]);
+        let shim = part.shim.unwrap();
+        assert_eq!((shim.gain, shim.settle, shim.initial_window), (1.0 / 16.0, true, 10));
+        let shown = "name = \"wvcc\"\nparams = { shim = { show_marks = true } }";
+        assert!(self::part(shown).err().unwrap().contains("there is nothing to tag"));
     }
 
     #[test]

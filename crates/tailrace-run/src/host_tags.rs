@@ -14,6 +14,11 @@ impl<S: Scheme> HostTags<S> {
         HostTags { policies: (0..hosts).map(|_| scheme.host()).collect(), oracle }
     }
 
+    /// That of one host.
+    pub(crate) fn policy(&self, host: usize) -> &S::Host {
+        &self.policies[host]
+    }
+
     fn known(&self, flow: &FlowRecord) -> FlowInfo {
         let deadline = (flow.deadline != Time::MAX).then_some(flow.deadline);
         let FlowRecord { id, src, dst, size, start, slice, task, reveals, .. } = *flow;

@@ -1,7 +1,9 @@
 //! The file of the host agent: an interface, and of a scenario what concerns a host: the scheme, and the traffic that its
 //! thresholds may follow from.
 
-use std::path::Path;
+mod rules;
+
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, read_text, suggest, table};
@@ -11,7 +13,9 @@ use toml::{Table, Value};
 
 use crate::scenario::Scenario;
 
-const SECTIONS: [&str; 3] = ["agent", "workload", "scheme"];
+pub use rules::FlowRule;
+
+const SECTIONS: [&str; 5] = ["agent", "workload", "scheme", "slice", "rule"];
 
 /// What a host agent does.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +24,12 @@ pub struct AgentConfig {
     pub interface: String,
     /// How many flows are remembered.
     pub flows: u32,
+    /// The user as whom it goes on when its programs are in the kernel.
+    pub user: String,
+    /// The folder of a bpf file system for what outlives the agent; nothing does where it is not given.
+    pub pins: Option<PathBuf>,
+    /// What is known of which flows.
+    pub rules: Vec<FlowRule>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -33,15 +43,22 @@ struct Agent {
     rate: Rate,
     #[serde(default = "many")]
     flows: u32,
+    #[serde(default = "nobody")]
+    user: String,
+    pins: Option<PathBuf>,
 }
 
 fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// 8 MB in the kernel.
+/// 9 MB in the kernel.
 fn many() -> u32 {
     1 << 16
+}
+
+fn nobody() -> String {
+    "nobody".to_owned()
 }
 
 /// More would be gigabytes.
@@ -73,7 +90,7 @@ impl AgentConfig {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
         let own = table::take(&mut given, "agent")?;
-        let Agent { interface, rate, flows } =
+        let Agent { interface, rate, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
         let star = [
             ("kind", Value::from("star")),
@@ -81,8 +98,10 @@ impl AgentConfig {
             ("host_rate", Value::from(rate.to_string())),
         ];
         let star = star.into_iter().map(|(field, value)| (field.to_owned(), value)).collect::<Table>();
+        let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
+        let rules = rules::take(&mut given, slices)?;
         let has_traffic = given.contains_key("workload");
-        let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic()));
+        let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
         if let Value::Table(workload) = workload
             && !workload.contains_key("duration")
         {
@@ -94,10 +113,10 @@ impl AgentConfig {
         if !has_traffic {
             scenario.workload = Default::default();
         }
-        Ok(AgentConfig { interface, flows, scenario })
+        Ok(AgentConfig { interface, flows, user, pins, rules, scenario })
     }
 
-    /// Whether an agent that runs as `before` says may go on as this says: all but the interface and the memory may differ.
+    /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
     pub fn check_change(&self, before: &Self) -> Result<(), ScenarioError> {
         let stays = |field: &str, now: String, then: String| match now == then {
             true => Ok(()),
@@ -108,7 +127,13 @@ impl AgentConfig {
         };
         let text = |text: &str| format!("\"{text}\"");
         stays("agent.interface", text(&self.interface), text(&before.interface))?;
-        stays("agent.flows", self.flows.to_string(), before.flows.to_string())
+        stays("agent.flows", self.flows.to_string(), before.flows.to_string())?;
+        stays("agent.user", text(&self.user), text(&before.user))?;
+        let pins = |pins: &Option<PathBuf>| match pins {
+            Some(pins) => format!("\"{}\"", pins.display()),
+            None => "not given".to_owned(),
+        };
+        stays("agent.pins", pins(&self.pins), pins(&before.pins))
     }
 }
 
@@ -121,15 +146,20 @@ fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
     Ok(agent)
 }
 
-/// A workload must have something; this is taken out again.
-fn no_traffic() -> Table {
-    let fields = [("sizes", Value::from("web-search")), ("load", Value::from(0.5))];
-    fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+/// A workload must have something, and each slice some of it; this is taken out again.
+fn no_traffic(slices: usize) -> Table {
+    let table = |fields: Vec<(&str, Value)>| -> Table {
+        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+    };
+    let rule = |slice| Value::Table(table(vec![("sizes", "web-search".into()), ("slice", slice)]));
+    let rules = (0..=slices as i64).map(|slice| rule(Value::from(slice))).collect::<Vec<_>>();
+    table(vec![("load", Value::from(0.5)), ("rule", rules.into())])
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tailrace_core::Bytes;
 
     use super::*;
 
@@ -139,6 +169,7 @@ mod tests {
     fn a_file_is_an_interface_and_a_scheme_and_may_have_traffic() {
         let config = AgentConfig::parse(AGENT).unwrap();
         assert_eq!((config.interface.as_str(), config.flows), ("eth1", 65_536));
+        assert_eq!(config.user, "nobody");
         assert_eq!(config.scenario.fabric.host_rate(), Rate::from_gbps(1));
         assert!(config.scenario.traffic().is_none());
         let traffic = format!("{AGENT}[workload]\nsizes = \"web-search\"\nload = 0.6\n");
@@ -159,11 +190,41 @@ mod tests {
             ("1Gbps", "1Kbps", "line 3: agent.rate: is 1Kbps, but must lie between"),
             ("rate", "flows = 0\nrate", "agent.flows: is 0, but must be 1 to 16777216"),
             ("[scheme]\nname = \"mlfq\"", "", "scheme: missing field `name`"),
+            ("rate", "rule = 3\nrate", "agent.rule: unknown field"),
         ] {
             assert!(AGENT.contains(from), "{from}");
             let message = AgentConfig::parse(&AGENT.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(message.contains(said), "{said}: {message}");
         }
+    }
+
+    #[test]
+    fn rules_say_what_is_known_of_which_flows() {
+        let text = format!("{AGENT}[[slice]]\nweight = 2\n[[rule]]\ncgroup = \"/a/b\"\n[[rule]]\n");
+        let parse = |rule: &str| AgentConfig::parse(&format!("{text}{rule}\n"));
+        let config = parse("port = 80\nslice = 1\nsize = \"2KB\"\ndeadline = \"5ms\"").unwrap();
+        assert_eq!(config.scenario.slices[0].weight, 2.0);
+        let (size, deadline) = (Some(Bytes::new(2_000)), Some(Time::from_ms(5)));
+        let port = FlowRule { cgroup: None, port: Some(80), slice: Some(1), size, deadline };
+        assert_eq!(config.rules[1], port);
+        assert_eq!(config.rules[0].cgroup.as_deref(), Some(Path::new("/a/b")));
+        for (rule, said) in [
+            ("slice = 1", "rule[1]: names no sockets: give cgroup, port or both"),
+            ("port = 80", "rule[1]: says nothing of these flows: give slice or size"),
+            ("port = 0\nslice = 1", "line 11: rule[1].port: is 0, but must be 1 to 65535"),
+            ("port = 80\nslice = 2", "line 12: rule[1].slice: is 2, but there is 1 slice: 1, or 0"),
+            ("port = 80\nsize = \"0B\"", "rule[1].size: is 0, but must be at least a byte"),
+            ("port = 80\ndeadline = \"5ms\"", "rule[1].deadline: needs a size beside it"),
+            ("port = 80\nsize = \"1KB\"\ndeadline = \"1ns\"", "rule[1].deadline: must be from 1us to 86400s"),
+            ("cgroup = \"\"", "rule[1].cgroup: is empty"),
+            ("prot = 80", "rule[1].prot: unknown field \"prot\"; did you mean \"port\"?"),
+            ("port = 80\nslice = 1\n[rules]", "unknown section \"rules\"; did you mean \"rule\"?"),
+        ] {
+            let message = parse(rule).unwrap_err().to_string();
+            assert!(message.contains(said), "{said}: {message}");
+        }
+        let none = AgentConfig::parse(&format!("{AGENT}[[rule]]\nport = 80\nslice = 1\n")).unwrap_err();
+        assert!(none.to_string().contains("but the file has none: add [[slice]]"), "{none}");
     }
 
     proptest! {
@@ -194,5 +255,9 @@ mod tests {
         assert_eq!(change("mlfq", "pias"), Ok(()));
         let message = change("eth1", "eth2").unwrap_err();
         assert!(message.contains("agent.interface: is \"eth2\", but stays \"eth1\""), "{message}");
+        let message = change("[scheme]", "pins = \"/sys/fs/bpf\"\n[scheme]").unwrap_err();
+        assert!(message.contains("agent.pins: is \"/sys/fs/bpf\", but stays not given"), "{message}");
+        let message = change("[scheme]", "user = \"daemon\"\n[scheme]").unwrap_err();
+        assert!(message.contains("agent.user: is \"daemon\", but stays \"nobody\""), "{message}");
     }
 }

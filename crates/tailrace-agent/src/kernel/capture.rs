@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::io::{self, Read};
 use std::mem::take;
-use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -49,15 +48,12 @@ impl Capture {
     /// From now on.
     pub fn new(wanted: &Wanted) -> Result<Self, AgentError> {
         load::check()?;
-        let network = std::fs::metadata("/proc/thread-self/ns/net")
-            .map_err(AgentError::refused("asking for the network namespace"))?;
         let cgroup = wanted.cgroup.unwrap_or(Cgroup { id: 0, level: 0 });
         let asked = Asked {
             cgroup: cgroup.id,
             level: cgroup.level,
             interface: wanted.interface.unwrap_or(0),
-            // The kernel numbers namespaces with 32 bits.
-            network: network.ino() as u32,
+            network: load::own_network()?,
             unused: 0,
         };
         let mut object = load::open(PROGRAMS)?;

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+
 /// A cgroup as the kernel knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cgroup {
@@ -14,19 +16,24 @@ pub struct Cgroup {
     pub level: u32,
 }
 
-/// Where cgroups of version 2 are mounted.
-fn root() -> Option<PathBuf> {
+const NOT_MOUNTED: &str = "no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup";
+
+/// Where cgroups of version 2 are mounted, and not covered by another file system.
+pub(super) fn root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    mounts.lines().find_map(|line| {
+    let path = |line: &str| {
         let mut fields = line.split(' ');
         let (path, kind) = (fields.nth(1)?, fields.next()?);
-        (kind == "cgroup2").then(|| path.into())
-    })
+        (kind == "cgroup2").then(|| PathBuf::from(path))
+    };
+    let is_there =
+        |path: &PathBuf| statfs(path).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC);
+    mounts.lines().filter_map(path).find(is_there)
 }
 
 /// A cgroup by its path: from the root of all cgroups, or where its folder is. The error says what would be right.
 pub fn own_cgroup(path: &Path) -> Result<Cgroup, String> {
-    let root = root().ok_or("no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup")?;
+    let root = root().ok_or(NOT_MOUNTED)?;
     let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let folder = root.join(below);
     match fs::metadata(&folder) {

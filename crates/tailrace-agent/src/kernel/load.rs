@@ -2,10 +2,14 @@
 
 use std::io;
 use std::mem::take;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramMut};
+use libbpf_rs::{
+    Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramInput,
+    ProgramMut,
+};
 
 use crate::error::AgentError;
 
@@ -28,6 +32,36 @@ pub(super) fn check() -> Result<(), AgentError> {
         return Err(AgentError::Kernel(message));
     }
     Ok(())
+}
+
+/// Fails if this process may not have packets tagged, or the kernel cannot.
+pub fn check_tagging() -> Result<(), AgentError> {
+    check()?;
+    // A machine that does not tell will refuse what it does not have.
+    let release = nix::sys::utsname::uname()
+        .map_or_else(|_| String::new(), |of| of.release().to_string_lossy().into_owned());
+    check_release(&release)
+}
+
+/// Programs beside one another at an interface (tcx) came with Linux 6.6.
+fn check_release(release: &str) -> Result<(), AgentError> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|text| text.parse::<u32>().ok());
+    let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else { return Ok(()) };
+    if (major, minor) >= (6, 6) {
+        return Ok(());
+    }
+    let message = format!(
+        "this is Linux {release}, and tagging needs 6.6 or newer (tailrace measure does with less): upgrade the kernel"
+    );
+    Err(AgentError::Kernel(message))
+}
+
+/// The number of this thread's network namespace.
+pub(super) fn own_network() -> Result<u32, AgentError> {
+    let network = std::fs::metadata("/proc/thread-self/ns/net")
+        .map_err(AgentError::refused("asking for the network namespace"))?;
+    // The kernel has 32 bits for it.
+    Ok(network.ino() as u32)
 }
 
 fn check_rights(status: &str) -> Result<(), AgentError> {
@@ -87,6 +121,11 @@ pub(super) fn load(object: OpenObject) -> Result<Object, AgentError> {
     })
 }
 
+/// A map of programs that are loaded, by its name.
+pub(super) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, AgentError> {
+    object.maps().find(|map| map.name() == name).ok_or_else(|| absent(name))
+}
+
 /// A program by its name.
 pub(super) fn program<'a>(object: &'a mut Object, name: &str) -> Result<ProgramMut<'a>, AgentError> {
     let mut programs = object.progs_mut();
@@ -104,6 +143,29 @@ pub(super) fn numbers<const N: usize>(object: &Object, name: &str) -> Result<[u6
     Ok(std::array::from_fn(|_| numbers.next().unwrap_or(0)))
 }
 
+/// Gives a program a frame so many times, without any network. Returns what became of it the last time, and the mean time in
+/// nanoseconds.
+pub(super) fn try_on(
+    object: &mut Object,
+    name: &str,
+    frame: &[u8],
+    times: u32,
+) -> Result<(Vec<u8>, u32), AgentError> {
+    let mut out = vec![0; frame.len() + 256];
+    let input = ProgramInput {
+        data_in: Some(frame),
+        data_out: Some(&mut out),
+        repeat: times,
+        ..ProgramInput::default()
+    };
+    let output = program(object, name)?.test_run(input);
+    let output = output.map_err(refused("trying the program on a frame"))?;
+    let nanoseconds = output.duration.as_nanos() as u32;
+    let length = output.data.map_or(0, |data| data.len());
+    out.truncate(length);
+    Ok((out, nanoseconds))
+}
+
 /// For `map_err`: what the kernel or libbpf refused.
 pub(super) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> AgentError {
     let what = what.into();
@@ -117,6 +179,16 @@ fn absent(name: &str) -> AgentError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_that_are_too_old_are_named() {
+        for release in ["6.6.0", "6.12.43+deb13-amd64", "7.0-rc1", "", "unknown"] {
+            assert!(check_release(release).is_ok(), "{release}");
+        }
+        let said = |release: &str| check_release(release).unwrap_err().to_string();
+        assert!(said("6.1.0-38-amd64").starts_with("this is Linux 6.1.0-38-amd64, and tagging needs 6.6"));
+        assert!(said("5.15").contains("needs 6.6 or newer"));
+    }
 
     #[test]
     fn rights_are_roots_or_those_that_are_named() {

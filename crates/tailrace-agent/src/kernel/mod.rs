@@ -2,17 +2,43 @@
 
 mod capture;
 mod cgroups;
+mod ear;
+mod flows;
+mod handover;
+mod keeper;
+mod known;
 mod load;
+mod pins;
 mod sys;
 mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use flows::{FlowRow, FlowTable};
+pub use keeper::{Kept, WindowKeeper};
+pub use known::{Known, Rule};
+pub use load::check_tagging;
+pub use pins::Pins;
 pub use tagger::{Counts, EgressTagger};
 
+use crate::error::AgentError;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
+
+/// How many programs that tag are at an interface of this thread's network namespace: there is one, or none.
+pub fn taggers_at(interface: u32) -> Result<usize, AgentError> {
+    let attached =
+        sys::tcx_programs(interface).map_err(AgentError::refused("asking what is at the interface"))?;
+    let programs = libbpf_rs::query::ProgInfoIter::default();
+    Ok(programs.filter(|program| attached.contains(&program.id) && program.name == "tag").count())
+}
+
+/// How many instructions the kernel's verifier looked at for the programs of this name that are loaded now: of the largest.
+pub fn verified_instructions(name: &str) -> Option<u32> {
+    let programs = libbpf_rs::query::ProgInfoIter::default();
+    programs.filter(|program| program.name == name).map(|program| program.verified_insns).max()
+}
 
 /// The time on the clock of what programs in the kernel say, in nanoseconds.
 pub fn monotonic() -> u64 {

@@ -19,3 +19,25 @@ pub(super) fn attach_tcx(program: &ProgramMut<'_>, interface: u32) -> io::Result
     // SAFETY: libbpf has just made the link, and nobody else has it.
     Ok(unsafe { Link::from_ptr(link) })
 }
+
+/// The numbers of the programs at the way out of an interface of this thread's network namespace.
+pub(super) fn tcx_programs(interface: u32) -> io::Result<Vec<u32>> {
+    // The kernel takes 64 programs at most at a place.
+    let mut numbers = vec![0; 64];
+    let mut options = libbpf_sys::bpf_prog_query_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as _,
+        prog_ids: numbers.as_mut_ptr(),
+        ..Default::default()
+    };
+    options.__bindgen_anon_1.prog_cnt = numbers.len() as u32;
+    let interface = i32::try_from(interface).map_err(io::Error::other)?;
+    // SAFETY: the numbers and the options outlive the call, and there is room for as many as it is told.
+    let failed =
+        unsafe { libbpf_sys::bpf_prog_query_opts(interface, libbpf_sys::BPF_TCX_EGRESS, &mut options) };
+    if failed != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has written how many there are, in whatever variant.
+    numbers.truncate(unsafe { options.__bindgen_anon_1.prog_cnt } as usize);
+    Ok(numbers)
+}

@@ -114,3 +114,21 @@ fn take(stream: &mut TcpStream, bytes: u64) {
 pub fn address(text: &str, port: u16) -> SocketAddr {
     SocketAddr::new(text.parse::<IpAddr>().unwrap(), port)
 }
+
+/// Takes in all that one connection brings.
+pub struct Sink(std::thread::JoinHandle<u64>);
+
+impl Sink {
+    pub fn start(on: &Namespace, at: SocketAddr) -> Self {
+        let listener = on.inside(|| TcpListener::bind(at)).unwrap();
+        Sink(std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap()
+        }))
+    }
+
+    /// Waits for its end; so much has come.
+    pub fn ended(self, bytes: u64) {
+        assert_eq!(self.0.join().unwrap(), bytes);
+    }
+}

@@ -6,8 +6,9 @@ mod tap;
 use std::collections::BTreeMap;
 
 use tailrace_agent::Counts;
-use tailrace_core::{TagTable, dscp_of};
+use tailrace_core::{Directive, dscp_of};
 
+#[allow(unused_imports, reason = "each test takes what it needs")]
 pub use tap::Tap;
 
 const ETHERNET: usize = 14;
@@ -268,14 +269,19 @@ pub struct Model {
 }
 
 impl Model {
-    /// The frame with its tag.
-    pub fn tagged(&mut self, frame: &[u8], tags: &TagTable, acks: u8) -> Vec<u8> {
+    /// The frame with its tag: by the directive for a flow with this port at its near end, which all begin with.
+    pub fn tagged(&mut self, frame: &[u8], directive: impl Fn(u16) -> Directive) -> Vec<u8> {
         let mut frame = frame.to_vec();
         let Some(found) = parse(&frame) else {
             self.counts.untouched += 1;
             return frame;
         };
         self.counts.tagged += 1;
+        let port = u16::from_be_bytes([found.flow.1[0], found.flow.1[1]]);
+        // Of a flow that has not begun, acknowledgements are those of one of which nothing is known.
+        let known =
+            found.payload > 0 || found.flags & (SYN | FIN | RST) != 0 || self.flows.contains_key(&found.flow);
+        let Directive { tags, acks, .. } = directive(if known { port } else { 0 });
         let priority = match found.payload == 0 && found.flags & (SYN | FIN | RST) == 0 {
             true => acks,
             false => tags.priority(self.before(&found)),

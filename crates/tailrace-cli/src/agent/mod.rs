@@ -1,12 +1,28 @@
 //! The host agent's commands. A build may lack it, since it takes a compiler for the kernel's programs.
 
+#[cfg(feature = "agent")]
+mod answers;
+#[cfg(feature = "agent")]
+mod ask;
+#[cfg(feature = "agent")]
+mod claim;
+#[cfg(feature = "agent")]
+mod datapath;
 mod dry_run;
 #[cfg(feature = "agent")]
 mod interface;
 #[cfg(feature = "agent")]
+mod known;
+#[cfg(feature = "agent")]
 mod measure;
 #[cfg(feature = "agent")]
 mod measured;
+#[cfg(feature = "agent")]
+mod metrics;
+#[cfg(feature = "agent")]
+mod notify;
+#[cfg(feature = "agent")]
+mod status;
 #[cfg(feature = "agent")]
 mod tag;
 
@@ -27,14 +43,20 @@ pub fn measure(_: &args::Measure, _: &dyn Host) -> Result<i32, Error> {
 }
 
 pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
-    let config = AgentConfig::read(&options.file)?;
-    let part = for_agent(&config).map_err(|error| in_file(error.into(), &options.file))?;
+    #[cfg(feature = "agent")]
+    if let Some(ask) = &options.ask {
+        return ask::ask(ask, host);
+    }
+    // Without the agent there is none to be asked.
+    let Some(file) = &options.file else { return Err(absent()) };
+    let config = AgentConfig::read(file)?;
+    let part = for_agent(&config).map_err(|error| in_file(error.into(), file))?;
     if options.dry_run {
-        say_part!("{}", dry_run::tables(&config, &part));
+        say_part!("{}", dry_run::tables(&config, &part)?);
         return Ok(0);
     }
     #[cfg(feature = "agent")]
-    return tag::tag(options, config, part, host);
+    return tag::tag(options, file, config, part, host);
     #[cfg(not(feature = "agent"))]
     {
         let _ = (host, part);
@@ -42,8 +64,7 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
     }
 }
 
-#[cfg(not(feature = "agent"))]
-fn absent() -> Error {
+pub fn absent() -> Error {
     let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config, then make \
                    .venv/built (or cargo build -p tailrace-cli --features agent)";
     Error::Live(tailrace_linux::LiveError::SetUp(message.to_owned()))
@@ -55,6 +76,7 @@ fn failed(error: tailrace_agent::AgentError) -> Error {
     use tailrace_agent::AgentError;
     use tailrace_linux::LiveError;
     match error {
+        AgentError::Pins(message) => tailrace_config::ScenarioError::new("agent.pins", message).into(),
         AgentError::Rights(message) => Error::Live(LiveError::Rights(message)),
         AgentError::File { path, source } => Error::storage(&path, source),
         other => Error::Live(LiveError::SetUp(other.to_string())),

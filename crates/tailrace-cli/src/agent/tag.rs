@@ -1,22 +1,31 @@
-//! `tailrace agent`: tags in the packets of this machine, by a scheme.
+//! `tailrace agent`: tags in the packets of this machine, or windows for its connections, by a scheme.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
+use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{Capture, EgressTagger, Wanted, monotonic};
+use tailrace_agent::{
+    AgentError, Capture, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at,
+};
+use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Time};
 use tailrace_experiment::Error;
-use tailrace_linux::LiveError;
+use tailrace_linux::{Account, LiveError, no_new_rights};
 use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
+use super::datapath::Datapath;
 use super::interface::Interface;
-use super::{dry_run, failed};
+use super::notify::Notify;
+use super::status::Status;
+use super::{answers, claim, dry_run, failed, known, metrics};
 use crate::flows::in_file;
-use crate::watch::notice;
+use crate::watch::{self, notice, unreadable};
 use crate::{Host, args};
 
 /// How often it is looked for what there is to do.
@@ -26,50 +35,125 @@ const LINE_EVERY: Time = Time::from_ms(10_000);
 /// As a shell reports a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 
+#[expect(clippy::disallowed_methods, reason = "who asks what it does must not hold it up")]
 pub fn tag(
     options: &args::Agent,
+    file: &Path,
     config: AgentConfig,
     part: HostPart,
     host: &dyn Host,
 ) -> Result<i32, Error> {
     let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
-    let interface = interface.map_err(|error| in_file(error, &options.file))?;
+    let interface = interface.map_err(|error| in_file(error, file))?;
+    let account = Account::of(&config.user)
+        .map_err(|why| in_file(ScenarioError::new("agent.user", why).into(), file))?;
+    check_tagging().map_err(failed)?;
+    let server = options.metrics.map(watch::bind).transpose()?;
     let (stop, again) = (notice(&[SIGTERM])?, notice(&[SIGHUP])?);
-    let tags = part.tags();
-    let mut tagger = EgressTagger::new(config.flows, &tags.data, tags.acks).map_err(failed)?;
-    let capture = part.learns().then(|| listen(&interface)).transpose()?;
-    tagger.attach(interface.number).map_err(failed)?;
-    complain_part!("{}", dry_run::tables(&config, &part));
+    let claim = claim::take(&config.interface)?;
+    let notify = Notify::new()?;
+    let rules = known::rules(&config).map_err(|error| in_file(error.into(), file))?;
+    let of_file = |error| in_file(failed(error), file);
+    let pins = pins(&config, interface.number).map_err(of_file)?;
+    let left = taggers_at(interface.number).map_err(failed)?;
+    if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
+        return Err(in_file(left_behind(&config), file));
+    }
+    let mut datapath =
+        Datapath::new(pins.as_ref(), config.flows, &part, &rules).map_err(|error| in_file(error, file))?;
+    // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
+    let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
+    let capture = Capture::new(&wanted).map_err(failed)?;
+    datapath.attach(pins.as_ref(), interface.number)?;
+    no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
+    complain_part!("{}", dry_run::tables(&config, &part)?);
+    unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
+    server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     complain!("kill -HUP {} has it read its file again", std::process::id());
-    let file = options.file.clone();
-    let started = monotonic();
-    let mut agent = Agent {
-        file,
+    let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
+    let status = Mutex::new(first_status(&config, &part, &datapath)?);
+    let status = &status;
+    let agent = Agent {
+        file: file.to_owned(),
         config,
         part,
+        rules,
         interface,
-        tagger,
+        datapath,
         capture,
         started,
         policy_started: started,
         again,
         next_line: LINE_EVERY,
+        notify,
+        status,
     };
-    loop {
-        if host.interrupted() {
-            agent.say()?;
-            return Ok(INTERRUPTED);
+    thread::scope(|scope| {
+        scope.spawn(|| answers::serve(&claim, status, flows.as_ref()));
+        if let Some(server) = &server {
+            scope.spawn(|| watch::serve(server, &|| metrics::text(&lock(status))));
         }
-        if stop.load(Ordering::Relaxed) || options.lasts.is_some_and(|lasts| agent.now() >= lasts) {
-            agent.say()?;
-            return Ok(0);
-        }
-        agent.turn()?;
-    }
+        let ended = agent.run(options.lasts, &stop, host);
+        // Who listens for questions waits no more.
+        let _ = shutdown(claim.as_raw_fd(), Shutdown::Both);
+        server.iter().for_each(|server| server.unblock());
+        ended
+    })
 }
 
-fn listen(interface: &Interface) -> Result<Capture, Error> {
-    Capture::new(&Wanted { interface: Some(interface.number), ..Wanted::default() }).map_err(failed)
+fn pins(config: &AgentConfig, interface: u32) -> Result<Option<Pins>, AgentError> {
+    config.pins.as_ref().map(|root| Pins::new(root, &config.interface, interface)).transpose()
+}
+
+fn left_behind(config: &AgentConfig) -> Error {
+    let message = format!(
+        "is not where the program is pinned that an agent has left at {}: give that folder, and this agent takes over",
+        config.interface
+    );
+    ScenarioError::new("agent.pins", message).into()
+}
+
+/// `tailrace agent detach`: what a pinned agent has left is taken away.
+pub fn detach(file: &Path) -> Result<i32, Error> {
+    let config = AgentConfig::read(file)?;
+    let interface =
+        Interface::find("agent.interface", &config.interface).map_err(|error| in_file(error, file))?;
+    // Not from an agent that runs.
+    let _claim = claim::take(&config.interface)?;
+    let of_file = |error| in_file(failed(error), file);
+    match pins(&config, interface.number).map_err(of_file)? {
+        Some(pins) if pins.are_there() => {
+            pins.remove().map_err(of_file)?;
+            say!("took away what an agent had left at {}", config.interface);
+        }
+        _ if taggers_at(interface.number).map_err(failed)? > 0 => {
+            return Err(in_file(left_behind(&config), file));
+        }
+        _ => say!("nothing was left at {}", config.interface),
+    }
+    Ok(0)
+}
+
+fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
+    status.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn first_status(config: &AgentConfig, part: &HostPart, datapath: &Datapath) -> Result<Status, Error> {
+    Ok(Status {
+        interface: config.interface.clone(),
+        scheme: config.scenario.scheme.label().to_owned(),
+        user: config.user.clone(),
+        seconds: 0.0,
+        directives: part.directives()?,
+        has_rules: !config.rules.is_empty(),
+        tables: 0,
+        reloads: 0,
+        failed_reloads: 0,
+        done: datapath.done().map_err(failed)?,
+        memory_bytes: datapath.memory_bytes().map_err(failed)?,
+        traffic: Traffic::default(),
+        lost: 0,
+    })
 }
 
 fn since(began: u64) -> Time {
@@ -77,37 +161,67 @@ fn since(began: u64) -> Time {
 }
 
 /// An agent that runs.
-struct Agent {
+struct Agent<'a> {
     file: PathBuf,
     config: AgentConfig,
     part: HostPart,
+    rules: Vec<Rule>,
     interface: Interface,
-    tagger: EgressTagger,
-    /// Hears of flows that end, if the scheme learns from them.
-    capture: Option<Capture>,
+    datapath: Datapath,
+    /// Hears of flows that end.
+    capture: Capture,
     /// When the agent began, and when its policy did.
     started: u64,
     policy_started: u64,
     again: Arc<AtomicBool>,
     next_line: Time,
+    notify: Notify,
+    /// What others are told.
+    status: &'a Mutex<Status>,
 }
 
-impl Agent {
+impl Agent<'_> {
     fn now(&self) -> Time {
         since(self.started)
     }
 
+    /// Until it is to end; returns the exit status.
+    fn run(mut self, lasts: Option<Time>, stop: &AtomicBool, host: &dyn Host) -> Result<i32, Error> {
+        self.notify.ready();
+        loop {
+            let status = match (host.interrupted(), lasts.is_some_and(|lasts| self.now() >= lasts)) {
+                (true, _) => INTERRUPTED,
+                (false, over) if over || stop.load(Ordering::Relaxed) => 0,
+                _ => {
+                    self.turn()?;
+                    continue;
+                }
+            };
+            self.notify.stopping();
+            self.say();
+            return Ok(status);
+        }
+    }
+
     fn turn(&mut self) -> Result<(), Error> {
         if self.again.swap(false, Ordering::Relaxed) {
-            match self.read_again() {
+            self.notify.reloading();
+            let read = self.read_again();
+            self.notify.ready();
+            match read {
                 Ok(()) => {
-                    complain_part!("{}", dry_run::tables(&self.config, &self.part));
+                    lock(self.status).reloads += 1;
+                    complain_part!("{}", dry_run::tables(&self.config, &self.part)?);
                     complain!("{}: read again; flows go on as they are", self.file.display());
                 }
-                Err(error) => complain!("error: {error}; the agent goes on as before"),
+                Err(error) => {
+                    lock(self.status).failed_reloads += 1;
+                    complain!("error: {error}; the agent goes on as before");
+                }
             }
         }
         self.learn()?;
+        self.notify.all_is_well();
         let name = &self.config.interface;
         if tailrace_agent::interface_number(name) != Some(self.interface.number) {
             let message =
@@ -116,29 +230,35 @@ impl Agent {
         }
         if self.now() >= self.next_line {
             self.next_line = self.now().saturating_add(LINE_EVERY);
-            self.say()?;
+            self.say();
         }
         Ok(())
     }
 
     /// Tells the policy of flows that have ended, and the kernel of tables that are new.
     fn learn(&mut self) -> Result<(), Error> {
-        match &mut self.capture {
-            None => std::thread::sleep(LOOK_EVERY),
-            Some(capture) => {
-                let heard = capture.look(LOOK_EVERY).map_err(failed)?;
-                let now = since(self.policy_started);
-                for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-                    self.part.ended(now, Bytes::new(connection.sent));
-                }
-            }
+        let heard = self.capture.look(LOOK_EVERY).map_err(failed)?;
+        let now = since(self.policy_started);
+        for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
+            let known = self.datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
+            let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
+            self.part.ended(now, size, reveals, known.slice);
         }
+        let done = self.datapath.done().map_err(failed)?;
+        let (lost, _) = self.capture.unsaid().map_err(failed)?;
+        let mut status = lock(self.status);
+        heard.iter().for_each(|connection| status.traffic.add(connection));
+        (status.done, status.lost, status.seconds) = (done, lost, self.now().as_secs_f64());
+        drop(status);
         if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
     }
 
-    fn hand_over(&self) -> Result<(), Error> {
-        let tags = self.part.tags();
-        self.tagger.set(&tags.data, tags.acks).map_err(failed)
+    fn hand_over(&mut self) -> Result<(), Error> {
+        self.datapath.set(&self.part, &self.rules)?;
+        let mut status = lock(self.status);
+        (status.directives, status.has_rules) = (self.part.directives()?, !self.rules.is_empty());
+        status.tables += 1;
+        Ok(())
     }
 
     /// What a policy has learned begins anew.
@@ -146,24 +266,17 @@ impl Agent {
         let config = AgentConfig::read(&self.file)?;
         let part = config.check_change(&self.config).and_then(|()| for_agent(&config));
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
-        let capture = match (part.learns(), self.capture.take()) {
-            (true, None) => Some(listen(&self.interface)?),
-            (learns, capture) => capture.filter(|_| learns),
-        };
-        (self.config, self.part, self.capture) = (config, part, capture);
+        let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
+        let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
+        // What the kernel does not take leaves all as it was.
+        self.datapath.set(&part, &rules)?;
+        (self.config, self.part, self.rules) = (config, part, rules);
+        lock(self.status).scheme = self.config.scenario.scheme.label().to_owned();
         self.policy_started = monotonic();
         self.hand_over()
     }
 
-    fn say(&self) -> Result<(), Error> {
-        let counts = self.tagger.counts().map_err(failed)?;
-        complain!(
-            "{}: {} packets tagged, {} left as they came, {} flows",
-            self.config.interface,
-            counts.tagged,
-            counts.untouched,
-            counts.flows
-        );
-        Ok(())
+    fn say(&self) {
+        complain!("{}: {}", self.config.interface, lock(self.status).done);
     }
 }

@@ -1,8 +1,9 @@
 //! Arguments of the host agent.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use tailrace_core::{Rate, Time};
 
 /// By what connections are grouped.
@@ -49,6 +50,9 @@ pub struct Measure {
 #[command(after_help = "Examples:
   tailrace agent agent.toml --dry-run            the table of tags, without touching anything
   tailrace agent agent.toml
+  tailrace agent agent.toml --metrics 127.0.0.1:9400
+  tailrace agent status                          what agents that run do
+  tailrace agent top --interface eth0            its fastest flows, second by second
   kill -HUP PID                                  read the file again, and go on as it says
 A file:
   [agent]
@@ -61,13 +65,73 @@ Name and params are those of an experiment. With [workload], sizes and load in i
 the traffic, as `tailrace measure` has found it. Needs root and Linux 6.6 or newer with BTF. The packets of
 TCP flows that leave the interface get a DSCP by the bytes of their flow before them; `tailrace qos` says
 which queues switches must have for it. It ends with Ctrl-C or SIGTERM, and nothing is left behind, however
-it ends.")]
+it ends. With `pins = \"/sys/fs/bpf\"` its program stays and goes on tagging, until the next agent takes over
+or `tailrace agent detach FILE`.")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Agent {
-    /// File of the agent
-    pub file: PathBuf,
+    /// File of the agent; ./status where it is called like a command
+    #[arg(required = true)]
+    pub file: Option<PathBuf>,
+    #[command(subcommand)]
+    pub ask: Option<Ask>,
     /// Print how packets would be tagged, and end
     #[arg(long)]
     pub dry_run: bool,
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "TIME")]
+    pub lasts: Option<Time>,
+    /// Answer Prometheus at this address of the loopback interface
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// What agents that run are asked, and what is left of others.
+#[derive(Subcommand)]
+pub enum Ask {
+    /// What each agent of this network namespace does: its tags, what it has tagged, what it has heard of flows
+    Status(AskStatus),
+    /// The flows that an agent remembers, those first that have sent most
+    Flows(AskFlows),
+    /// The flows of an agent that send most, second by second; q ends it
+    Top(AskTop),
+    /// Take away what an agent whose file has `pins` leaves at its interface
+    Detach(Detach),
+}
+
+#[derive(ClapArgs)]
+pub struct Detach {
+    /// File of the agent
+    pub file: PathBuf,
+}
+
+#[derive(ClapArgs)]
+pub struct AskStatus {
+    /// The agent of this interface only
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// Print JSON: an array with an agent each
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs)]
+pub struct AskFlows {
+    /// The agent's interface; not needed where one agent runs
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub most: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs)]
+pub struct AskTop {
+    /// The agent's interface; not needed where one agent runs
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
     /// End by itself after so long
     #[arg(long = "for", value_name = "TIME")]
     pub lasts: Option<Time>,

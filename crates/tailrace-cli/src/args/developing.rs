@@ -2,9 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 
-use super::Level;
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchLevel {
+    /// The simulator, packet by packet
+    Packet,
+    /// The simulator at flow level
+    Flow,
+    /// A live switch
+    Live,
+    /// The host agent
+    Linux,
+}
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example:
@@ -24,9 +35,10 @@ pub struct Bench {
     #[arg(long)]
     pub json: bool,
     /// With "flow": measure runs at flow level instead, and against SimGrid. With "live": frames through a live switch,
-    /// against a forwarder without fabric and a bridge of the kernel; needs root
+    /// against a forwarder without fabric and a bridge of the kernel; needs root. With "linux": what the host agent costs;
+    /// needs root
     #[arg(long, value_enum)]
-    pub level: Option<Level>,
+    pub level: Option<BenchLevel>,
     /// At the live level: fail if a switch does less than 0.6 of what a forwarder does, or a port less than 5 M frames per
     /// CPU-second
     #[arg(long)]

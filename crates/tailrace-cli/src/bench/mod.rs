@@ -8,6 +8,8 @@ mod allocator;
 mod flow_level;
 mod growth;
 mod instructions;
+#[cfg(feature = "agent")]
+mod linux;
 mod live;
 mod ns3;
 mod parts;
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;
 
-use crate::args::{self, Level};
+use crate::args::{self, BenchLevel as Level};
 
 pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {
@@ -51,6 +53,10 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         (_, true, _) => growth::measure()?,
         (_, _, true) => allocator::measure(),
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
+        #[cfg(feature = "agent")]
+        _ if options.level == Some(Level::Linux) => linux::measure(options)?,
+        #[cfg(not(feature = "agent"))]
+        _ if options.level == Some(Level::Linux) => return Err(crate::agent::absent()),
         _ if options.level == Some(Level::Live) => {
             let (report, shortfalls) = live::measure(options)?;
             missed = shortfalls;

@@ -11,7 +11,7 @@ use tailrace_scenario::SwitchConfig;
 
 use super::choose::{Chosen, names};
 use crate::flows::in_file;
-use crate::watch::Board;
+use crate::watch::{Board, unreadable};
 
 /// Reads the file when asked to, and hands on what a switch that runs can go on as.
 pub struct Reloader {
@@ -41,13 +41,8 @@ impl Reloader {
     /// Does so if somebody has asked; returns what is to be said of it. With an error the switch goes on as before.
     pub fn look(&mut self, board: &Mutex<Board>) -> Vec<String> {
         let mut said = Vec::new();
-        if std::mem::take(&mut self.first)
-            && let Err(error) = std::fs::File::open(&self.file)
-        {
-            let (user, file) = (&self.user, self.file.display());
-            said.push(format!(
-                "note: user {user} cannot read {file}, so SIGHUP will change nothing: {error}"
-            ));
+        if std::mem::take(&mut self.first) {
+            said.extend(unreadable(&self.file, &self.user));
         }
         if self.asked.swap(false, Ordering::Relaxed) {
             said.push(match self.read() {

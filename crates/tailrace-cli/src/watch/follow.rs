@@ -1,6 +1,7 @@
 //! Follows a fabric that runs: shows it, and notices when it is to end.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,6 +63,12 @@ pub fn notice(signals: &[i32]) -> Result<Arc<AtomicBool>, Error> {
             .map_err(|error| Error::Live(LiveError::SetUp(format!("noticing signals: {error}"))))?;
     }
     Ok(noted)
+}
+
+/// What is said where a file cannot be read again by the user as whom the command goes on.
+pub fn unreadable(file: &Path, user: &str) -> Option<String> {
+    let error = std::fs::File::open(file).err()?;
+    Some(format!("note: user {user} cannot read {}, so SIGHUP will change nothing: {error}", file.display()))
 }
 
 /// Shows a fabric.

@@ -5,7 +5,6 @@
 use std::fmt::{Display, Write};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
 
 use tailrace_core::{Lateness, PortCounts};
 use tailrace_experiment::Error;
@@ -35,19 +34,18 @@ pub fn bind(address: SocketAddr) -> Result<Server, Error> {
     })
 }
 
-/// Answers until the server is unblocked.
-pub fn serve(server: &Server, board: &Mutex<Board>) {
-    server.incoming_requests().for_each(|request| answer(request, board));
+/// Answers with what `text` says at the time, until the server is unblocked.
+pub fn serve(server: &Server, text: &dyn Fn() -> String) {
+    server.incoming_requests().for_each(|request| answer(request, text));
 }
 
-fn answer(request: Request, board: &Mutex<Board>) {
+fn answer(request: Request, text: &dyn Fn() -> String) {
     let path = request.url().split('?').next().unwrap_or_default();
     // Whoever asked may have gone.
     let _ = match (request.method(), path) {
         (Method::Get | Method::Head, "/metrics") => {
-            let text = text(&board.lock().unwrap_or_else(PoisonError::into_inner));
             let kind = Header::from_bytes("Content-Type", FORMAT).ok();
-            let response = Response::from_string(text);
+            let response = Response::from_string(text());
             request.respond(kind.into_iter().fold(response, Response::with_header))
         }
         _ => request.respond(Response::from_string("metrics are at /metrics\n").with_status_code(404)),
@@ -56,7 +54,7 @@ fn answer(request: Request, board: &Mutex<Board>) {
 
 /// All numbers of a fabric.
 pub fn text(board: &Board) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::default();
     let Some(view) = board.latest() else { return page.0 };
     ports(board, view, &mut page);
     let queues = board.ports.iter().zip(&view.ports).flat_map(|(port, seen)| {
@@ -120,11 +118,13 @@ fn ports(board: &Board, view: &View, page: &mut Page) {
     page.family("port_link_bits_per_second", "gauge", "Rate of a port's link.", rates);
 }
 
-struct Page(String);
+/// Numbers in the format of Prometheus.
+#[derive(Default)]
+pub struct Page(pub String);
 
 impl Page {
     /// Numbers of one name, each with its labels.
-    fn family<V: Display>(
+    pub fn family<V: Display>(
         &mut self,
         name: &str,
         kind: &str,

@@ -20,8 +20,14 @@ use tiny_http::Server;
 
 pub use board::{Board, PortName};
 use follow::{Ended, Follower};
-pub use follow::{Stops, notice};
+pub use follow::{Stops, notice, unreadable};
+#[cfg(feature = "agent")]
+pub use live::{Line, Tone};
 pub use metrics::bind;
+#[cfg(feature = "agent")]
+pub use metrics::{Page, serve};
+#[cfg(feature = "agent")]
+pub use screen::Screen;
 
 /// Views that may wait for a terminal which takes nothing for a while.
 const WAITING_VIEWS: usize = 50;
@@ -74,7 +80,8 @@ impl Watched<'_> {
             });
             let server = server.as_ref();
             if let Some(server) = server {
-                scope.spawn(|| metrics::serve(server, &board));
+                let text = || metrics::text(&board.lock().unwrap_or_else(PoisonError::into_inner));
+                scope.spawn(move || metrics::serve(server, &text));
             }
             let ended = Follower::new(&board, welcome, stops, tend).follow(views);
             let outcome = fabric.join();

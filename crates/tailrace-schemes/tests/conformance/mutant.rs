@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Controller, Directive, Facts, FlowInfo, FlowView, Header,
     HostPolicy, Knowledge, Loss, Packet, ParamError, PortFacts, PortPolicy, Rate, RateRule, Reason, Refresh,
-    Scheme, Segment, SeriesSink, Standing, SwitchPlan, Time,
+    Scheme, Segment, SeriesSink, Standing, SwitchPlan, Time, WindowShim,
 };
 
 /// What a law is told.
@@ -148,6 +148,9 @@ impl<S: Scheme, M: Mutation> Scheme for Mutant<S, M> {
     }
     fn needs_header(&self) -> bool {
         self.0.needs_header()
+    }
+    fn window_shim(&self) -> Option<WindowShim> {
+        self.0.window_shim()
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         self.0.switch_plan(link)

@@ -1,0 +1,151 @@
+//! What outlives an agent that asks for it: its programs at the interface and at the root of cgroups, the flows that it
+//! remembers, and what is known of them, under names in a bpf file system. Without the programs' agent tags go on as they are,
+//! by the same rules, and programs are heard; the next agent takes over.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, MapCore, MapHandle, Object, OpenObject};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+
+use super::flows::{seed_of, set_seed};
+use super::load;
+use crate::error::AgentError;
+
+/// Of the layout of what is pinned: changes with `tr_flow_key`, `tr_flow`, `tr_known` and `tr_told`.
+const LAYOUT: &str = "layout2";
+/// The maps that are pinned. Policy and rules are not: who takes over has its own.
+const KEPT: [&str; 3] = [FLOWS, "known_flows", "told"];
+const FLOWS: &str = "flows";
+/// The programs that are: the one at the interface, and the one that hears what programs say.
+const LINK: &str = "link";
+const EAR: &str = "ear";
+
+/// The names for an interface of this thread's network namespace.
+#[derive(Debug)]
+pub struct Pins {
+    folder: PathBuf,
+    interface: u32,
+}
+
+impl Pins {
+    /// Below a folder of a bpf file system.
+    pub fn new(root: &Path, name: &str, interface: u32) -> Result<Self, AgentError> {
+        let found = statfs(root);
+        if !found.is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC) {
+            let root = root.display();
+            let message =
+                format!("{root} is no folder of a bpf file system: mount -t bpf bpf /sys/fs/bpf makes one");
+            return Err(AgentError::Pins(message));
+        }
+        let network = fs::metadata("/proc/thread-self/ns/net")
+            .map_err(AgentError::refused("asking for the network namespace"))?;
+        // Interfaces of several network namespaces may have one name.
+        Ok(Pins { folder: root.join(format!("tailrace-{}-{name}", network.ino())), interface })
+    }
+
+    /// Whether an agent has left something.
+    pub fn are_there(&self) -> bool {
+        self.folder.exists()
+    }
+
+    /// Takes all away, and with it the program from the interface, unless an agent runs that has it.
+    pub fn remove(&self) -> Result<(), AgentError> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AgentError::Refused {
+                what: format!("removing {}", self.folder.display()),
+                source: error,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.join(LAYOUT).join(name)
+    }
+
+    /// Has programs that are not loaded yet use the flows that are there, which were to be so many, and what is known of them;
+    /// returns the flows' seed.
+    pub(super) fn reuse_flows(&self, object: &mut OpenObject, flows: u32) -> Result<Option<u64>, AgentError> {
+        let other = |what: String| {
+            let folder = self.folder.display();
+            Err(AgentError::Pins(format!(
+                "{folder} is of {what}: tailrace agent detach FILE takes it away, and the next agent begins anew"
+            )))
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        if entries.into_iter().any(|entry| entry.file_name() != LAYOUT) {
+            return other("another version of the agent".to_owned());
+        }
+        let mut found = None;
+        for name in KEPT.into_iter().filter(|name| self.at(name).exists()) {
+            let map = MapHandle::from_pinned_path(self.at(name));
+            let map = map.map_err(load::refused(format!("opening {}", self.at(name).display())))?;
+            let mut own = load::open_map(object, name)?;
+            let shape = (map.map_type(), map.key_size(), map.value_size());
+            if shape != (own.map_type(), own.key_size(), own.value_size()) {
+                return other("another version of the agent".to_owned());
+            }
+            if map.max_entries() != own.max_entries() {
+                return other("an agent with another number of flows (agent.flows)".to_owned());
+            }
+            own.reuse_fd(map.as_fd()).map_err(load::refused("going on with the flows that are pinned"))?;
+            if name == FLOWS {
+                found = Some(seed_of(&map)?);
+            }
+        }
+        found.iter().try_for_each(|seed| set_seed(object, flows, *seed))?;
+        Ok(found)
+    }
+
+    /// The program at the interface that an agent has left; what is left of one whose interface is gone is taken away.
+    pub(super) fn open_link(&self) -> Result<Option<Link>, AgentError> {
+        self.open(LINK, |of| matches!(of, LinkTypeInfo::Tcx(of) if of.ifindex == self.interface))
+    }
+
+    /// The program that hears what programs say, if an agent has left one.
+    pub(super) fn open_ear(&self) -> Result<Option<Link>, AgentError> {
+        self.open(EAR, |of| matches!(of, LinkTypeInfo::Cgroup(_)))
+    }
+
+    fn open(&self, name: &str, is_it: impl Fn(&LinkTypeInfo) -> bool) -> Result<Option<Link>, AgentError> {
+        let path = self.at(name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let what = || load::refused(format!("opening {}", path.display()));
+        let link = Link::open(&path).map_err(what())?;
+        if is_it(&link.info().map_err(what())?.info) {
+            return Ok(Some(link));
+        }
+        fs::remove_file(&path)
+            .map_err(AgentError::refused("removing a pin whose place in the kernel is gone"))?;
+        Ok(None)
+    }
+
+    /// Pins what is not pinned yet.
+    pub(super) fn keep(
+        &self,
+        object: &Object,
+        link: &mut Link,
+        ear: Option<&mut Link>,
+    ) -> Result<(), AgentError> {
+        let what = || format!("pinning below {}", self.folder.display());
+        fs::create_dir_all(self.folder.join(LAYOUT)).map_err(AgentError::refused(what()))?;
+        for name in KEPT.into_iter().filter(|name| !self.at(name).exists()) {
+            MapHandle::try_from(&load::map(object, name)?)
+                .and_then(|mut map| map.pin(self.at(name)))
+                .map_err(load::refused(what()))?;
+        }
+        for (name, link) in [(LINK, Some(link)), (EAR, ear)] {
+            if let Some(link) = link.filter(|_| !self.at(name).exists()) {
+                link.pin(self.at(name)).map_err(load::refused(what()))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! An agent's numbers for Prometheus.
+
+use tailrace_agent::{Counts, Kept};
+
+use super::datapath::Done;
+use super::status::{QUANTILES, Status};
+use crate::watch::Page;
+
+/// All numbers of an agent.
+pub fn text(status: &Status) -> String {
+    let mut page = Page::default();
+    let of = |label: &str| match label {
+        "" => format!("interface=\"{}\"", status.interface),
+        label => format!("interface=\"{}\",{label}", status.interface),
+    };
+    let traffic = &status.traffic;
+    match &status.done {
+        Done::Tags(counts) => tags(&mut page, status, counts, &of),
+        Done::Windows(kept) => windows(&mut page, kept, &of),
+    }
+    let [told, refused] = status.done.told();
+    let said = [(of("result=\"told\""), told), (of("result=\"refused\""), refused)];
+    page.family("agent_said_total", "counter", "What programs have said of flows.", said);
+    let help = "What flows take of the kernel's memory.";
+    page.family("agent_memory_bytes", "gauge", help, [(of(""), status.memory_bytes)]);
+    let ended = [(of(""), traffic.whole)];
+    page.family("agent_connections_total", "counter", "Connections that began and ended.", ended);
+    let bytes = [("sent", traffic.sent), ("received", traffic.received)];
+    let bytes = bytes.map(|(direction, bytes)| (of(&format!("direction=\"{direction}\"")), bytes));
+    page.family("agent_connection_bytes_total", "counter", "Payload bytes of connections that ended.", bytes);
+    let lost = [(of(""), status.lost)];
+    page.family("agent_lost_total", "counter", "Times the kernel had no room to tell of a connection.", lost);
+    let sizes = QUANTILES
+        .into_iter()
+        .filter_map(|(name, u)| Some((of(&format!("quantile=\"{name}\"")), traffic.sizes.quantile(u)?)));
+    page.family("agent_flow_size_bytes", "gauge", "Sizes of flows that have ended, since its start.", sizes);
+    let tables = [(of(""), status.tables)];
+    page.family("agent_tables_total", "counter", "Tables of tags after the first one.", tables);
+    let reloads = [("read", status.reloads), ("mistake", status.failed_reloads)];
+    let reloads = reloads.map(|(result, count)| (of(&format!("result=\"{result}\"")), count));
+    page.family("agent_reloads_total", "counter", "How often its file was read again.", reloads);
+    page.family("agent_seconds", "gauge", "For how long it has run.", [(of(""), status.seconds)]);
+    page.0
+}
+
+fn tags(page: &mut Page, status: &Status, counts: &Counts, of: &dyn Fn(&str) -> String) {
+    let packets = [(of("what=\"tagged\""), counts.tagged), (of("what=\"untouched\""), counts.untouched)];
+    page.family("agent_packets_total", "counter", "Packets that left the interface.", packets);
+    page.family("agent_flows_total", "counter", "Flows that it began to count.", [(of(""), counts.flows)]);
+    let help = "Packets of flows for which there was no room: they have the last priority.";
+    page.family("agent_crowded_packets_total", "counter", help, [(of(""), counts.crowded)]);
+    let thresholds = status.queues().filter(|(.., to)| *to < u64::MAX);
+    let thresholds = thresholds.map(|(priority, _, to)| (of(&format!("priority=\"{priority}\"")), to));
+    let help = "Bytes after which a flow of which nothing is known leaves a priority; 0 is served first.";
+    page.family("agent_threshold_bytes", "gauge", help, thresholds);
+}
+
+fn windows(page: &mut Page, kept: &Kept, of: &dyn Fn(&str) -> String) {
+    let help = "Connections whose both ends have an agent that keeps windows.";
+    page.family("agent_window_connections_total", "counter", help, [(of(""), kept.flows)]);
+    let help = "Acknowledgements that came with a larger window than was shown.";
+    page.family("agent_window_shown_total", "counter", help, [(of(""), kept.shown)]);
+    let help = "Payload bytes that came to the other end with marks.";
+    page.family("agent_window_marked_bytes_total", "counter", help, [(of(""), kept.marks)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+    use tailrace_agent::Traffic;
+    use tailrace_core::{Bytes, Directive, Directives, TagTable};
+
+    use super::*;
+
+    fn status() -> Status {
+        let mut traffic = Traffic::default();
+        (traffic.whole, traffic.sent, traffic.received) = (3, 3_000, 9);
+        [1_000, 1_000, 5_000].into_iter().for_each(|size| traffic.sizes.add(size));
+        Status {
+            interface: "eth0".to_owned(),
+            scheme: "pias".to_owned(),
+            user: "nobody".to_owned(),
+            seconds: 2.5,
+            directives: Directives::same(Directive::tagged(TagTable::with_limits(&[
+                Bytes::new(10_000),
+                Bytes::new(50_000),
+            ]))),
+            has_rules: true,
+            tables: 4,
+            reloads: 2,
+            failed_reloads: 1,
+            done: Done::Tags(Counts { tagged: 70, untouched: 8, flows: 5, crowded: 6, told: 2, refused: 1 }),
+            memory_bytes: 4_096,
+            traffic,
+            lost: 0,
+        }
+    }
+
+    #[test]
+    fn each_number_has_a_line_with_its_labels() {
+        let page = text(&status());
+        for line in [
+            "# TYPE tailrace_agent_packets_total counter",
+            "tailrace_agent_packets_total{interface=\"eth0\",what=\"tagged\"} 70",
+            "tailrace_agent_flows_total{interface=\"eth0\"} 5",
+            "tailrace_agent_crowded_packets_total{interface=\"eth0\"} 6",
+            "tailrace_agent_threshold_bytes{interface=\"eth0\",priority=\"1\"} 50000",
+            "tailrace_agent_reloads_total{interface=\"eth0\",result=\"mistake\"} 1",
+            "tailrace_agent_said_total{interface=\"eth0\",result=\"refused\"} 1",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}: {page}");
+        }
+        assert_eq!(page.matches("agent_threshold_bytes{").count(), 2, "the last queue has no end");
+    }
+
+    /// Names of metrics in a text.
+    fn names(text: &str) -> BTreeSet<String> {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words = text.split(|c| !word(c)).filter(|word| word.starts_with("tailrace_agent_"));
+        words.map(str::to_owned).collect()
+    }
+
+    fn expressions(value: &Value, found: &mut String) {
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| match value {
+                Value::String(text) if name == "expr" || name == "query" => *found += &format!("{text}\n"),
+                other => expressions(other, found),
+            }),
+            Value::Array(values) => values.iter().for_each(|value| expressions(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_dashboard_shows_what_is_exported_and_nothing_else() {
+        let dashboard = include_str!("../../../../examples/grafana/agent.json");
+        let mut found = String::new();
+        expressions(&serde_json::from_str(dashboard).unwrap(), &mut found);
+        let kept = Kept { flows: 1, shown: 2, marks: 3, ..Kept::default() };
+        let both = text(&status()) + &text(&Status { done: Done::Windows(kept), ..status() });
+        let exported = both.lines().filter(|line| line.starts_with("# TYPE")).collect::<String>();
+        assert_eq!(names(&found), names(&exported));
+    }
+}

@@ -1,0 +1,113 @@
+//! What an agent is doing, for those who ask.
+
+use serde_json::{Value, json};
+use tailrace_agent::{FlowRow, Traffic};
+use tailrace_core::{Directive, Directives, MAX_PRIORITIES, dscp_of};
+
+use super::datapath::Done;
+
+/// All that is told of an agent.
+pub struct Status {
+    pub interface: String,
+    pub scheme: String,
+    /// As whom it runs.
+    pub user: String,
+    /// For how long.
+    pub seconds: f64,
+    /// What flows are directed to do, by what is known of them, and whether something can be known.
+    pub directives: Directives,
+    pub has_rules: bool,
+    /// Tables that it has handed to the kernel after the first one.
+    pub tables: u64,
+    /// How often its file was read again, and how often that failed.
+    pub reloads: u64,
+    pub failed_reloads: u64,
+    pub done: Done,
+    /// What flows take of the kernel's memory, however many there are.
+    pub memory_bytes: u64,
+    /// What it has heard of connections, and how often the kernel had no room to tell.
+    pub traffic: Traffic,
+    pub lost: u64,
+}
+
+/// Of these sizes it is told how many flows are smaller.
+pub const QUANTILES: [(&str, f64); 3] = [("0.5", 0.5), ("0.99", 0.99), ("1", 1.0)];
+
+impl Status {
+    /// The directive of flows of which nothing is known.
+    fn unknown(&self) -> &Directive {
+        self.directives.get(0, None, false)
+    }
+
+    /// The queues that flows use of which nothing is known: from and below how many bytes of their flow packets are in each.
+    pub fn queues(&self) -> impl Iterator<Item = (usize, u64, u64)> {
+        let range = |priority| (priority, self.unknown().tags.range(priority));
+        (0..MAX_PRIORITIES)
+            .map(range)
+            .filter(|(_, (from, to))| from < to)
+            .map(|(q, (from, to))| (q, from, to))
+    }
+
+    pub fn json(&self) -> Value {
+        let queue = |(priority, from, to): (usize, u64, u64)| {
+            let to = (to < u64::MAX).then_some(to);
+            json!({ "queue": priority + 1, "dscp": dscp_of(priority), "from_bytes": from, "to_below_bytes": to })
+        };
+        let size = |(name, u): (&str, f64)| (name.to_owned(), json!(self.traffic.sizes.quantile(u)));
+        let mut json = json!({
+            "interface": self.interface,
+            "scheme": self.scheme,
+            "process": std::process::id(),
+            "user": self.user,
+            "seconds": self.seconds,
+            "memory_bytes": self.memory_bytes,
+            "programs_told": self.done.told()[0],
+            "programs_refused": self.done.told()[1],
+            "tables_changed": self.tables,
+            "files_read_again": self.reloads,
+            "files_with_mistakes": self.failed_reloads,
+            "connections": {
+                "ended": self.traffic.whole,
+                "bytes_sent": self.traffic.sent,
+                "bytes_received": self.traffic.received,
+                "lost": self.lost,
+                "flow_size_bytes": QUANTILES.into_iter().map(size).collect::<serde_json::Map<_, _>>(),
+            },
+        });
+        let own = match &self.done {
+            Done::Tags(counts) => json!({
+                "packets_tagged": counts.tagged,
+                "packets_left_as_they_came": counts.untouched,
+                "flows": counts.flows,
+                "packets_without_room": counts.crowded,
+                "queues": self.queues().map(queue).collect::<Vec<_>>(),
+                "acknowledgements_queue": self.unknown().acks + 1,
+            }),
+            Done::Windows(kept) => json!({
+                "connections_with_windows": kept.flows,
+                "acknowledgements_with_smaller_windows": kept.shown,
+                "bytes_marked": kept.marks,
+            }),
+        };
+        if let (Value::Object(all), Value::Object(mut own)) = (&mut json, own) {
+            all.append(&mut own);
+        }
+        json
+    }
+
+    /// A flow, with the queue in which its next packet will be.
+    pub fn flow(&self, row: &FlowRow) -> Value {
+        let known = if self.has_rules { row.directive } else { 0 };
+        let directive = self.directives.all().get(known).unwrap_or(self.unknown());
+        let queue = usize::from(directive.tags.priority(row.sent));
+        let end =
+            |(address, port): (std::net::IpAddr, u16)| std::net::SocketAddr::new(address, port).to_string();
+        json!({
+            "source": end(row.source),
+            "destination": end(row.destination),
+            "bytes_sent": row.sent,
+            "queue": queue + 1,
+            "dscp": dscp_of(queue),
+        })
+    }
+}

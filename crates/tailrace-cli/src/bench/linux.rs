@@ -1,0 +1,215 @@
+//! `tailrace bench --level linux`: what the host agent costs: a packet in the kernel, a new table of thresholds, and TCP's
+//! throughput with and without it, in turn.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use serde_json::json;
+use tailrace_agent::{
+    Capture, EgressTagger, Traffic, Wanted, interface_number, monotonic, verified_instructions,
+};
+use tailrace_core::{Bytes, Directive, Directives, Reveals, TagTable, Time};
+use tailrace_experiment::Error;
+use tailrace_linux::{LiveError, Namespace};
+use tailrace_run::for_agent;
+use tailrace_scenario::AgentConfig;
+
+use super::{Report, median};
+use crate::args;
+
+/// How often a program is given a frame in a round.
+const TIMES: u32 = 1_000_000;
+/// Flows that have ended, of which thresholds are made.
+const ENDED: u64 = 100_000;
+/// For how long a connection carries what it can.
+const CARRIES: Duration = Duration::from_millis(1500);
+/// Connections that are made and closed, one after the other, and how many new ones a second the share of a core is for.
+const CONNECTIONS: u32 = 5_000;
+const NEW_A_SECOND: f64 = 10_000.0;
+/// How often the agent looks for what the kernel says.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const AWAFS: &str = "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"awafs\"\n\
+                     params = { placement = \"host\", period = \"1s\", window = \"5s\" }\n";
+
+fn failed(what: impl std::fmt::Display) -> Error {
+    Error::Live(LiveError::SetUp(what.to_string()))
+}
+
+pub fn measure(options: &args::Bench) -> Result<Report, Error> {
+    let limits: Vec<Bytes> = (0..7).map(|queue| Bytes::new(10_000 << queue)).collect();
+    let tags = Directives::same(Directive::tagged(TagTable::with_limits(&limits)));
+    let (near, far) = cable()?;
+    let (mut data, mut acks, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut instructions, mut shares) = (0, Vec::new());
+    for round in 1..=options.rounds {
+        complain!("round {round} of {}", options.rounds);
+        let mut tagger = EgressTagger::new(1 << 16, &tags, &[]).map_err(failed)?;
+        instructions = verified_instructions("tag").unwrap_or(0);
+        let mut cost = |payload| tagger.try_on(&frame(payload), TIMES).map_err(failed);
+        data.push(f64::from(cost(1_448)?.1));
+        acks.push(f64::from(cost(0)?.1));
+        tables.push(thresholds()?);
+        shares.push(share(&near, &far)?);
+        let bare = throughput(&near, &far)?;
+        let attach = || {
+            let own = interface_number("eth0").ok_or_else(|| std::io::Error::other("eth0 is gone"))?;
+            tagger.attach(own).map_err(std::io::Error::other)
+        };
+        near.inside(attach).map_err(failed)?;
+        let tagged = throughput(&near, &far)?;
+        ratios.push(tagged / bare);
+        with.push(tagged);
+        without.push(bare);
+    }
+    let [data, acks, tables, share] = [data, acks, tables, shares].map(median);
+    let [with, without, ratio] = [with, without, ratios].map(median);
+    let report = json!({
+        "tagger_ns_per_data_packet": data,
+        "tagger_ns_per_acknowledgement": acks,
+        "tagger_verified_instructions": instructions,
+        "thresholds_ms": tables,
+        "user_space_share_of_a_core": share,
+        "tcp_gbps_with_agent": with,
+        "tcp_gbps_without_agent": without,
+        "tcp_ratio": ratio,
+    });
+    let text = format!(
+        "tagger      {data:.0} ns a packet with data, {acks:.0} ns a pure acknowledgement (BPF_PROG_TEST_RUN, {TIMES} times)\n\
+         verifier    {instructions} instructions looked at\n\
+         thresholds  {tables:.2} ms of CPU from {ENDED} flows that have ended (awafs)\n\
+         user space  {:.2} % of a core at {NEW_A_SECOND} new flows a second\n\
+         TCP         {with:.2} Gbps with the tagger, {without:.2} Gbps without; ratio {ratio:.3}\n",
+        share * 100.0
+    );
+    Ok((report, text))
+}
+
+/// A segment of IPv4 over Ethernet.
+fn frame(payload: u16) -> Vec<u8> {
+    let [high, low] = (52 + payload).to_be_bytes();
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, 0, high, low, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0]);
+    frame.resize(frame.len() + 12 + usize::from(payload), 1);
+    frame
+}
+
+/// Milliseconds of CPU that a new table takes.
+fn thresholds() -> Result<f64, Error> {
+    let mut part = for_agent(&AgentConfig::parse(AWAFS)?)?;
+    // Sizes of all kinds, each once: the steps are coprime with the range.
+    let sizes = (0..ENDED).map(|n| Bytes::new(1 + n * 7_919 % 1_000_003));
+    sizes.for_each(|size| part.ended(Time::from_ms(500), size, Reveals::Nothing, 0));
+    let start = ThreadTime::now();
+    if !part.wake(Time::from_ms(1_200)) {
+        return Err(failed("awafs makes no table of the flows that have ended"));
+    }
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// The share of a core that hearing of new connections takes, all that the agent does with them included.
+#[expect(clippy::disallowed_methods, reason = "connections are made meanwhile")]
+fn share(near: &Namespace, far: &Namespace) -> Result<f64, Error> {
+    let listener = far.inside(|| TcpListener::bind("10.9.0.2:81")).map_err(failed)?;
+    let config = AgentConfig::parse(AWAFS)?;
+    // On a thread that is in the namespace of who starts it.
+    let connect = || {
+        for _ in 0..CONNECTIONS {
+            let mut stream = TcpStream::connect("10.9.0.2:81")?;
+            stream.write_all(b"x")?;
+            drop(stream);
+            listener.accept()?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    let hear = || {
+        let mut part = for_agent(&config).map_err(std::io::Error::other)?;
+        let own = interface_number("eth0");
+        let mut capture =
+            Capture::new(&Wanted { interface: own, ..Wanted::default() }).map_err(std::io::Error::other)?;
+        let (mut traffic, mut cpu) = (Traffic::default(), Duration::ZERO);
+        std::thread::scope(|scope| {
+            let makes = scope.spawn(connect);
+            while !makes.is_finished() {
+                let start = ThreadTime::now();
+                for connection in capture.look(LOOK_EVERY).map_err(std::io::Error::other)? {
+                    traffic.add(&connection);
+                    if connection.whole().is_some() {
+                        let size = Bytes::new(connection.sent);
+                        part.ended(Time::from_ms(500), size, Reveals::Nothing, 0);
+                    }
+                }
+                cpu += start.elapsed();
+            }
+            makes.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok((traffic, cpu))
+        })
+    };
+    let (traffic, cpu) = near.inside(hear).map_err(failed)?;
+    Ok(cpu.as_secs_f64() / traffic.whole as f64 * NEW_A_SECOND)
+}
+
+/// Two machines with a cable between them.
+fn cable() -> Result<(Namespace, Namespace), Error> {
+    let (near, far) =
+        (Namespace::unnamed().map_err(Error::Live)?, Namespace::unnamed().map_err(Error::Live)?);
+    let ip = |arguments: String| match Command::new("ip").args(arguments.split(' ')).status()?.success() {
+        true => Ok(()),
+        false => Err(std::io::Error::other(format!("ip {arguments}"))),
+    };
+    let up = |address: &str| {
+        ip(format!("addr add {address}/24 dev eth0"))?;
+        ip("link set eth0 up".to_owned())
+    };
+    let set_up = || {
+        ip(format!("link add eth0 type veth peer name eth0 netns {}", far.path().display()))?;
+        up("10.9.0.1")
+    };
+    near.inside(set_up).and_then(|()| far.inside(|| up("10.9.0.2"))).map_err(failed)?;
+    Ok((near, far))
+}
+
+/// What one connection carries (Gbps).
+#[expect(clippy::disallowed_methods, reason = "both ends of a connection")]
+fn throughput(near: &Namespace, far: &Namespace) -> Result<f64, Error> {
+    let carry = || {
+        let listener = far.inside(|| TcpListener::bind("10.9.0.2:80"))?;
+        let mut sender = near.inside(|| TcpStream::connect("10.9.0.2:80"))?;
+        let mut receiver = listener.accept()?.0;
+        let begun = monotonic();
+        let until = begun + CARRIES.as_nanos() as u64;
+        let bytes = std::thread::scope(|scope| {
+            let taken = scope.spawn(move || {
+                let (mut bytes, mut buffer) = (0, vec![0; 1 << 18]);
+                loop {
+                    match receiver.read(&mut buffer)? {
+                        0 => return Ok::<_, std::io::Error>(bytes),
+                        count => bytes += count,
+                    }
+                }
+            });
+            let some = vec![7; 1 << 18];
+            while monotonic() < until {
+                sender.write_all(&some)?;
+            }
+            drop(sender);
+            taken.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        Ok::<_, std::io::Error>(bytes as f64 * 8.0 / (monotonic() - begun) as f64)
+    };
+    carry().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_made_of_all_flows_that_have_ended() {
+        assert!(thresholds().unwrap() > 0.0);
+    }
+}
