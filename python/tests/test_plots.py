@@ -1,3 +1,4 @@
+import itertools
 import re
 import shutil
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_bars_stand_side_by_side(numbers: ResultFolder) -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.8", "0.4"]
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers if len(bars) == 2]
     assert heights == [[42, 82], [21, 41]]
+
+
+def test_long_names_of_bars_are_broken_where_many_stand_side_by_side(numbers: ResultFolder) -> None:
+    schemes = numbers.summary.filter(pl.col("scheme") == "A").drop("scheme")
+    names = [f"karuna, level {index}" for index in range(8)]
+    numbers.summary = pl.concat(schemes.select(pl.lit(name).alias("scheme"), pl.all()) for name in names)
+    axes = drawn(numbers, kind="bars", x="scheme", y="fct_mean_us", group=[], at={"load": 0.4})
+    texts = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+    assert texts[0].get_text() == "karuna,\nlevel 0"
+    boxes = [text.get_window_extent() for text in texts]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_confidence_intervals_are_students(numbers: ResultFolder) -> None:

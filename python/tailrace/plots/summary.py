@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -143,7 +144,10 @@ class Bars(SummaryPlot):
             places = [clusters.index(str(value)) + left for value in points["x"]]
             reach = [points["mean"] - points["low"], points["high"] - points["mean"]]
             axes.bar(places, points["mean"], width, label=name, color=pen.colour, yerr=reach, capsize=2)
-        axes.set_xticks(range(len(clusters)), [shown(cluster) for cluster in clusters])
+        # So many characters fit below a cluster.
+        room = max(75 // len(clusters), 1)
+        labels = [textwrap.fill(shown(cluster), room, break_long_words=False) for cluster in clusters]
+        axes.set_xticks(range(len(clusters)), labels)
         axes.grid(axis="x", visible=False)
         self.dress_summary(axes)
         return self.footnote(folder, rows, self.several_seeds())
