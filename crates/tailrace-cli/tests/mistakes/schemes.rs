@@ -65,7 +65,7 @@ fn parameters_of_schemes_say_what_they_take() {
         ("baraat", "order = \"lifo\"", ["params.order", "did you mean \"fifo\"?"]),
         ("baraat", "order = \"smallest\"", ["params.order", "known are fifo-lm, fifo, fair, flow"]),
         ("baraat", "drain = 2", ["params.drain", "2 must be from 0 to 1"]),
-        ("rcp", "router = \"exact\"\nrate = { beta = 2 }", ["params.rate.beta", "2 must be from 0 to 1"]),
+        ("rcp", "router = \"exact\"\ndrain = 2", ["params.drain", "2 must be from 0 to 1"]),
     ] {
         refused(&params(name, fields), &words);
     }
