@@ -144,9 +144,12 @@ def test_an_exception_in_the_report_ends_the_run(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_run(tmp_path: Path) -> None:
     long = plan(EXPERIMENT, set=LONG, out=tmp_path / "out")
+    # Shells start what goes to the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         long.run(0)
     timer.join()
+    signal.signal(signal.SIGINT, before)
     assert not long[0].finished
