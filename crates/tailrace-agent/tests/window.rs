@@ -327,7 +327,7 @@ mod with_bpf {
         // One side first: nothing changes for a connection whose other end has none.
         let near = a.inside(attach).unwrap();
         let carry = |port: u16| {
-            for (number, (to, asked)) in [(B4, 3_000_000), (B6, 2_000_000)].into_iter().enumerate() {
+            for (number, (to, asked)) in [(B4, 30_000_000), (B6, 20_000_000)].into_iter().enumerate() {
                 let port = port + number as u16;
                 let listener = b.inside(|| std::net::TcpListener::bind(address(to, port))).unwrap();
                 let exchange = Exchange { asked, answered: 1_000_000, server_closes: number == 0 };
@@ -342,8 +342,7 @@ mod with_bpf {
         let far = b.inside(attach).unwrap();
         carry(5_002);
         for kept in [near.kept().unwrap(), far.kept().unwrap()] {
-            // Acknowledgements of a fast connection come many at a time.
-            assert!(kept.flows == 2 && kept.shown > 0, "{kept:?}");
+            assert!(kept.flows == 2 && kept.shown > 10, "{kept:?}");
         }
         drop((near, far));
         carry(5_003);
