@@ -24,4 +24,5 @@ mod rates;
 mod setup;
 mod sharing;
 mod slices;
+mod table_2;
 mod tasks;
