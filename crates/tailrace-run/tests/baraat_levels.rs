@@ -237,6 +237,38 @@ fn a_heavy_task_beside_too_many_light_ones_keeps_a_third_of_what_it_has_at_flow_
     assert!(packets - before < 3.0 * (rates - before), "{packets} µs in packets, {rates} at flow level");
 }
 
+/// More than fits one's share waits at flow level, where the heavy task has what it has; in packets light tasks may take up to
+/// half of that, and wait less.
+#[test]
+fn light_tasks_beyond_their_share_take_less_than_at_flow_level() {
+    for (load, servers) in [(0.6, 1), (0.7, 1), (0.9, 3)] {
+        for seed in 1..3 {
+            let heavy = Heavy::Is(1, u64::MAX);
+            let mix = Mix { seed, gbps: 10, rtt_us: 100, size: 20_000, servers, load, count: 600, heavy };
+            let [packets, rates] = mix.p95();
+            println!(
+                "load {load}, {servers} flows a task: {packets:.0} us in packets, {rates:.0} at flow level"
+            );
+            assert!(packets < rates && packets > 0.2 * rates, "{packets} and {rates}, {mix:?}");
+        }
+    }
+}
+
+/// Handing the link over takes time, in which a faster one carries more: with round trips of 10 us, 31 packets at 40 Gbps
+/// and 83 at 100.
+#[test]
+fn tasks_over_faster_links_take_longer_at_high_load() {
+    for (gbps, load, most) in [(40, 0.5, 1.5), (40, 0.8, 3.2), (100, 0.5, 1.5), (100, 0.8, 3.5)] {
+        for (size, servers) in [(50_000, 1), (50_000, 3), (200_000, 3)] {
+            for seed in 1..4 {
+                let mix = Mix { seed, gbps, rtt_us: 10, size, servers, load, count: 600, heavy: Heavy::None };
+                println!("{gbps} Gbps, load {load}, {servers} flows of {size} B in all: {:.2}", mix.ratio());
+                mix.takes_less_than(most);
+            }
+        }
+    }
+}
+
 /// Where each task is a flow of 1.1 to 1.4 round trips, who waits hears half of one late that the link is free. Unless ports
 /// grant such flows something beyond what the link carries, though they ask for all of it, it is full at a load of 0.7, and
 /// they take 5 to 20 times as long.
