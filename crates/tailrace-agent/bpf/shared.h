@@ -77,7 +77,7 @@ struct tr_law {
 	__u32 initial_window; /* all three in segments */
 	__u32 min_window;
 	__u32 max_window;
-	__u32 unused;
+	__u32 least_threshold; /* below which slow start does not end */
 };
 _Static_assert(sizeof(struct tr_law) == 32, "tr_law");
 TR_LAYOUT(tr_law, gain, 8);
@@ -228,33 +228,100 @@ struct tr_counts {
 };
 _Static_assert(sizeof(struct tr_counts) == 48, "tr_counts");
 
-/* What a window's keeper knows of a connection. Sequence numbers are those of what this end sends. */
-struct tr_window {
-	struct tr_known known;
+/*
+ * A window by DCTCP's law. Sequence numbers are those of what this end sends; bytes may be segments, where `mss` is one.
+ */
+struct tr_dctcp {
 	__u64 segments;  /* the window, in parts of 2^-20, as the next */
 	__u64 threshold; /* slow start ends here */
 	__u64 alpha;     /* the estimate of the marked share, in parts of 2^-32 */
 	__u64 acked;     /* since its last update */
 	__u64 marked;
+	__u32 una;        /* what is acknowledged up to */
+	__u32 next;       /* what has been sent up to */
+	__u32 window_end; /* where alpha is updated */
+	__u32 has_cut;
+	__u32 cut_end; /* what was sent at the last cut */
+	__u32 settle_from;
+	__u32 settle_to;
+	__u32 mss;
+};
+_Static_assert(sizeof(struct tr_dctcp) == 72, "tr_dctcp");
+
+/* The law of a host's own TCP: DCTCP's, or one of those that are DCTCP's with other cuts or growth. */
+struct tr_host_law {
+	struct tr_law law;
+	__u64 from; /* L2DCT: bytes sent up to which the weight is the most, */
+	__u64 to;   /* and from which on it is the least */
+	__u32 kind; /* TR_DCTCP, ... */
+	__u32 least; /* of the urgency (D2TCP) or the weight (L2DCT), in parts of 1/65536 */
+	__u32 most;
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_host_law) == 64, "tr_host_law");
+TR_LAYOUT(tr_host_law, from, 32);
+TR_LAYOUT(tr_host_law, kind, 48);
+TR_LAYOUT(tr_host_law, most, 56);
+
+#define TR_DCTCP 1
+#define TR_D2TCP 2
+#define TR_L2DCT 3
+
+/* Networks, by the first bits of an address; IPv4 as ::ffff:a.b.c.d. */
+struct tr_network_key {
+	__u32 bits;
+	__u8 address[16];
+};
+_Static_assert(sizeof(struct tr_network_key) == 20, "tr_network_key");
+
+/* What programs for laws cannot change. */
+struct tr_law_constants {
+	__u64 cookie;  /* the network namespace that is meant, by its number for programs */
+	__u32 networks; /* whether only connections to some are meant */
+	char name[16]; /* the law's */
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_law_constants) == 32, "tr_law_constants");
+TR_LAYOUT(tr_law_constants, name, 12);
+
+/* What a law is tried on: one step of one window. */
+struct tr_trial {
+	struct tr_dctcp window;
+	__u32 step; /* TR_BEGINS, ... */
+	__u32 unused;
+	__u64 acked;
+	__u64 marked;
+	__u64 sent; /* by the flow, in bytes */
+	__u64 left; /* D2TCP: bytes, */
+	__u64 time_us; /* until the deadline, and */
+	__u64 round_trip_us; /* 0 without a deadline */
+};
+_Static_assert(sizeof(struct tr_trial) == 128, "tr_trial");
+TR_LAYOUT(tr_trial, step, 72);
+TR_LAYOUT(tr_trial, acked, 80);
+
+#define TR_BEGINS 1
+#define TR_ACKNOWLEDGED 2
+#define TR_LOST 3
+#define TR_TIMED_OUT 4
+
+/* What a window's keeper knows of a connection. */
+struct tr_window {
+	struct tr_known known;
+	struct tr_dctcp law;
 	__s64 owed;        /* segments that the guest was shown too little */
 	__u64 progress_ns; /* when something was acknowledged last, or sent after a pause */
 	__u64 seen;        /* bytes with marks that have come here */
-	__u32 una;         /* what is acknowledged up to */
-	__u32 next;        /* what has been sent up to */
-	__u32 window_end;  /* where alpha is updated, */
-	__u32 round_end;   /* and what is owed */
-	__u32 cut_end;     /* what was sent at the last cut */
-	__u32 settle_from;
-	__u32 settle_to;
+	__u32 round_end;   /* where what is owed is updated */
 	__u32 recover; /* what was sent at the last loss: until it is acknowledged, there is no other */
-	__u32 mss;
 	__u32 told;       /* the count of marks that came back last */
 	__u32 duplicates; /* of the last acknowledgement */
 	__u32 scales;     /* its own window's and the other end's, a byte each; 0xff: no scale was said */
 	__u32 flags;
 	__u32 advertised; /* the window that came last, as it was said */
+	__u32 unused;
 };
-_Static_assert(sizeof(struct tr_window) == 168, "tr_window");
+_Static_assert(sizeof(struct tr_window) == 176, "tr_window");
 
 /* What the keeper has done. */
 struct tr_kept {

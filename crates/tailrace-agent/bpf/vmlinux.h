@@ -29,6 +29,7 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_LPM_TRIE = 11,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -118,6 +119,25 @@ struct bpf_sockopt {
 	__s32 retval;
 };
 
+/* The context of programs at events of connections: the first fields of what linux/bpf.h has. */
+struct bpf_sock_ops {
+	__u32 op;
+	union {
+		__u32 args[4];
+		__u32 reply;
+		__u32 replylong[4];
+	};
+	__u32 family;
+	__u32 remote_ip4;
+	__u32 local_ip4;
+	__u32 remote_ip6[4];
+};
+enum {
+	BPF_SOCK_OPS_TCP_CONNECT_CB = 3,
+	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
+	BPF_SOCK_OPS_NEEDS_ECN = 6,
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct ns_common {
@@ -189,11 +209,41 @@ struct inet_sock {
 	__be16 inet_sport;
 };
 
+struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
+	struct {
+		__u8 pending;
+	} icsk_ack;
+	__u64 icsk_ca_priv[13];
+};
+
 struct tcp_sock {
 	__u32 snd_una;
+	__u32 snd_nxt;
+	__u32 rcv_nxt;
 	__u32 write_seq;
 	__u64 bytes_acked;
 	__u64 bytes_received;
+	__u32 delivered;
+	__u32 delivered_ce;
+	__u32 snd_cwnd;
+	__u32 snd_cwnd_clamp;
+	__u32 snd_ssthresh;
+	__u32 max_packets_out;
+	__u32 srtt_us; /* eight times */
+	__u32 mss_cache;
+	__u8 ecn_flags;
+	__u8 is_cwnd_limited : 1;
+};
+
+struct tcp_congestion_ops {
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cwnd_event)(struct sock *sk, __u32 event);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const void *sample);
+	void (*init)(struct sock *sk);
+	__u32 flags;
+	char name[16];
 };
 
 struct seq_file;

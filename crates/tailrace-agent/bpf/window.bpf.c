@@ -32,6 +32,10 @@ struct tr_kept counts = {};
 #define TIMESTAMPS (1u << 31)
 #define TIMESTAMP_BYTES 12
 
+/* Of tr_window.flags. */
+#define HAS_PEER 1 /* the other end has a keeper, too */
+#define IS_NEW 2 /* nothing was sent yet */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -133,15 +137,15 @@ static __always_inline struct tr_window *window_of(struct tr_flow_key *key, stru
 
 	/* A SYN that answers one is of the same connection, and so is one that is sent again. */
 	if (!(segment->flags & TCP_SYN) || (segment->flags & TCP_ACK) ||
-	    (window && leaves && (window->flags & IS_NEW) && window->next == segment->sequence + 1))
+	    (window && leaves && (window->flags & IS_NEW) && window->law.next == segment->sequence + 1))
 		return window;
 	begun.flags = IS_NEW;
 	begun.scales = NO_SCALE << 8 | NO_SCALE;
-	begun.mss = USUAL_MSS;
+	begun.law.mss = USUAL_MSS;
 	begun.known.begun_ns = bpf_ktime_get_ns();
 	/* Nothing is known of it yet. */
 	begun.known.generation = policy->generation - 1;
-	window_begin(&begun, &policy->law);
+	dctcp_begin(&begun.law, &policy->law);
 	bpf_map_update_elem(&windows, key, &begun, BPF_ANY);
 	return bpf_map_lookup_elem(&windows, key);
 }
@@ -151,31 +155,31 @@ static __always_inline void sent(struct __sk_buff *skb, struct segment *segment,
 	__u32 last = segment->sequence + segment->payload;
 
 	if (skb->gso_size)
-		window->mss = skb->gso_size;
+		window->law.mss = skb->gso_size;
 	if (segment->flags & TCP_SYN) {
 		__u32 first = segment->sequence + 1;
 
 		if (!(window->flags & IS_NEW))
 			return;
-		window->una = window->next = window->window_end = window->round_end = first;
-		window->settle_from = window->settle_to = window->recover = first;
+		window->law.una = window->law.next = window->law.window_end = window->round_end = first;
+		window->law.settle_from = window->law.settle_to = window->recover = first;
 		window->scales = (window->scales & 0xff00) | (options_of(skb, segment->offset, segment->length) & 0xff);
 		return;
 	}
 	if (!segment->payload)
 		return;
 	/* What waits for nothing is sent after a pause; what is sent again from its beginning after a long one, for its timer. */
-	if (window->next == window->una) {
+	if (window->law.next == window->law.una) {
 		window->progress_ns = bpf_ktime_get_ns();
-	} else if (segment->sequence == window->una &&
+	} else if (segment->sequence == window->law.una &&
 		   bpf_ktime_get_ns() - window->progress_ns > SHORTEST_RTO_NS) {
-		window_collapse(window);
+		dctcp_collapse(&window->law);
 		window->progress_ns = bpf_ktime_get_ns();
 	}
 	if (window->flags & IS_NEW)
 		window->flags &= ~IS_NEW;
-	if (ahead(last, window->next) > 0)
-		window->next = last;
+	if (ahead(last, window->law.next) > 0)
+		window->law.next = last;
 }
 
 SEC("tcx/egress")
@@ -214,32 +218,46 @@ int leaves(struct __sk_buff *skb)
 	return TCX_NEXT;
 }
 
+/* The window in whole segments, at least one: what is owed shifts it by a quarter. */
+static __always_inline __u64 window_whole(const struct tr_window *window)
+{
+	__s64 shifted = (__s64)window->law.segments + (window->owed >> 2);
+
+	return shifted < (__s64)(SEGMENT + SEGMENT / 2) ? 1 : ((__u64)shifted + SEGMENT / 2) >> 20;
+}
+
 /* The other end has acknowledged something, and said how much has come with marks. */
 static __always_inline void acknowledged(struct tr_policy *policy, struct segment *segment, struct tr_window *window)
 {
 	__u32 weight = directive_of(policy, &window->known)->weight;
 	__s16 more = (__s16)(bpf_ntohs(segment->words[3]) - window->told);
 	__u64 marked = more > 0 ? (__u64)more << 6 : 0;
-	__s32 acked = ahead(segment->acknowledged, window->una);
+	__s32 acked = ahead(segment->acknowledged, window->law.una);
 
-	if (acked < 0 || ahead(segment->acknowledged, window->next) > 0)
+	if (acked < 0 || ahead(segment->acknowledged, window->law.next) > 0)
 		return;
 	if (acked == 0) {
 		/* What says a new window says nothing of losses (RFC 5681, 2). */
 		if (!segment->payload && segment->words[1] == (__be16)window->advertised &&
-		    window->next != window->una && ++window->duplicates == 3 &&
-		    ahead(window->una, window->recover) >= 0)
-			window_loss(window, &policy->law);
+		    window->law.next != window->law.una && ++window->duplicates == 3 &&
+		    ahead(window->law.una, window->recover) >= 0) {
+			dctcp_loss(&window->law, &policy->law);
+			window->recover = window->law.next;
+		}
 		window->advertised = segment->words[1];
 		return;
 	}
 	window->advertised = segment->words[1];
 	window->told = bpf_ntohs(segment->words[3]);
 	window->duplicates = 0;
-	window->una = segment->acknowledged;
+	window->law.una = segment->acknowledged;
 	window->progress_ns = bpf_ktime_get_ns();
 	__sync_fetch_and_add(&counts.marks, marked);
-	window_answer(window, &policy->law, weight, acked, marked);
+	dctcp_answer(&window->law, &policy->law, weight, ITSELF, acked, marked);
+	if (ahead(window->law.una, window->round_end) >= 0) {
+		window->owed += (__s64)window->law.segments - (__s64)(window_whole(window) << 20);
+		window->round_end = window->law.next;
+	}
 }
 
 /* The receive window that the guest is shown: in its units, rounded up. */
@@ -247,7 +265,7 @@ static __always_inline __be16 shown(struct tr_window *window, __be16 was)
 {
 	__u32 own = window->scales & 0xff, other = window->scales >> 8 & 0xff;
 	__u32 scale = own == NO_SCALE || other == NO_SCALE ? 0 : other & 15;
-	__u64 bytes = window_whole(window) * window->mss, units = (bytes + (1ull << scale) - 1) >> scale;
+	__u64 bytes = window_whole(window) * window->law.mss, units = (bytes + (1ull << scale) - 1) >> scale;
 
 	return units < bpf_ntohs(was) ? bpf_htons((__u16)units) : was;
 }
@@ -278,7 +296,7 @@ int comes(struct __sk_buff *skb)
 
 		window->scales = (window->scales & 0xff) | (said & 0xff) << 8;
 		if (mss > 2 * TIMESTAMP_BYTES)
-			window->mss = mss - (said & TIMESTAMPS ? TIMESTAMP_BYTES : 0);
+			window->law.mss = mss - (said & TIMESTAMPS ? TIMESTAMP_BYTES : 0);
 		if (segment.words[0] & bpf_htons(KEEPER << 8)) {
 			if (!(window->flags & HAS_PEER))
 				__sync_fetch_and_add(&counts.flows, 1);

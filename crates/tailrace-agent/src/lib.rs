@@ -18,11 +18,13 @@ pub use error::AgentError;
 pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
-    Capture, Cgroup, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known, Pins, Rule, Wanted, WindowKeeper,
-    cgroup_names, check_tagging, interface_number, interface_rate, monotonic, own_cgroup, taggers_at,
-    verified_instructions,
+    Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
+    Network, Pins, Rule, Wanted, WindowKeeper, cgroup_names, check_tagging, interface_number, interface_rate,
+    monotonic, own_cgroup, taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
+#[cfg(feature = "bpf")]
+pub use shared::{Trial, TrialStep};
 pub use traffic::{Grouping, Groups, Traffic};
 
 /// Whether this build has the programs for the kernel.

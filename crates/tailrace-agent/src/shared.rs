@@ -179,3 +179,152 @@ impl FlowKey {
         })
     }
 }
+
+/// What programs for laws cannot change: `struct tr_law_constants`.
+#[cfg(feature = "bpf")]
+pub(crate) struct LawConstants {
+    /// The network namespace that is meant, by its number for programs.
+    pub cookie: u64,
+    /// Whether only connections to some networks are meant.
+    pub networks: bool,
+    /// The law's name.
+    pub name: [u8; 16],
+}
+
+#[cfg(feature = "bpf")]
+impl LawConstants {
+    /// As the kernel has them.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let numbers = self.cookie.to_ne_bytes().into_iter().chain(u32::from(self.networks).to_ne_bytes());
+        numbers.chain(self.name).chain([0; 4]).collect()
+    }
+}
+
+/// What happens to a window on which a law is tried.
+#[cfg(feature = "bpf")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialStep {
+    /// The connection begins.
+    Begins = 1,
+    /// Something was acknowledged for the first time.
+    Acknowledged,
+    /// Something was lost, as duplicate acknowledgements say.
+    Lost,
+    /// A timer ran out.
+    TimedOut,
+}
+
+/// A window and one step of a law on it: `struct tr_trial`. Sequence numbers count bytes.
+#[cfg(feature = "bpf")]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Trial {
+    /// The window in segments of 2^-20, and where slow start ends.
+    pub segments: u64,
+    /// Where slow start ends, as that.
+    pub threshold: u64,
+    /// The marked share in parts of 2^-32.
+    pub alpha: u64,
+    sums: [u64; 2],
+    /// What is acknowledged up to, and what has been sent up to.
+    pub una: u32,
+    /// What has been sent up to.
+    pub next: u32,
+    ends: [u32; 5],
+    /// Bytes of a segment.
+    pub mss: u32,
+    step: u32,
+    unused: u32,
+    /// Bytes that are acknowledged now,
+    pub acked: u64,
+    /// and of these with marks.
+    pub marked: u64,
+    /// Bytes that the flow has sent.
+    pub sent: u64,
+    /// Bytes that it has left, where there is a deadline,
+    pub left: u64,
+    /// the time until that in microseconds,
+    pub time_us: u64,
+    /// and its round trip; 0 without a deadline.
+    pub round_trip_us: u64,
+}
+
+#[cfg(feature = "bpf")]
+const _: () = assert!(
+    size_of::<Trial>() == 128
+        && offset_of!(Trial, una) == 40
+        && offset_of!(Trial, mss) == 68
+        && offset_of!(Trial, step) == 72
+        && offset_of!(Trial, acked) == 80
+);
+
+#[cfg(feature = "bpf")]
+impl Trial {
+    /// A window of a connection with segments of so many bytes, to begin with.
+    pub fn new(mss: u32) -> Self {
+        let [segments, threshold, alpha, acked, marked, sent, left, time_us, round_trip_us] = [0; 9];
+        let (una, next, step, unused) = (0, 0, TrialStep::Begins as u32, 0);
+        Trial {
+            segments,
+            threshold,
+            alpha,
+            sums: [0; 2],
+            una,
+            next,
+            ends: [0; 5],
+            mss,
+            step,
+            unused,
+            acked,
+            marked,
+            sent,
+            left,
+            time_us,
+            round_trip_us,
+        }
+    }
+
+    /// What happens next.
+    pub fn then(&mut self, step: TrialStep) -> &mut Self {
+        self.step = step as u32;
+        self
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let longs = |values: &[u64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
+        let shorts = |values: &[u32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
+        let [a, b, c, d, e] = self.ends;
+        [
+            longs(&[self.segments, self.threshold, self.alpha, self.sums[0], self.sums[1]]),
+            shorts(&[self.una, self.next, a, b, c, d, e, self.mss, self.step, self.unused]),
+            longs(&[self.acked, self.marked, self.sent, self.left, self.time_us, self.round_trip_us]),
+        ]
+        .concat()
+    }
+
+    /// Reads what a program has written over [`bytes`](Self::bytes).
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let long =
+            |at: usize| bytes.get(at..at + 8).and_then(|it| it.try_into().ok()).map_or(0, u64::from_ne_bytes);
+        let short =
+            |at: usize| bytes.get(at..at + 4).and_then(|it| it.try_into().ok()).map_or(0, u32::from_ne_bytes);
+        Trial {
+            segments: long(0),
+            threshold: long(8),
+            alpha: long(16),
+            sums: [long(24), long(32)],
+            una: short(40),
+            next: short(44),
+            ends: [48, 52, 56, 60, 64].map(short),
+            mss: short(68),
+            step: short(72),
+            unused: 0,
+            acked: long(80),
+            marked: long(88),
+            sent: long(96),
+            left: long(104),
+            time_us: long(112),
+            round_trip_us: long(120),
+        }
+    }
+}

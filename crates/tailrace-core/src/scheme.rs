@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportParams;
 use crate::{
-    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostId, HostPolicy, MarkingAt, PortPolicy, QueueUnit,
-    Rate, RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time, WindowShim,
+    Bytes, CongestionLaw, Controller, FlowInfo, Header, HostId, HostLaw, HostPolicy, MarkingAt, PortPolicy,
+    QueueUnit, Rate, RateRule, Reveals, SizeDistribution, Slice, SwitchPlan, Time, WindowShim,
 };
 
 /// What a scheme may know of a flow when it starts.
@@ -247,6 +247,10 @@ pub trait Scheme: Sized + 'static {
     }
     /// The window that hosts keep for connections of programs, if the scheme's law is one that a datapath can keep.
     fn window_shim(&self) -> Option<WindowShim> {
+        None
+    }
+    /// The congestion law of hosts, if it is one that the TCP of their own kernel can have: for flows that have no other.
+    fn host_law(&self) -> Option<HostLaw> {
         None
     }
     /// What switch ports of this rate must be told for the scheme to work with real hosts, if queues, DSCP and

@@ -57,7 +57,7 @@ impl Capture {
             unused: 0,
         };
         let mut object = load::open(PROGRAMS)?;
-        load::set_constant(&mut object, &asked.bytes())?;
+        load::set_constant(&mut object, ".rodata", &asked.bytes())?;
         load::open_map(&mut object, "events")?
             .set_max_entries(wanted.ring_bytes)
             .map_err(load::refused("giving the ring its length"))?;

@@ -16,7 +16,8 @@ pub struct Cgroup {
     pub level: u32,
 }
 
-const NOT_MOUNTED: &str = "no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup";
+pub(super) const NOT_MOUNTED: &str =
+    "no cgroup2 file system is mounted: mount -t cgroup2 none /sys/fs/cgroup";
 
 /// Where cgroups of version 2 are mounted, and not covered by another file system.
 pub(super) fn root() -> Option<PathBuf> {

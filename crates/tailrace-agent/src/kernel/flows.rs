@@ -117,7 +117,7 @@ pub(super) fn random() -> Result<u64, AgentError> {
 /// By which seed programs that are not loaded yet find places.
 pub(super) fn set_seed(object: &mut OpenObject, flows: u32, seed: u64) -> Result<(), AgentError> {
     let (buckets, network) = (flows.div_ceil(PLACES), load::own_network()?);
-    load::set_constant(object, &Constants { seed, buckets, network }.bytes())
+    load::set_constant(object, ".rodata", &Constants { seed, buckets, network }.bytes())
 }
 
 impl FlowTable {

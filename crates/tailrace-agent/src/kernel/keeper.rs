@@ -46,7 +46,7 @@ impl WindowKeeper {
         load::check()?;
         let mut object = load::open(PROGRAMS)?;
         let constants = Constants { seed: 0, buckets: 0, network: load::own_network()? };
-        load::set_constant(&mut object, &constants.bytes())?;
+        load::set_constant(&mut object, ".rodata", &constants.bytes())?;
         load::open_map(&mut object, "windows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} connections")))?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use tailrace_core::{Bytes, Directive, Directives, SliceId, Time, WindowShim};
+use tailrace_core::{Bytes, Directive, Directives, HostLaw, HostLawKind, SliceId, Time, WindowShim};
 
 use super::cgroups::Cgroup;
 use crate::error::AgentError;
@@ -58,7 +58,7 @@ struct Law {
     initial_window: u32,
     min_window: u32,
     max_window: u32,
-    unused: u32,
+    least_threshold: u32,
 }
 
 /// All directives: `struct tr_policy`.
@@ -165,9 +165,24 @@ fn law_bytes(law: Option<&WindowShim>) -> Vec<u8> {
         law.min_window,
         // Windows are counted in parts of 2^-20 of a segment.
         law.max_window.min(1 << 20),
-        0,
+        law.least_threshold,
     ];
     initial_alpha.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
+}
+
+/// A host's law as the kernel has it: `struct tr_host_law`.
+pub(super) fn host_law_bytes(law: &HostLaw) -> Vec<u8> {
+    let parts = |value: f64| (value * 65_536.0).round() as u32;
+    let (kind, [least, most], [from, to]) = match law.kind {
+        HostLawKind::Dctcp => (1, [0, 0], [0, 0]),
+        HostLawKind::D2tcp { urgency } => (2, urgency.map(parts), [0, 0]),
+        HostLawKind::L2dct { most, least, from, to } => {
+            (3, [least, most].map(parts), [from, to].map(|bytes| bytes.get()))
+        }
+    };
+    let bytes =
+        law_bytes(Some(&law.window)).into_iter().chain([from, to].into_iter().flat_map(u64::to_ne_bytes));
+    bytes.chain([kind, least, most, 0].into_iter().flat_map(u32::to_ne_bytes)).collect()
 }
 
 fn table_bytes(directive: &Directive) -> impl Iterator<Item = u8> + use<> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{
-    Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramInput,
+    Map, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramInput,
     ProgramMut,
 };
 
@@ -82,9 +82,9 @@ pub(super) fn open(object: &[u8]) -> Result<OpenObject, AgentError> {
     ObjectBuilder::default().open_memory(object).map_err(refused("reading the programs for the kernel"))
 }
 
-/// Sets what programs cannot change. There is one such thing, of this length.
-pub(super) fn set_constant(object: &mut OpenObject, bytes: &[u8]) -> Result<(), AgentError> {
-    let mut map = open_map(object, ".rodata")?;
+/// Sets what programs cannot change. There is one such thing in this section, of this length.
+pub(super) fn set_constant(object: &mut OpenObject, section: &str, bytes: &[u8]) -> Result<(), AgentError> {
+    let mut map = open_map(object, section)?;
     let value = map.initial_value_mut().filter(|value| value.len() == bytes.len());
     let value =
         value.ok_or_else(|| AgentError::Kernel("the constants of programs differ in length".to_owned()))?;
@@ -124,6 +124,11 @@ pub(super) fn load(object: OpenObject) -> Result<Object, AgentError> {
 /// A map of programs that are loaded, by its name.
 pub(super) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, AgentError> {
     object.maps().find(|map| map.name() == name).ok_or_else(|| absent(name))
+}
+
+/// A map that may be changed itself, by its name.
+pub(super) fn map_mut<'a>(object: &'a mut Object, name: &str) -> Result<MapMut<'a>, AgentError> {
+    object.maps_mut().find(|map| map.name() == name).ok_or_else(|| absent(name))
 }
 
 /// A program by its name.

@@ -2,6 +2,7 @@
 
 mod capture;
 mod cgroups;
+mod congestion;
 mod ear;
 mod flows;
 mod handover;
@@ -14,6 +15,7 @@ mod tagger;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
+pub use congestion::{Chosen, CongestionControl, Network};
 pub use flows::{FlowRow, FlowTable};
 pub use keeper::{Kept, WindowKeeper};
 pub use known::{Known, Rule};

@@ -2,9 +2,12 @@
 #![expect(unsafe_code, reason = "libbpf")]
 
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::ptr::{NonNull, null};
 
 use libbpf_rs::{AsRawLibbpf, Link, ProgramMut, libbpf_sys};
+use nix::libc;
 
 /// Attaches a program to an interface of this thread's network namespace, beside those that are there. It is detached as
 /// the link goes, or the process, however that ends.
@@ -18,6 +21,26 @@ pub(super) fn attach_tcx(program: &ProgramMut<'_>, interface: u32) -> io::Result
     let link = NonNull::new(link).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: libbpf has just made the link, and nobody else has it.
     Ok(unsafe { Link::from_ptr(link) })
+}
+
+/// `SO_NETNS_COOKIE` of Linux' asm-generic/socket.h.
+const SO_NETNS_COOKIE: libc::c_int = 71;
+
+/// The number by which programs know this thread's network namespace.
+pub(super) fn network_cookie() -> io::Result<u64> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    let (mut cookie, mut length) = (0u64, size_of::<u64>() as libc::socklen_t);
+    // SAFETY: both numbers outlive the call, and the length is that of the first.
+    let failed = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    if failed == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The numbers of the programs at the way out of an interface of this thread's network namespace.

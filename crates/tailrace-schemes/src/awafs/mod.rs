@@ -24,8 +24,8 @@ pub(crate) use sketch::Sketch;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Adds, Bytes, Facts, FlowInfo, FlowView, HEADER_BYTES, Knowledge, ParamError, PortFacts, Rate, Scheme,
-    Segment, SwitchPlan, Time, Wrapper,
+    Adds, Bytes, Facts, FlowInfo, FlowView, HEADER_BYTES, HostLaw, HostLawKind, Knowledge, ParamError,
+    PortFacts, Rate, Scheme, Segment, SwitchPlan, Time, Wrapper,
 };
 use tailrace_queues::{MultiQueue, RoutedPort};
 
@@ -91,6 +91,9 @@ impl Scheme for Awafs {
     }
     fn needs_header(&self) -> bool {
         self.params.placement == Placement::Switch && self.params.silence.is_none()
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.params.law.host_law(&self.transport, HostLawKind::Dctcp))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         // In switches, thresholds take a switch that reads the shim and remembers flows that completed.

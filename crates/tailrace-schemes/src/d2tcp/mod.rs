@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, Knowledge, Loss, ParamError, PortFacts, Rate,
-    Same, Scheme, Standing, SwitchPlan, Time, Untagged, Wrapper,
+    AckSample, Bytes, CongestionLaw, Facts, FlowInfo, FlowView, HostLaw, HostLawKind, Knowledge, Loss,
+    ParamError, PortFacts, Rate, Same, Scheme, Standing, SwitchPlan, Time, Untagged, Wrapper,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -84,6 +84,9 @@ impl Scheme for D2tcp {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.params.law.host_law(&self.transport, HostLawKind::D2tcp { urgency: self.params.urgency }))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, FlowView, Loss, ParamError, SeriesRow, SeriesSink, Time,
+    AckSample, Allowance, Bytes, CongestionLaw, FlowView, HostLaw, HostLawKind, Loss, ParamError, SeriesRow,
+    SeriesSink, Time, WindowShim,
 };
 use tailrace_transport::Window;
 
@@ -28,6 +29,22 @@ impl LawParams {
     /// The parameters of the PIAS authors' ns-2 code, on which AWAFS was evaluated too.
     pub fn ns2() -> Self {
         LawParams { initial_alpha: 0.0, ..LawParams::default() }
+    }
+
+    /// The law as the TCP of a host's own kernel can have it.
+    pub fn host_law(&self, transport: &TransportParams, kind: HostLawKind) -> HostLaw {
+        let TransportParams { initial_window, min_window, max_window, .. } = *transport;
+        let LawParams { gain, initial_alpha } = *self;
+        let window = WindowShim {
+            gain,
+            initial_alpha,
+            settle: false,
+            initial_window,
+            min_window,
+            max_window,
+            least_threshold: 2,
+        };
+        HostLaw { window, kind }
     }
 
     /// Checks the ranges.

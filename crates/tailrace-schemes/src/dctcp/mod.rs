@@ -7,7 +7,10 @@ pub use law::{DctcpLaw, LawParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Facts, FlowInfo, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan, Untagged};
+use tailrace_core::{
+    Facts, FlowInfo, HostLaw, HostLawKind, Knowledge, ParamError, PortFacts, Rate, Scheme, SwitchPlan,
+    Untagged,
+};
 use tailrace_queues::{MultiQueue, PortParams};
 
 /// Parameters of `dctcp`.
@@ -59,6 +62,9 @@ impl Scheme for Dctcp {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.params.law.host_law(&self.transport, HostLawKind::Dctcp))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

@@ -20,8 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Facts, FlowInfo, HEADER_BYTES, Knowledge, ParamError, PortFacts, QueueLength, Queues, Rate, RateRule,
-    Scheme, SwitchPlan, Time,
+    Facts, FlowInfo, HEADER_BYTES, HostLaw, HostLawKind, Knowledge, ParamError, PortFacts, QueueLength,
+    Queues, Rate, RateRule, Scheme, SwitchPlan, Time,
 };
 use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams};
 
@@ -135,6 +135,10 @@ impl Scheme for Karuna {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
+    }
+    /// Of flows without deadlines.
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.params.law.host_law(&self.transport, HostLawKind::Dctcp))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))

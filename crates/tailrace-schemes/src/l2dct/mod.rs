@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Bytes, Facts, FlowInfo, FlowView, Knowledge, ParamError, PortFacts, Rate, Same, Scheme,
-    SwitchPlan, Untagged, Wrapper,
+    AckSample, Bytes, Facts, FlowInfo, FlowView, HostLaw, HostLawKind, Knowledge, ParamError, PortFacts,
+    Rate, Same, Scheme, SwitchPlan, Untagged, Wrapper,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -108,6 +108,10 @@ impl Scheme for L2dct {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        let Weight { most, least, from, to } = self.params.weight;
+        Some(self.params.law.host_law(&self.transport, HostLawKind::L2dct { most, least, from, to }))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Directive, Facts, FlowInfo, HostPolicy, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule,
-    Scheme, SwitchPlan, TagTable,
+    Bytes, Directive, Facts, FlowInfo, HostLaw, HostLawKind, HostPolicy, Knowledge, ParamError, PortFacts,
+    Queues, Rate, RateRule, Scheme, SwitchPlan, TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -113,6 +113,9 @@ impl Scheme for Mlfq {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.port, port)
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.law.host_law(&self.transport, HostLawKind::Dctcp))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |queue| sunk(&self.tags, queue)))

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Facts, FlowInfo, HostId, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme,
-    SwitchPlan, TagTable,
+    Bytes, Facts, FlowInfo, HostId, HostLaw, HostLawKind, Knowledge, ParamError, PortFacts, Queues, Rate,
+    RateRule, Scheme, SwitchPlan, TagTable,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -175,6 +175,9 @@ impl Scheme for Pias {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.port, port)
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        Some(self.law.host_law(&self.transport, HostLawKind::Dctcp))
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.port.switch_plan(link, |queue| sunk(&self.host.tags, queue)))

@@ -92,7 +92,15 @@ impl Scheme for Wvcc {
         let ShimParams { law, show_marks, settle, .. } = self.params.shim;
         let TransportParams { initial_window, min_window, max_window, .. } = self.transport;
         let LawParams { gain, initial_alpha } = law;
-        let shim = WindowShim { gain, initial_alpha, settle, initial_window, min_window, max_window };
+        let shim = WindowShim {
+            gain,
+            initial_alpha,
+            settle,
+            initial_window,
+            min_window,
+            max_window,
+            least_threshold: 1,
+        };
         (!show_marks).then_some(shim)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {

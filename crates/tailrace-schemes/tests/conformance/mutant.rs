@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Controller, Directive, Facts, FlowInfo, FlowView, Header,
-    HostPolicy, Knowledge, Loss, Packet, ParamError, PortFacts, PortPolicy, Rate, RateRule, Reason, Refresh,
-    Scheme, Segment, SeriesSink, Standing, SwitchPlan, Time, WindowShim,
+    HostLaw, HostPolicy, Knowledge, Loss, Packet, ParamError, PortFacts, PortPolicy, Rate, RateRule, Reason,
+    Refresh, Scheme, Segment, SeriesSink, Standing, SwitchPlan, Time, WindowShim,
 };
 
 /// What a law is told.
@@ -151,6 +151,9 @@ impl<S: Scheme, M: Mutation> Scheme for Mutant<S, M> {
     }
     fn window_shim(&self) -> Option<WindowShim> {
         self.0.window_shim()
+    }
+    fn host_law(&self) -> Option<HostLaw> {
+        self.0.host_law()
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         self.0.switch_plan(link)

@@ -1,0 +1,172 @@
+//! A congestion law that is simulated, as congestion control of the kernel's own TCP.
+
+use std::net::IpAddr;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
+use tailrace_core::{Directives, HostLaw};
+
+use super::handover::Handover;
+use super::known::{Rule, host_law_bytes};
+use super::{cgroups, ear, flows, load, sys};
+use crate::error::AgentError;
+use crate::shared::{Constants, LawConstants, Trial};
+
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/congestion.bpf.o"));
+
+/// Where `name` is in the program's `struct tcp_congestion_ops`: behind five addresses and a number.
+const NAME_AT: usize = 44;
+/// The kernel's `TCP_CA_NAME_MAX`.
+const NAME_BYTES: usize = 16;
+/// As the programs say.
+const MOST_NETWORKS: u32 = 1_024;
+
+/// The addresses whose first bits are these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// One of them.
+    pub address: IpAddr,
+    /// How many bits they have in common.
+    pub bits: u8,
+}
+
+impl Network {
+    /// As the kernel has it: IPv4 as ::ffff:a.b.c.d.
+    fn key(&self) -> Vec<u8> {
+        let (address, before) = match self.address {
+            IpAddr::V4(v4) => (v4.to_ipv6_mapped(), 96),
+            IpAddr::V6(v6) => (v6, 0),
+        };
+        (u32::from(self.bits) + before).to_ne_bytes().into_iter().chain(address.octets()).collect()
+    }
+}
+
+/// Which connections have the law.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Folders of cgroups whose programs' connections have it; of all where there are none.
+    pub cgroups: Vec<PathBuf>,
+    /// Networks to which they have it; to all where there are none.
+    pub networks: Vec<Network>,
+}
+
+/// A law, as this kernel's congestion control of a name of its own, for connections of this thread's network namespace that begin.
+/// It goes when this does; connections that have it keep it.
+pub struct CongestionControl {
+    // They go first: no connection is given what is no longer there.
+    links: Vec<Link>,
+    object: Object,
+    handover: Handover,
+    name: String,
+}
+
+impl CongestionControl {
+    /// The law, for the connections that are chosen from [`attach`](Self::attach) on. With `hears`, programs say of their flows
+    /// what they know, which no other program of the kernel does.
+    pub fn new(
+        law: &HostLaw,
+        directives: &Directives,
+        rules: &[Rule],
+        chosen: &Chosen,
+        hears: bool,
+    ) -> Result<Self, AgentError> {
+        load::check()?;
+        let (object, name) = loaded(law, chosen)?;
+        let mut control = CongestionControl { links: Vec::new(), object, handover: Handover::new()?, name };
+        control.set(law, directives, rules)?;
+        let networks = load::map(&control.object, "networks")?;
+        for network in &chosen.networks {
+            networks
+                .update(&network.key(), &1u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(load::refused("choosing networks"))?;
+        }
+        if hears {
+            control.links.extend(ear::open(&mut control.object, None)?);
+        }
+        Ok(control)
+    }
+
+    /// From now on chosen connections that begin have it.
+    pub fn attach(&mut self, chosen: &Chosen) -> Result<(), AgentError> {
+        let mut laws = load::map_mut(&mut self.object, "congestion")?;
+        let law =
+            laws.attach_struct_ops().map_err(load::refused("adding a congestion control to the kernel"))?;
+        self.links.push(law);
+        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
+        if chosen.cgroups.is_empty() {
+            return self.choose(&root);
+        }
+        for path in &chosen.cgroups {
+            let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
+            self.choose(&root.join(below))?;
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self, folder: &Path) -> Result<(), AgentError> {
+        let what = format!("opening {}", folder.display());
+        let opened = std::fs::File::open(folder).map_err(AgentError::refused(what))?;
+        let program = load::program(&mut self.object, "choose")?;
+        let link = program.attach_cgroup(opened.as_raw_fd());
+        self.links.push(link.map_err(load::refused("choosing connections for a congestion control"))?);
+        Ok(())
+    }
+
+    /// From now on the law is this, also for connections that have it; what is known of flows follows these rules.
+    pub fn set(&mut self, law: &HostLaw, directives: &Directives, rules: &[Rule]) -> Result<(), AgentError> {
+        load::map(&self.object, "host_law")?
+            .update(&0u32.to_ne_bytes(), &host_law_bytes(law), MapFlags::ANY)
+            .map_err(load::refused("handing the kernel a law"))?;
+        self.handover.hand_over(&self.object, directives, rules, None)
+    }
+
+    /// What the kernel calls it: `ss -i` shows it beside connections.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many connections were given it.
+    pub fn connections(&self) -> Result<u64, AgentError> {
+        let [_, _, connections] = load::numbers(&self.object, ".bss")?;
+        Ok(connections)
+    }
+
+    /// What programs have said of their flows, and what they must not.
+    pub fn told(&self) -> Result<[u64; 2], AgentError> {
+        load::numbers(&self.object, ".bss")
+    }
+
+    /// One step of the law on a window that is given, without any network.
+    pub fn try_on(&mut self, trial: &mut Trial) -> Result<(), AgentError> {
+        let mut bytes = trial.bytes();
+        let program = load::program(&mut self.object, "try_law")?;
+        let input = ProgramInput { context_in: Some(&mut bytes), ..ProgramInput::default() };
+        program.test_run(input).map_err(load::refused("trying a law on a window"))?;
+        *trial = Trial::read(&bytes);
+        Ok(())
+    }
+}
+
+/// The programs, under a name that this kernel does not have.
+fn loaded(law: &HostLaw, chosen: &Chosen) -> Result<(Object, String), AgentError> {
+    let name = format!("tr_{}_{:04x}", law.kind.name(), flows::random()? as u16);
+    let mut padded = [0; NAME_BYTES];
+    padded[..name.len()].copy_from_slice(name.as_bytes());
+    let mut object = load::open(PROGRAMS)?;
+    let constants = Constants { seed: 0, buckets: 0, network: load::own_network()? };
+    load::set_constant(&mut object, ".rodata", &constants.bytes())?;
+    let cookie = sys::network_cookie().map_err(AgentError::refused("asking for the network namespace"))?;
+    let constants = LawConstants { cookie, networks: !chosen.networks.is_empty(), name: padded };
+    load::set_constant(&mut object, ".rodata.chosen", &constants.bytes())?;
+    if chosen.networks.len() > MOST_NETWORKS as usize {
+        let message =
+            format!("{} networks are chosen, but {MOST_NETWORKS} is the most", chosen.networks.len());
+        return Err(AgentError::Kernel(message));
+    }
+    let mut law = load::open_map(&mut object, "congestion")?;
+    let value = law.initial_value_mut().and_then(|value| value.get_mut(NAME_AT..NAME_AT + NAME_BYTES));
+    let value = value.ok_or_else(|| AgentError::Kernel("the programs have no law".to_owned()))?;
+    value.copy_from_slice(&padded);
+    Ok((load::load(object)?, name))
+}
