@@ -83,19 +83,19 @@ static __always_inline struct tr_host_law *current_law(void)
 	return bpf_map_lookup_elem(&host_law, &zero);
 }
 
+/* With the first acknowledgement: where a connection asks, its sequence numbers come after its law. */
 static __always_inline void begin(struct tcp_sock *tp, struct sender *sender, const struct tr_host_law *law)
 {
 	struct tr_dctcp *window = &sender->window;
 
-	__builtin_memset(sender, 0, sizeof(*sender));
 	dctcp_begin(window, &law->law);
 	window->mss = 1;
 	window->una = tp->snd_una;
 	window->next = window->window_end = window->settle_from = window->settle_to = tp->snd_nxt;
 	sender->delivered = tp->delivered;
 	sender->delivered_ce = tp->delivered_ce;
-	sender->received = tp->rcv_nxt;
-	sender->begun_ns = bpf_ktime_get_ns();
+	if (!sender->begun_ns)
+		sender->begun_ns = bpf_ktime_get_ns();
 	sender->begun = 1;
 }
 
@@ -176,10 +176,11 @@ static __always_inline void answer(struct tr_dctcp *window, const struct tr_host
 SEC("struct_ops")
 void BPF_PROG(law_init, struct sock *sk)
 {
-	struct tr_host_law *law = current_law();
+	struct sender *sender = sender_of(sk);
 
-	if (law)
-		begin((struct tcp_sock *)sk, sender_of(sk), law);
+	__builtin_memset(sender, 0, sizeof(*sender));
+	sender->begun_ns = bpf_ktime_get_ns();
+	sender->received = ((struct tcp_sock *)sk)->rcv_nxt;
 }
 
 /* Whether all of the window was used: what was not needed, says nothing of what the path can carry (RFC 9293, 7661). */

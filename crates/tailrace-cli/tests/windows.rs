@@ -7,6 +7,10 @@
 #[path = "emulate/place.rs"]
 mod place;
 
+#[cfg(feature = "agent")]
+#[path = "agents/hosts.rs"]
+mod hosts;
+
 #[cfg(not(feature = "agent"))]
 #[test]
 fn windows() {
@@ -19,9 +23,10 @@ fn windows() {
 mod with_agent {
     use std::fs;
     use std::io::{BufRead, BufReader};
-    use std::process::{Child, ChildStderr, ChildStdout, Stdio};
+    use std::process::ChildStdout;
     use std::time::Duration;
 
+    use super::hosts::{Agent, python};
     use super::place::Place;
 
     /// One link that marks above 60 KB.
@@ -78,44 +83,6 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range(3)]
 [thread.start() for thread in threads]
 ";
 
-    /// Ended by its pid.
-    struct Started(Child);
-
-    impl Drop for Started {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    struct Agent(Started, BufReader<ChildStderr>);
-
-    impl Agent {
-        fn start(place: &Place, host: &str, file: &str) -> Self {
-            let mut command = place
-                .command(&format!("enter NAME/{host} -- {} agent {file}", env!("CARGO_BIN_EXE_tailrace")));
-            let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-            let said = BufReader::new(child.stderr.take().unwrap());
-            let mut agent = Agent(Started(child), said);
-            agent.wait_for("read its file again");
-            agent
-        }
-
-        fn wait_for(&mut self, what: &str) {
-            let mut text = String::new();
-            while !text.contains(what) {
-                assert!(self.1.read_line(&mut text).unwrap() > 0, "it ended: {text}");
-                assert!(!text.contains("error"), "{text}");
-            }
-        }
-
-        fn read_again(&mut self) {
-            let pid = nix::unistd::Pid::from_raw(self.0.0.id() as i32);
-            nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGHUP).unwrap();
-            self.wait_for("read again");
-        }
-    }
-
     /// Bytes of the three flows that come from now on, for so long.
     fn bytes(server: &mut BufReader<ChildStdout>, tenths: u32) -> [f64; 3] {
         let mut next = || {
@@ -158,16 +125,12 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range(3)]
         assert!(place.output("enter NAME/h0 -- ip link set eth0 gso_max_segs 1").status.success());
         let mut near = Agent::start(&place, "h0", "agent.toml");
         let _far = Agent::start(&place, "h1", "agent.toml");
-        let python = |host: &str, program: &str| {
-            let mut command = place.command(&format!("enter NAME/{host} -- python3 -c"));
-            Started(command.arg(program).stdout(Stdio::piped()).spawn().unwrap())
-        };
-        let mut server = python("h1", SERVER);
+        let mut server = python(&place, "h1", SERVER);
         let mut counts = BufReader::new(server.0.stdout.take().unwrap());
         let mut ready = String::new();
         counts.read_line(&mut ready).unwrap();
         assert_eq!(ready, "ready\n");
-        let _client = python("h0", CLIENT);
+        let _client = python(&place, "h0", CLIENT);
         // What was said before everyone was there.
         bytes(&mut counts, 25);
         let rate = assert_shares(&mut counts, [1, 2, 4], "at first");

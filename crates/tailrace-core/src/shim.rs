@@ -30,6 +30,8 @@ pub struct HostLaw {
     pub window: WindowShim,
     /// What differs.
     pub kind: HostLawKind,
+    /// What of the scheme's law this is not, in a sentence.
+    pub left_out: Option<&'static str>,
 }
 
 /// Which law of a host's own TCP.

@@ -2,8 +2,8 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{
-    Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostPolicy, Reveals, Scheme, SliceId, Time,
-    WindowShim,
+    Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostLaw, HostPolicy, Reveals, Scheme,
+    SliceId, Time, WindowShim,
 };
 use tailrace_linux::Tagger;
 use tailrace_scenario::AgentConfig;
@@ -17,8 +17,11 @@ use crate::host_tags::HostTags;
 pub struct HostPart {
     policy: Box<dyn Carried>,
     slices: SliceId,
+    tags: bool,
     /// The window that a host keeps for connections, if the scheme has such.
     pub shim: Option<WindowShim>,
+    /// The congestion law that connections of the host's own TCP have, if any are to have one.
+    pub law: Option<HostLaw>,
     /// What of the scheme an agent does not do, a sentence each.
     pub left_out: Vec<String>,
 }
@@ -40,6 +43,11 @@ impl HostPart {
         self.policy.directives(self.slices).map_err(|why| {
             ScenarioError::new("scheme.name", format!("has {why}, which a table in the kernel cannot hold"))
         })
+    }
+
+    /// Whether its packets have tags: not of one priority for ever.
+    pub fn tags(&self) -> bool {
+        self.tags
     }
 
     /// Whether its tags follow from flows that have ended, so that it must be told of them.
@@ -107,7 +115,9 @@ impl SchemeVisitor for Ask<'_> {
         let part = HostPart {
             policy: Box::new(HostTags::<S>::new(&scheme, 1, false)),
             slices,
+            tags: false,
             shim: scheme.window_shim(),
+            law: self.law(&scheme)?,
             left_out: Vec::new(),
         };
         let directives = part.directives()?;
@@ -115,26 +125,58 @@ impl SchemeVisitor for Ask<'_> {
             return wrong(format!("is {}, whose hosts limit rates, which an agent does not do", S::NAME));
         }
         let tags = !are_one_priority(&directives) || policy.next_wake().is_some();
-        if !tags && part.shim.is_none() {
+        if !tags && part.shim.is_none() && part.law.is_none() {
             let message = format!(
-                "is {}, whose hosts give all packets of all flows one priority: there is nothing to tag (awafs tags with \
-                 params = {{ placement = \"host\" }})",
-                S::NAME
+                "is {}, whose hosts give all packets of all flows one priority: there is nothing to tag ({})",
+                S::NAME,
+                if scheme.host_law().is_some() {
+                    "its congestion law runs with [law]; awafs tags with params = { placement = \"host\" }"
+                } else {
+                    "awafs tags with params = { placement = \"host\" }"
+                }
             );
             return wrong(message);
         }
-        let law = match part.shim {
-            None => "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.",
-            Some(_) => "Windows are kept where both ends run an agent; other connections are left alone.",
+        let law = match (part.shim, part.law) {
+            (Some(_), _) => {
+                "Windows are kept where both ends run an agent; other connections are left alone."
+            }
+            (None, Some(_)) => {
+                "Its congestion law is for connections that begin with the agent there, at both ends for marks."
+            }
+            (None, None) if scheme.host_law().is_some() => {
+                "Its congestion law does not run without [law]: the machine's own TCP sends, whatever it is set to."
+            }
+            (None, None) => {
+                "Its congestion law does not run: the machine's own TCP sends, whatever it is set to."
+            }
         };
         let mut left_out = vec![law.to_owned()];
+        left_out.extend(part.law.and_then(|law| law.left_out).map(str::to_owned));
         if scheme.controller().is_some() {
             left_out.push("Its controller does not run.".to_owned());
         }
         if ages(&policy, &unknown, &directive) {
             left_out.push("Timeouts are not seen, so no flow rises again after some (ageing).".to_owned());
         }
-        Ok(HostPart { left_out, ..part })
+        Ok(HostPart { left_out, tags, ..part })
+    }
+}
+
+impl Ask<'_> {
+    /// The scheme's law, if connections of the host's own TCP are to have it.
+    fn law<S: Scheme>(&self, scheme: &S) -> Result<Option<HostLaw>, ScenarioError> {
+        let wrong = |message: String| Err(ScenarioError::new("law", message));
+        match (&self.0.law, scheme.host_law(), scheme.window_shim()) {
+            (None, ..) => Ok(None),
+            (Some(_), _, Some(_)) => wrong(format!("is given, but {} keeps windows over any law", S::NAME)),
+            (Some(_), None, None) => wrong(format!(
+                "is given, but the law of {} is none that the kernel's TCP can have: those of dctcp, d2tcp and l2dct are, and \
+                 of schemes whose hosts have DCTCP",
+                S::NAME
+            )),
+            (Some(_), law, None) => Ok(law),
+        }
     }
 }
 
@@ -154,6 +196,7 @@ fn ages(policy: &impl HostPolicy, flow: &FlowInfo, current: &Directive) -> bool 
 
 #[cfg(test)]
 mod tests {
+    use tailrace_core::HostLawKind;
     use tailrace_schemes::NAMES;
 
     use super::*;
@@ -241,6 +284,36 @@ mod tests {
         assert_eq!((shim.gain, shim.settle, shim.initial_window), (1.0 / 16.0, true, 10));
         let shown = "name = \"wvcc\"\nparams = { shim = { show_marks = true } }";
         assert!(self::part(shown).err().unwrap().contains("there is nothing to tag"));
+    }
+
+    #[test]
+    fn a_law_is_the_schemes_own_or_a_mistake() {
+        let given = |name: &str| part(&format!("name = \"{name}\"\n[law]"));
+        for (name, kind, tags) in [
+            ("dctcp", "dctcp", false),
+            ("d2tcp", "d2tcp", false),
+            ("l2dct", "l2dct", false),
+            ("mlfq", "dctcp", true),
+        ] {
+            let part = given(name).unwrap();
+            let law = part.law.unwrap();
+            assert_eq!((law.kind.name(), part.tags()), (kind, tags), "{name}");
+            assert_eq!((law.window.gain, law.window.initial_window), (1.0 / 16.0, 10));
+        }
+        assert!(part("name = \"mlfq\"").unwrap().law.is_none(), "without [law]");
+        let urgent =
+            part("name = \"d2tcp\"\nparams = { urgency = [0.25, 4.0] }\n[law]").unwrap().law.unwrap();
+        assert_eq!(urgent.kind, HostLawKind::D2tcp { urgency: [0.25, 4.0] });
+        let karuna = "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"1KB\"] }, \
+                      port = { queues = 3 } }\n[law]";
+        assert!(part(karuna).unwrap().left_out.iter().any(|said| said.starts_with("MCP does not run")));
+        for (name, said) in
+            [("tcp", "law: is given, but the law of tcp is none"), ("wvcc", "keeps windows over any law")]
+        {
+            let message = given(name).err().unwrap();
+            assert!(message.contains(said), "{said}: {message}");
+        }
+        assert!(part("name = \"dctcp\"").err().unwrap().contains("its congestion law runs with [law]"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The file of the host agent: an interface, and of a scenario what concerns a host: the scheme, and the traffic that its
 //! thresholds may follow from.
 
+mod law;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use toml::{Table, Value};
 
 use crate::scenario::Scenario;
 
+pub use law::LawFor;
 pub use rules::FlowRule;
 
-const SECTIONS: [&str; 5] = ["agent", "workload", "scheme", "slice", "rule"];
+const SECTIONS: [&str; 6] = ["agent", "workload", "scheme", "slice", "rule", "law"];
 
 /// What a host agent does.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,8 @@ pub struct AgentConfig {
     pub pins: Option<PathBuf>,
     /// What is known of which flows.
     pub rules: Vec<FlowRule>,
+    /// Which connections have the scheme's congestion law, if any.
+    pub law: Option<LawFor>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -100,6 +104,7 @@ impl AgentConfig {
         let star = star.into_iter().map(|(field, value)| (field.to_owned(), value)).collect::<Table>();
         let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
         let rules = rules::take(&mut given, slices)?;
+        let law = law::take(&mut given)?;
         let has_traffic = given.contains_key("workload");
         let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
         if let Value::Table(workload) = workload
@@ -113,7 +118,7 @@ impl AgentConfig {
         if !has_traffic {
             scenario.workload = Default::default();
         }
-        Ok(AgentConfig { interface, flows, user, pins, rules, scenario })
+        Ok(AgentConfig { interface, flows, user, pins, rules, law, scenario })
     }
 
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
@@ -133,7 +138,12 @@ impl AgentConfig {
             Some(pins) => format!("\"{}\"", pins.display()),
             None => "not given".to_owned(),
         };
-        stays("agent.pins", pins(&self.pins), pins(&before.pins))
+        stays("agent.pins", pins(&self.pins), pins(&before.pins))?;
+        if self.law != before.law {
+            let message = "names other connections than the agent began with: start it again";
+            return Err(ScenarioError::new("law", message));
+        }
+        Ok(())
     }
 }
 

@@ -43,7 +43,7 @@ mod scenario_properties;
 mod scenario_tests;
 mod switch;
 
-pub use agent::{AgentConfig, FlowRule};
+pub use agent::{AgentConfig, FlowRule, LawFor};
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};

@@ -1,11 +1,14 @@
 //! Cgroups of version 2: which there are, and by which numbers the kernel knows them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+
+use crate::error::AgentError;
 
 /// A cgroup as the kernel knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,26 @@ pub(super) fn root() -> Option<PathBuf> {
     let is_there =
         |path: &PathBuf| statfs(path).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC);
     mounts.lines().filter_map(path).find(is_there)
+}
+
+/// The root of all cgroups, also where they are not to be seen, as in a host that `tailrace enter` enters.
+pub(super) fn open_root() -> Result<File, AgentError> {
+    if let Some(root) = root() {
+        return File::open(&root).map_err(AgentError::refused(format!("opening {}", root.display())));
+    }
+    let folder = std::env::temp_dir().join(format!("tailrace-cgroups-{}", std::process::id()));
+    let open = || {
+        fs::create_dir(&folder)?;
+        let none: Option<&str> = None;
+        mount(Some("none"), &folder, Some("cgroup2"), MsFlags::empty(), none)?;
+        let opened = File::open(&folder);
+        umount2(&folder, MntFlags::MNT_DETACH)?;
+        opened
+    };
+    let opened = open();
+    // It was empty before, or is not there.
+    let _ = fs::remove_dir(&folder);
+    opened.map_err(AgentError::refused("mounting cgroup2"))
 }
 
 /// A cgroup by its path: from the root of all cgroups, or where its folder is. The error says what would be right.

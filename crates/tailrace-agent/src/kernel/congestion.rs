@@ -1,8 +1,9 @@
 //! A congestion law that is simulated, as congestion control of the kernel's own TCP.
 
+use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
 use tailrace_core::{Directives, HostLaw};
@@ -93,22 +94,22 @@ impl CongestionControl {
         let law =
             laws.attach_struct_ops().map_err(load::refused("adding a congestion control to the kernel"))?;
         self.links.push(law);
-        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
         if chosen.cgroups.is_empty() {
-            return self.choose(&root);
+            return self.choose(&cgroups::open_root()?);
         }
+        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
         for path in &chosen.cgroups {
             let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-            self.choose(&root.join(below))?;
+            let folder = root.join(below);
+            let what = format!("opening {}", folder.display());
+            self.choose(&File::open(&folder).map_err(AgentError::refused(what))?)?;
         }
         Ok(())
     }
 
-    fn choose(&mut self, folder: &Path) -> Result<(), AgentError> {
-        let what = format!("opening {}", folder.display());
-        let opened = std::fs::File::open(folder).map_err(AgentError::refused(what))?;
+    fn choose(&mut self, folder: &File) -> Result<(), AgentError> {
         let program = load::program(&mut self.object, "choose")?;
-        let link = program.attach_cgroup(opened.as_raw_fd());
+        let link = program.attach_cgroup(folder.as_raw_fd());
         self.links.push(link.map_err(load::refused("choosing connections for a congestion control"))?);
         Ok(())
     }

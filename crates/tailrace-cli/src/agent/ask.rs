@@ -115,7 +115,9 @@ fn status_text(of: &Value) -> String {
         text(&of["user"]),
         duration(of["seconds"].as_f64().unwrap_or(0.0)),
     );
+    let packets = of["packets_tagged"].is_u64();
     lines += &match of["connections_with_windows"].as_u64() {
+        None if !packets => String::new(),
         None => format!(
             "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
             number(&of["packets_tagged"]),
@@ -131,6 +133,9 @@ fn status_text(of: &Value) -> String {
             Bytes::new(number(&of["memory_bytes"])),
         ),
     };
+    if let Some(law) = of["congestion_control"].as_str() {
+        lines += &format!("  law          {law}, of {} connections\n", number(&of["connections_with_it"]));
+    }
     let [told, refused] = ["programs_told", "programs_refused"].map(|field| number(&of[field]));
     if told + refused > 0 {
         lines += &format!("  programs     told of {told} flows, and were refused {refused} times\n");

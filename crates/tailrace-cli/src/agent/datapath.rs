@@ -1,52 +1,84 @@
-//! What an agent has in the kernel for its scheme: tags, or windows.
+//! What an agent has in the kernel for its scheme: tags, or windows, and a congestion law.
 
 use std::fmt;
 
 use tailrace_agent::{
-    AgentError, Connection, Counts, EgressTagger, FlowTable, Kept, Known, Pins, Rule, WindowKeeper,
+    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, FlowTable, Kept, Known, Network,
+    Pins, Rule, WindowKeeper,
 };
 use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
+use tailrace_scenario::{AgentConfig, LawFor};
 
 use super::failed;
 
-pub enum Datapath {
+pub struct Datapath {
+    packets: Packets,
+    law: Option<CongestionControl>,
+}
+
+/// What happens to packets.
+enum Packets {
     Tags(EgressTagger),
     Windows(WindowKeeper),
+    /// The scheme is all in its congestion law.
+    Nothing,
 }
 
 impl Datapath {
     /// For so many flows, with those that are pinned; it is nowhere yet.
-    pub fn new(pins: Option<&Pins>, flows: u32, part: &HostPart, rules: &[Rule]) -> Result<Self, Error> {
-        let directives = part.directives()?;
-        let made = match &part.shim {
-            None => EgressTagger::going_on(pins, flows, &directives, rules).map(Datapath::Tags),
+    pub fn new(
+        pins: Option<&Pins>,
+        config: &AgentConfig,
+        part: &HostPart,
+        rules: &[Rule],
+    ) -> Result<Self, Error> {
+        let (directives, flows) = (part.directives()?, config.flows);
+        let packets = match &part.shim {
+            None if !part.tags() => Packets::Nothing,
+            None => Packets::Tags(EgressTagger::going_on(pins, flows, &directives, rules).map_err(failed)?),
             Some(_) if pins.is_some() => {
                 // Whom a window was shown would be shown it for ever: nobody tells a keeper without an agent of new weights.
                 let message = "keeps tags only, and this scheme keeps windows: leave it out, and windows go with the agent";
                 return Err(ScenarioError::new("agent.pins", message).into());
             }
-            Some(shim) => WindowKeeper::new(flows, &directives, rules, shim).map(Datapath::Windows),
+            Some(shim) => {
+                Packets::Windows(WindowKeeper::new(flows, &directives, rules, shim).map_err(failed)?)
+            }
         };
-        made.map_err(failed)
+        let hears = matches!(packets, Packets::Nothing);
+        let law = |law| CongestionControl::new(law, &directives, rules, &chosen(config), hears);
+        let law = part.law.as_ref().map(law).transpose().map_err(failed)?;
+        Ok(Datapath { packets, law })
     }
 
-    pub fn attach(&mut self, pins: Option<&Pins>, interface: u32) -> Result<(), Error> {
-        match self {
-            Datapath::Tags(tagger) => tagger.attach_keeping(pins, interface),
-            Datapath::Windows(keeper) => keeper.attach(interface),
+    pub fn attach(&mut self, pins: Option<&Pins>, config: &AgentConfig, interface: u32) -> Result<(), Error> {
+        match &mut self.packets {
+            Packets::Tags(tagger) => tagger.attach_keeping(pins, interface),
+            Packets::Windows(keeper) => keeper.attach(interface),
+            Packets::Nothing => Ok(()),
         }
-        .map_err(failed)
+        .map_err(failed)?;
+        self.law.as_mut().map_or(Ok(()), |law| law.attach(&chosen(config)).map_err(failed))
     }
 
     /// Whether it can go on with another scheme.
     pub fn check_change(&self, part: &HostPart) -> Result<(), ScenarioError> {
-        let (now, then) = match (self, &part.shim) {
-            (Datapath::Tags(_), Some(_)) => ("keeps windows", "tags packets"),
-            (Datapath::Windows(_), None) => ("tags packets", "keeps windows"),
-            _ => return Ok(()),
+        let does = |windows, tags| match (windows, tags) {
+            (true, _) => "keeps windows",
+            (false, true) => "tags packets",
+            (false, false) => "leaves packets as they are",
         };
+        let now = does(part.shim.is_some(), part.tags());
+        let then = match self.packets {
+            Packets::Windows(_) => does(true, false),
+            Packets::Tags(_) => does(false, true),
+            Packets::Nothing => does(false, false),
+        };
+        if now == then {
+            return Ok(());
+        }
         let message = format!("{now}, but this agent {then} as long as it runs: start it again");
         Err(ScenarioError::new("scheme.name", message))
     }
@@ -54,61 +86,98 @@ impl Datapath {
     /// From now on it does as the scheme says now.
     pub fn set(&mut self, part: &HostPart, rules: &[Rule]) -> Result<(), Error> {
         let directives = part.directives()?;
-        match (self, &part.shim) {
-            (Datapath::Tags(tagger), _) => tagger.set(&directives, rules),
-            (Datapath::Windows(keeper), Some(shim)) => keeper.set(&directives, rules, shim),
-            (Datapath::Windows(_), None) => Ok(()),
+        match (&mut self.packets, &part.shim) {
+            (Packets::Tags(tagger), _) => tagger.set(&directives, rules),
+            (Packets::Windows(keeper), Some(shim)) => keeper.set(&directives, rules, shim),
+            (Packets::Windows(_), None) | (Packets::Nothing, _) => Ok(()),
         }
-        .map_err(failed)
+        .map_err(failed)?;
+        match (&mut self.law, &part.law) {
+            (Some(control), Some(law)) => control.set(law, &directives, rules).map_err(failed),
+            _ => Ok(()),
+        }
     }
 
     /// What is known of the flow that a connection sends, if it is remembered.
     pub fn known_of(&self, connection: &Connection) -> Result<Option<Known>, AgentError> {
-        match self {
-            Datapath::Tags(tagger) => tagger.known_of(connection),
-            // No scheme with windows learns from flows.
-            Datapath::Windows(_) => Ok(None),
+        match &self.packets {
+            Packets::Tags(tagger) => tagger.known_of(connection),
+            // No scheme without tags learns from flows.
+            Packets::Windows(_) | Packets::Nothing => Ok(None),
         }
     }
 
     /// The flows that it remembers, if it does.
     pub fn flows(&self) -> Result<Option<FlowTable>, AgentError> {
-        match self {
-            Datapath::Tags(tagger) => tagger.flows().map(Some),
-            Datapath::Windows(_) => Ok(None),
+        match &self.packets {
+            Packets::Tags(tagger) => tagger.flows().map(Some),
+            Packets::Windows(_) | Packets::Nothing => Ok(None),
         }
     }
 
-    /// What flows take of the kernel's memory.
+    /// What flows take of the kernel's memory; those of a law alone are in their sockets.
     pub fn memory_bytes(&self) -> Result<u64, AgentError> {
-        match self {
-            Datapath::Tags(tagger) => tagger.flows()?.memory_bytes(),
-            Datapath::Windows(keeper) => keeper.memory_bytes(),
+        match &self.packets {
+            Packets::Tags(tagger) => tagger.flows()?.memory_bytes(),
+            Packets::Windows(keeper) => keeper.memory_bytes(),
+            Packets::Nothing => Ok(0),
         }
     }
 
     /// What it has done so far.
     pub fn done(&self) -> Result<Done, AgentError> {
-        match self {
-            Datapath::Tags(tagger) => tagger.counts().map(Done::Tags),
-            Datapath::Windows(keeper) => keeper.kept().map(Done::Windows),
-        }
+        let law = |control: &CongestionControl| {
+            let [told, refused] = control.told()?;
+            Ok(Given { name: control.name().to_owned(), connections: control.connections()?, told, refused })
+        };
+        let packets = match &self.packets {
+            Packets::Tags(tagger) => tagger.counts().map(DoneToPackets::Tags),
+            Packets::Windows(keeper) => keeper.kept().map(DoneToPackets::Windows),
+            Packets::Nothing => Ok(DoneToPackets::Nothing),
+        };
+        Ok(Done { packets: packets?, law: self.law.as_ref().map(law).transpose()? })
     }
 }
 
+/// The connections that have the law.
+fn chosen(config: &AgentConfig) -> Chosen {
+    let LawFor { cgroups, to } = config.law.clone().unwrap_or_default();
+    Chosen { cgroups, networks: to.into_iter().map(|(address, bits)| Network { address, bits }).collect() }
+}
+
 /// What the programs in the kernel have done.
+#[derive(Clone)]
+pub struct Done {
+    pub packets: DoneToPackets,
+    pub law: Option<Given>,
+}
+
+/// And to packets.
 #[derive(Clone, Copy)]
-pub enum Done {
+pub enum DoneToPackets {
     Tags(Counts),
     Windows(Kept),
+    Nothing,
+}
+
+/// Connections that were given a law.
+#[derive(Clone)]
+pub struct Given {
+    /// As the kernel calls it.
+    pub name: String,
+    pub connections: u64,
+    pub told: u64,
+    pub refused: u64,
 }
 
 impl Done {
     /// What programs have said of flows, and what they must not say.
     pub fn told(&self) -> [u64; 2] {
-        match self {
-            Done::Tags(of) => [of.told, of.refused],
-            Done::Windows(of) => [of.told, of.refused],
+        match (&self.packets, &self.law) {
+            (DoneToPackets::Tags(of), _) => [of.told, of.refused],
+            (DoneToPackets::Windows(of), _) => [of.told, of.refused],
+            (DoneToPackets::Nothing, Some(of)) => [of.told, of.refused],
+            (DoneToPackets::Nothing, None) => [0, 0],
         }
     }
 }
@@ -116,15 +185,20 @@ impl Done {
 /// In a line.
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Done::Tags(Counts { tagged, untouched, flows, .. }) => {
-                write!(f, "{tagged} packets tagged, {untouched} left as they came, {flows} flows")
+        match &self.packets {
+            DoneToPackets::Tags(Counts { tagged, untouched, flows, .. }) => {
+                write!(f, "{tagged} packets tagged, {untouched} left as they came, {flows} flows")?;
             }
-            Done::Windows(Kept { flows, shown, marks, .. }) => write!(
+            DoneToPackets::Windows(Kept { flows, shown, marks, .. }) => write!(
                 f,
                 "{flows} connections with windows, {shown} acknowledgements with a smaller one, {marks} bytes marked"
-            ),
-        }?;
+            )?,
+            DoneToPackets::Nothing => {}
+        }
+        if let Some(Given { name, connections, .. }) = &self.law {
+            let colon = if matches!(self.packets, DoneToPackets::Nothing) { "" } else { "; " };
+            write!(f, "{colon}{connections} connections with {name}")?;
+        }
         match self.told() {
             [0, 0] => Ok(()),
             [told, refused] => {

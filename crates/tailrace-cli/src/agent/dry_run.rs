@@ -3,9 +3,9 @@
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use tailrace_config::ScenarioError;
-use tailrace_core::{Bytes, Directive, Directives, MAX_PRIORITIES, SliceId, dscp_of};
+use tailrace_core::{Bytes, Directive, Directives, HostLaw, MAX_PRIORITIES, SliceId, dscp_of};
 use tailrace_run::HostPart;
-use tailrace_scenario::AgentConfig;
+use tailrace_scenario::{AgentConfig, LawFor};
 
 /// The tags of packets as tables, one for each kind of flows whose tags differ, and what of the scheme is not done.
 pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioError> {
@@ -20,7 +20,10 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioE
             weights(&all)
         );
     }
-    let tagged = if part.shim.is_some() { Vec::new() } else { kinds(&all) };
+    if let Some(law) = &part.law {
+        text += &law_line(config, law, part.tags());
+    }
+    let tagged = if part.shim.is_some() || !part.tags() { Vec::new() } else { kinds(&all) };
     for (flows, directive) in tagged {
         let colon = if flows.is_empty() { "" } else { ":\n" };
         text += &format!("{flows}{colon}{}\n{}\n", table(&directive), acknowledgements(&directive));
@@ -30,6 +33,21 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioE
     }
     text.extend(part.left_out.iter().map(|what| format!("note: {what}\n")));
     Ok(text)
+}
+
+/// Which connections have the scheme's law.
+fn law_line(config: &AgentConfig, law: &HostLaw, tags: bool) -> String {
+    let LawFor { cgroups, to } = config.law.clone().unwrap_or_default();
+    let cgroups: Vec<_> = cgroups.iter().map(|path| path.display().to_string()).collect();
+    let to: Vec<_> = to.iter().map(|(address, bits)| format!("{address}/{bits}")).collect();
+    let of = if cgroups.is_empty() {
+        "all programs".to_owned()
+    } else {
+        format!("programs in {}", cgroups.join(", "))
+    };
+    let to = if to.is_empty() { String::new() } else { format!(" to {}", to.join(", ")) };
+    let rest = if tags { "" } else { " Packets are left as they are." };
+    format!("Connections of {of}{to} have {}'s law, and ECN.{rest}\n", law.kind.name())
 }
 
 /// What the flows of each slice weigh.

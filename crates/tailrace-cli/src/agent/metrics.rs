@@ -2,7 +2,7 @@
 
 use tailrace_agent::{Counts, Kept};
 
-use super::datapath::Done;
+use super::datapath::{DoneToPackets, Given};
 use super::status::{QUANTILES, Status};
 use crate::watch::Page;
 
@@ -14,9 +14,15 @@ pub fn text(status: &Status) -> String {
         label => format!("interface=\"{}\",{label}", status.interface),
     };
     let traffic = &status.traffic;
-    match &status.done {
-        Done::Tags(counts) => tags(&mut page, status, counts, &of),
-        Done::Windows(kept) => windows(&mut page, kept, &of),
+    match &status.done.packets {
+        DoneToPackets::Tags(counts) => tags(&mut page, status, counts, &of),
+        DoneToPackets::Windows(kept) => windows(&mut page, kept, &of),
+        DoneToPackets::Nothing => {}
+    }
+    if let Some(Given { name, connections, .. }) = &status.done.law {
+        let help = "Connections that were given the scheme's congestion law.";
+        let given = [(of(&format!("law=\"{name}\"")), *connections)];
+        page.family("agent_law_connections_total", "counter", help, given);
     }
     let [told, refused] = status.done.told();
     let said = [(of("result=\"told\""), told), (of("result=\"refused\""), refused)];
@@ -72,6 +78,7 @@ mod tests {
     use tailrace_agent::Traffic;
     use tailrace_core::{Bytes, Directive, Directives, TagTable};
 
+    use super::super::datapath::Done;
     use super::*;
 
     fn status() -> Status {
@@ -91,7 +98,17 @@ mod tests {
             tables: 4,
             reloads: 2,
             failed_reloads: 1,
-            done: Done::Tags(Counts { tagged: 70, untouched: 8, flows: 5, crowded: 6, told: 2, refused: 1 }),
+            done: Done {
+                packets: DoneToPackets::Tags(Counts {
+                    tagged: 70,
+                    untouched: 8,
+                    flows: 5,
+                    crowded: 6,
+                    told: 2,
+                    refused: 1,
+                }),
+                law: Some(Given { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
+            },
             memory_bytes: 4_096,
             traffic,
             lost: 0,
@@ -107,6 +124,7 @@ mod tests {
             "tailrace_agent_flows_total{interface=\"eth0\"} 5",
             "tailrace_agent_crowded_packets_total{interface=\"eth0\"} 6",
             "tailrace_agent_threshold_bytes{interface=\"eth0\",priority=\"1\"} 50000",
+            "tailrace_agent_law_connections_total{interface=\"eth0\",law=\"tr_dctcp_1a2b\"} 4",
             "tailrace_agent_reloads_total{interface=\"eth0\",result=\"mistake\"} 1",
             "tailrace_agent_said_total{interface=\"eth0\",result=\"refused\"} 1",
         ] {
@@ -139,7 +157,8 @@ mod tests {
         let mut found = String::new();
         expressions(&serde_json::from_str(dashboard).unwrap(), &mut found);
         let kept = Kept { flows: 1, shown: 2, marks: 3, ..Kept::default() };
-        let both = text(&status()) + &text(&Status { done: Done::Windows(kept), ..status() });
+        let both = text(&status())
+            + &text(&Status { done: Done { packets: DoneToPackets::Windows(kept), law: None }, ..status() });
         let exported = both.lines().filter(|line| line.starts_with("# TYPE")).collect::<String>();
         assert_eq!(names(&found), names(&exported));
     }

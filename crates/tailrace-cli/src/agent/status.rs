@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tailrace_agent::{FlowRow, Traffic};
 use tailrace_core::{Directive, Directives, MAX_PRIORITIES, dscp_of};
 
-use super::datapath::Done;
+use super::datapath::{Done, DoneToPackets};
 
 /// All that is told of an agent.
 pub struct Status {
@@ -74,8 +74,8 @@ impl Status {
                 "flow_size_bytes": QUANTILES.into_iter().map(size).collect::<serde_json::Map<_, _>>(),
             },
         });
-        let own = match &self.done {
-            Done::Tags(counts) => json!({
+        let own = match &self.done.packets {
+            DoneToPackets::Tags(counts) => json!({
                 "packets_tagged": counts.tagged,
                 "packets_left_as_they_came": counts.untouched,
                 "flows": counts.flows,
@@ -83,12 +83,17 @@ impl Status {
                 "queues": self.queues().map(queue).collect::<Vec<_>>(),
                 "acknowledgements_queue": self.unknown().acks + 1,
             }),
-            Done::Windows(kept) => json!({
+            DoneToPackets::Windows(kept) => json!({
                 "connections_with_windows": kept.flows,
                 "acknowledgements_with_smaller_windows": kept.shown,
                 "bytes_marked": kept.marks,
             }),
+            DoneToPackets::Nothing => json!({}),
         };
+        if let Some(law) = &self.done.law {
+            json["congestion_control"] = json!(law.name);
+            json["connections_with_it"] = json!(law.connections);
+        }
         if let (Value::Object(all), Value::Object(mut own)) = (&mut json, own) {
             all.append(&mut own);
         }

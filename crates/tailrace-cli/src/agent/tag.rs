@@ -60,11 +60,11 @@ pub fn tag(
         return Err(in_file(left_behind(&config), file));
     }
     let mut datapath =
-        Datapath::new(pins.as_ref(), config.flows, &part, &rules).map_err(|error| in_file(error, file))?;
+        Datapath::new(pins.as_ref(), &config, &part, &rules).map_err(|error| in_file(error, file))?;
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
-    datapath.attach(pins.as_ref(), interface.number)?;
+    datapath.attach(pins.as_ref(), &config, interface.number)?;
     no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));

@@ -86,7 +86,9 @@ impl Scheme for D2tcp {
         MultiQueue::new(&self.params.port, port)
     }
     fn host_law(&self) -> Option<HostLaw> {
-        Some(self.params.law.host_law(&self.transport, HostLawKind::D2tcp { urgency: self.params.urgency }))
+        let Params { law, urgency, terminate, .. } = self.params;
+        let left_out = terminate.then_some("Hopeless flows are not given up.");
+        Some(HostLaw { left_out, ..law.host_law(&self.transport, HostLawKind::D2tcp { urgency }) })
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

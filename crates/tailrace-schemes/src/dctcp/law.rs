@@ -44,7 +44,7 @@ impl LawParams {
             max_window,
             least_threshold: 2,
         };
-        HostLaw { window, kind }
+        HostLaw { window, kind, left_out: None }
     }
 
     /// Checks the ranges.

@@ -138,7 +138,8 @@ impl Scheme for Karuna {
     }
     /// Of flows without deadlines.
     fn host_law(&self) -> Option<HostLaw> {
-        Some(self.params.law.host_law(&self.transport, HostLawKind::Dctcp))
+        let left_out = Some("MCP does not run: flows with deadlines have DCTCP's law, too.");
+        Some(HostLaw { left_out, ..self.params.law.host_law(&self.transport, HostLawKind::Dctcp) })
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))

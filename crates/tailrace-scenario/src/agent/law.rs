@@ -1,0 +1,109 @@
+//! Which connections of an agent's host have the scheme's congestion law.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use tailrace_config::{ScenarioError, table};
+use toml::{Table, Value};
+
+/// Connections of programs in these cgroups, to these networks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LawFor {
+    /// In these and below; in any if there are none.
+    pub cgroups: Vec<PathBuf>,
+    /// Addresses whose first so many bits are these; to any if there are none.
+    pub to: Vec<(IpAddr, u8)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    #[serde(default)]
+    cgroups: Vec<PathBuf>,
+    #[serde(default)]
+    to: Vec<String>,
+}
+
+/// Takes it out of a file; `None` where no connection is to have the law.
+pub(super) fn take(given: &mut Table) -> Result<Option<LawFor>, ScenarioError> {
+    let read = |fields| {
+        let Given { cgroups, to } = table::read(fields)?;
+        if let Some(number) = cgroups.iter().position(|path| path.as_os_str().is_empty()) {
+            let message = "is empty, but must be a path, such as \"/system.slice/nginx.service\"";
+            return Err(ScenarioError::new(format!("cgroups[{number}]"), message));
+        }
+        let network = |(number, text): (usize, &String)| {
+            network(text).map_err(|message| ScenarioError::new(format!("to[{number}]"), message))
+        };
+        let to = to.iter().enumerate().map(network).collect::<Result<_, _>>()?;
+        Ok(LawFor { cgroups, to })
+    };
+    match given.remove("law") {
+        None => Ok(None),
+        Some(Value::Table(fields)) => {
+            read(fields).map(Some).map_err(|error: ScenarioError| error.within("law"))
+        }
+        Some(_) => Err(ScenarioError::new("law", "must be a table: [law]")),
+    }
+}
+
+/// An address, or one with how many of its bits count.
+fn network(text: &str) -> Result<(IpAddr, u8), String> {
+    let wrong = || {
+        format!(
+            "\"{text}\" is no network: give an address and how many bits of it count, such as \"10.0.0.0/8\""
+        )
+    };
+    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
+    if bits <= most { Ok((address, bits)) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn taken(text: &str) -> Result<Option<LawFor>, String> {
+        take(&mut text.parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_law_is_for_all_connections_or_for_some() {
+        assert_eq!(taken(""), Ok(None));
+        assert_eq!(taken("[law]"), Ok(Some(LawFor::default())));
+        let some = taken("[law]\ncgroups = [\"/a\"]\nto = [\"10.0.0.0/8\", \"fd00::1\", \"0.0.0.0/0\"]");
+        let some = some.unwrap().unwrap();
+        assert_eq!(some.cgroups, [PathBuf::from("/a")]);
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(some.to, [(address("10.0.0.0"), 8), (address("fd00::1"), 128), (address("0.0.0.0"), 0)]);
+    }
+
+    #[test]
+    fn mistakes_name_what_would_be_right() {
+        for (text, said) in [
+            ("law = 1", "law: must be a table: [law]"),
+            ("[law]\ncgroup = \"/a\"", "law.cgroup: unknown field \"cgroup\"; did you mean \"cgroups\"?"),
+            ("[law]\ncgroups = [\"\"]", "law.cgroups[0]: is empty"),
+            ("[law]\nto = [\"::/0\", \"10.0.0.0/33\"]", "law.to[1]: \"10.0.0.0/33\" is no network"),
+            ("[law]\nto = [\"10.0.0/8\"]", "such as \"10.0.0.0/8\""),
+        ] {
+            let message = taken(text).unwrap_err();
+            assert!(message.contains(said), "{said}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_network_or_a_mistake(text in "[0-9a-f:./]{0,24}") {
+            if let Ok((address, bits)) = network(&text) {
+                let most = if address.is_ipv4() { 32 } else { 128 };
+                prop_assert!(bits <= most);
+            }
+        }
+    }
+}
