@@ -116,6 +116,14 @@ impl AgentConfig {
         Ok(AgentConfig { interface, flows, user, pins, rules, scenario })
     }
 
+    /// That of a host of a scenario's own fabric, at this interface. All programs of the host may say what they know of their flows.
+    pub fn of_host(interface: &str, scenario: &Scenario) -> Self {
+        let (cgroup, port, slice, size, deadline) = (Some(PathBuf::from("/")), None, None, None, None);
+        let rules = vec![FlowRule { cgroup, port, slice, size, deadline }];
+        let (interface, scenario) = (interface.to_owned(), scenario.clone());
+        AgentConfig { interface, flows: many(), user: "root".to_owned(), pins: None, rules, scenario }
+    }
+
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
     pub fn check_change(&self, before: &Self) -> Result<(), ScenarioError> {
         let stays = |field: &str, now: String, then: String| match now == then {
