@@ -18,9 +18,9 @@ pub use error::AgentError;
 pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
-    Capture, Cgroup, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known, Pins, Rule, Wanted, WindowKeeper,
-    cgroup_names, check_tagging, interface_number, interface_rate, monotonic, own_cgroup, taggers_at,
-    verified_instructions,
+    Capture, Cgroup, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known, Pins, PortClasses, Rule, Wanted,
+    WindowKeeper, cgroup_names, check_tagging, interface_number, interface_rate, monotonic, own_cgroup,
+    sort_and_mark, taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
 pub use traffic::{Grouping, Groups, Traffic};
