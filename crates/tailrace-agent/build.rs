@@ -20,7 +20,7 @@ fn main() {
         return;
     };
     let Some(out) = std::env::var_os("OUT_DIR") else { panic!("cargo gives build scripts OUT_DIR") };
-    for program in ["measure", "tag", "window", "congestion"] {
+    for program in ["measure", "port", "tag", "window", "congestion"] {
         let compiled = libbpf_cargo::SkeletonBuilder::new()
             .source(format!("bpf/{program}.bpf.c"))
             .clang(&clang)

@@ -332,4 +332,13 @@ struct tr_kept {
 	__u64 marks;     /* bytes with marks that came back */
 };
 
+/* A port of a switch: classes of its root queue by DSCP and for what has none, and the bytes above which it marks; 0: never. */
+struct tr_port {
+	__u64 above;
+	__u32 others;
+	__u32 unused;
+	__u32 classes[64];
+};
+_Static_assert(sizeof(struct tr_port) == 272, "tr_port");
+
 #endif

@@ -171,8 +171,21 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct gnet_stats_queue {
+	__u32 backlog;
+};
+
+struct Qdisc {
+	struct gnet_stats_queue qstats;
+};
+
 struct net_device {
 	int ifindex;
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
 };
 
 struct dst_entry {

@@ -19,8 +19,8 @@ pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, Rule, Wanted, WindowKeeper, cgroup_names, check_tagging, interface_number, interface_rate,
-    monotonic, own_cgroup, taggers_at, verified_instructions,
+    Network, Pins, PortClasses, Rule, Wanted, WindowKeeper, cgroup_names, check_tagging, interface_number,
+    interface_rate, monotonic, own_cgroup, sort_and_mark, taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
 #[cfg(feature = "bpf")]

@@ -289,6 +289,8 @@ pub enum QosFormat {
       --unknown web-search --unknown-load 0.2 --rates 10Gbps --format linux-tc --out karuna.sh
   tailrace qos own.toml --scheme pias --format linux-tc --out pias.sh
   tailrace qos own.toml --scheme pias --format sonic --ports 1Gbps=Ethernet0,Ethernet4 --out pias.json
+  tailrace qos own.toml --scheme pias --rates 1Gbps --apply eth1
+  tailrace qos --remove eth1
 Without a file, sizes and loads are for schemes that derive thresholds from them.
 A sweep counts with its first point. Nothing is written if anything is wrong.")]
 pub struct Qos {
@@ -298,8 +300,14 @@ pub struct Qos {
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
     /// What to write
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format: QosFormat,
+    #[arg(long, value_enum, value_name = "FORMAT", required_unless_present_any = ["apply", "remove"])]
+    pub format: Option<QosFormat>,
+    /// Set up this interface of this machine, in place of writing anything
+    #[arg(long, value_name = "INTERFACE", conflicts_with_all = ["format", "ports", "out"])]
+    pub apply: Option<String>,
+    /// Take away what --apply has set up at this interface, and do nothing else
+    #[arg(long, value_name = "INTERFACE", exclusive = true)]
+    pub remove: Option<String>,
     /// Rates of your links; those of the file's fabric by default
     #[arg(long, value_name = "RATE,RATE", value_delimiter = ',')]
     pub rates: Vec<Rate>,

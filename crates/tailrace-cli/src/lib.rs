@@ -33,6 +33,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use tailrace_experiment::Error;
 
+pub use agent::agents;
+
 /// What the command needs from whoever calls it.
 pub trait Host {
     /// Whether the user asked to stop (Ctrl-C).

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tailrace_config::shown;
 use tailrace_core::{Progress, Time, duration};
 use tailrace_experiment::{Experiment, Observer};
+use tailrace_run::StartAgents;
 use tailrace_scenario::Scenario;
 
 use crate::Host;
@@ -180,6 +181,9 @@ impl Observer for Display<'_> {
     }
     fn interrupted(&mut self) -> bool {
         self.host.interrupted()
+    }
+    fn agents(&self) -> Option<StartAgents> {
+        crate::agents()
     }
 }
 

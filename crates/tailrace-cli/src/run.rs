@@ -6,12 +6,13 @@ use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Options, Override, Results, run_all};
 
 use crate::progress::Display;
-use crate::{Drawn, Host, args, output};
+use crate::{Drawn, Host, agent, args, output};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let mut overrides = overrides(&options.set)?;
     overrides.extend(options.level.map(at_level));
     let experiment = Experiment::read_only(&options.file, &options.only, &overrides, options.scale)?;
+    agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
     complain_part!("{}", output::cost_note(&experiment));
     complain_part!("{}", output::level_notes(&experiment)?);
     let dir = options.out.clone().unwrap_or_else(|| experiment.default_dir());

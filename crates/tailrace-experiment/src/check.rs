@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
+use tailrace_run::StartAgents;
 use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Wrong};
@@ -56,6 +57,9 @@ impl Observer for Second<'_> {
     }
     fn interrupted(&mut self) -> bool {
         self.observer.interrupted()
+    }
+    fn agents(&self) -> Option<StartAgents> {
+        self.observer.agents()
     }
 }
 

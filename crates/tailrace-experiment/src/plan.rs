@@ -170,9 +170,9 @@ fn own_settings(own: Option<Value>) -> Result<Vec<(String, Value)>, ScenarioErro
             Ok(path) => path,
             Err(message) => return wrong(message),
         };
-        if !["fabric", "transport", "measure", "level", "flow"].contains(&path.root()) {
+        if !["fabric", "transport", "measure", "level", "flow", "live"].contains(&path.root()) {
             return wrong(format!(
-                "\"{field}\": only fabric, transport, measure, level and flow may differ between schemes"
+                "\"{field}\": only fabric, transport, measure, level, flow and live may differ between schemes"
             ));
         }
         match value {

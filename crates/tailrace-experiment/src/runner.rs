@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use tailrace_core::Progress;
-use tailrace_run::Control;
+use tailrace_run::{Control, StartAgents};
 use tailrace_scenario::Level;
 
 use crate::error::Error;
@@ -29,6 +29,10 @@ pub trait Observer {
     fn note(&mut self, text: &str);
     /// Whether all runs should stop. Asked several times a second.
     fn interrupted(&mut self) -> bool;
+    /// How agents are started at hosts of live runs, if the caller can do that.
+    fn agents(&self) -> Option<StartAgents> {
+        None
+    }
 }
 
 /// What a worker tells the main thread.
@@ -101,13 +105,13 @@ impl Folder {
         observer: &mut dyn Observer,
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
-        let next = AtomicUsize::new(0);
+        let (next, agents) = (AtomicUsize::new(0), observer.agents());
         let stop = AtomicBool::new(false);
         let (sender, receiver) = channel();
         let worker = |sender: Sender<Message>| {
             loop {
                 let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop };
+                let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop, agents };
                 let done = one(&experiment.runs[index], &self.entries[index], &self.store, options, &link);
                 let failed = done.is_err();
                 if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
@@ -219,6 +223,7 @@ struct Link<'a> {
     index: usize,
     sender: Mutex<Sender<Message>>,
     stop: &'a AtomicBool,
+    agents: Option<StartAgents>,
 }
 
 impl Link<'_> {
@@ -239,5 +244,8 @@ impl Control for Link<'_> {
     }
     fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+    fn agents(&self) -> Option<StartAgents> {
+        self.agents
     }
 }

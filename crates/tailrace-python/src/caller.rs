@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use tailrace_cli::{Drawn, Host};
 use tailrace_core::Progress;
 use tailrace_experiment::Observer;
-use tailrace_run::Control;
+use tailrace_run::{Control, StartAgents};
 
 use crate::error::TailraceError;
 
@@ -87,6 +87,9 @@ impl Observer for &Caller {
     fn interrupted(&mut self) -> bool {
         Host::interrupted(*self)
     }
+    fn agents(&self) -> Option<StartAgents> {
+        tailrace_cli::agents()
+    }
 }
 
 /// The function is told how far the run is.
@@ -105,6 +108,10 @@ impl Control for Caller {
 
     fn interrupted(&self) -> bool {
         Host::interrupted(self)
+    }
+
+    fn agents(&self) -> Option<StartAgents> {
+        tailrace_cli::agents()
     }
 }
 

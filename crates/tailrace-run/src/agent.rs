@@ -6,7 +6,7 @@ use tailrace_core::{
     SliceId, Time, WindowShim,
 };
 use tailrace_linux::Tagger;
-use tailrace_scenario::AgentConfig;
+use tailrace_scenario::{AgentConfig, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
 use crate::build;
@@ -95,6 +95,22 @@ fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord 
 /// The scheme's part at a host, if an agent can do it.
 pub fn for_agent(config: &AgentConfig) -> Result<HostPart, ScenarioError> {
     build::visit(&config.scenario, Ask(config))
+}
+
+/// Whether the TCP of hosts' own kernels can have the scheme's congestion law.
+pub(crate) fn has_host_law(scenario: &Scenario) -> Result<bool, ScenarioError> {
+    build::visit(scenario, HasLaw(scenario))
+}
+
+struct HasLaw<'a>(&'a Scenario);
+
+impl SchemeVisitor for HasLaw<'_> {
+    type Output = Result<bool, ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let scheme = build::for_packets::<S>(self.0, &self.0.fabric.build())?;
+        Ok(scheme.host_law().is_some() && scheme.window_shim().is_none())
+    }
 }
 
 struct Ask<'a>(&'a AgentConfig);

@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 
 use tailrace_core::Progress;
 
+use crate::agents::StartAgents;
+
 /// Who follows a run and may stop it.
 pub trait Control: Sync {
     /// How far the run is; called now and then.
@@ -12,6 +14,10 @@ pub trait Control: Sync {
     fn note(&self, text: String);
     /// Whether the run should stop.
     fn interrupted(&self) -> bool;
+    /// How agents are started at hosts, if whoever follows can do that.
+    fn agents(&self) -> Option<StartAgents> {
+        None
+    }
 }
 
 /// Follows nothing and stops nothing.

@@ -1,5 +1,7 @@
 //! What a scheme's hosts write into packets that the kernel sends.
 
+use std::marker::PhantomData;
+
 use tailrace_core::{FlowInfo, FlowRecord, HostId, HostPolicy, Refresh, Scheme, SeriesRow, Time};
 use tailrace_linux::{Tagger, Tags};
 
@@ -20,10 +22,43 @@ impl<S: Scheme> HostTags<S> {
     }
 
     fn known(&self, flow: &FlowRecord) -> FlowInfo {
-        let deadline = (flow.deadline != Time::MAX).then_some(flow.deadline);
-        let FlowRecord { id, src, dst, size, start, slice, task, reveals, .. } = *flow;
-        let known = FlowInfo { id, src, dst, size: Some(size), start, deadline, slice, task };
-        S::KNOWS.filter(if self.oracle { known } else { reveals.filter(known) })
+        known::<S>(flow, self.oracle)
+    }
+}
+
+/// What the scheme may know of a flow.
+fn known<S: Scheme>(flow: &FlowRecord, oracle: bool) -> FlowInfo {
+    let deadline = (flow.deadline != Time::MAX).then_some(flow.deadline);
+    let FlowRecord { id, src, dst, size, start, slice, task, reveals, .. } = *flow;
+    let known = FlowInfo { id, src, dst, size: Some(size), start, deadline, slice, task };
+    S::KNOWS.filter(if oracle { known } else { reveals.filter(known) })
+}
+
+/// Hosts have agents, which are told what the scheme may know.
+pub(crate) struct Telling<S> {
+    oracle: bool,
+    scheme: PhantomData<S>,
+}
+
+impl<S: Scheme> Telling<S> {
+    pub(crate) fn new(oracle: bool) -> Self {
+        Telling { oracle, scheme: PhantomData }
+    }
+}
+
+impl<S: Scheme> Tagger for Telling<S> {
+    fn tags(&self, _: &FlowRecord) -> Tags {
+        Tags::default()
+    }
+    fn ended(&mut self, _: Time, _: &FlowRecord) {}
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+    fn wake(&mut self, _: Time) -> Vec<HostId> {
+        Vec::new()
+    }
+    fn told(&self, flow: &FlowRecord) -> Option<FlowInfo> {
+        Some(known::<S>(flow, self.oracle))
     }
 }
 

@@ -3,16 +3,17 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, HEADER_BYTES, Outcome, Scheme};
 use tailrace_fabric::Fabric;
-use tailrace_linux::{Fabrics, Flows, Hosts, Limits, Priorities, Tagger, Terms};
+use tailrace_linux::{Fabrics, Flows, Hosts, Limits, LiveError, Priorities, Tagger, Terms};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
+use crate::agents::{StartAgents, for_hosts};
 use crate::control::{Control, look};
 use crate::emulate::for_programs;
 use crate::error::RunError;
-use crate::host_tags::HostTags;
+use crate::host_tags::{HostTags, Telling};
 use crate::{build, packets};
 
 /// Runs a scenario's flows over its fabric.
@@ -48,15 +49,32 @@ impl SchemeVisitor for Runner<'_> {
         let flows = Flows { feed, gamma, tagger: Box::new(|| tagger::<S>(scenario, &fabric)) };
         let run = || {
             let hosts = Hosts::new(fabric.hosts, mtu(scenario), None)?;
+            let agents = agents(scenario, control)?.map(|start| start(scenario, &hosts)).transpose()?;
             let report = &mut |progress: &_| look(control, progress);
-            tailrace_linux::run_on_kernel(fabrics, flows, &hosts, &priorities, &terms, limits, report)
+            let ran =
+                tailrace_linux::run_on_kernel(fabrics, flows, &hosts, &priorities, &terms, limits, report)?;
+            agents.map_or(Ok(()), |agents| agents.check())?;
+            Ok(ran)
         };
-        Ok(run().map_err(RunError::from))
+        Ok(run())
     }
+}
+
+/// How agents are started, if the scenario's hosts have them.
+fn agents(scenario: &Scenario, control: &dyn Control) -> Result<Option<StartAgents>, LiveError> {
+    let start = control.agents().filter(|_| scenario.live.agent);
+    if scenario.live.agent && start.is_none() {
+        let message = "live.agent = true, but nobody here can start a host agent: run it with a `tailrace` that has one";
+        return Err(LiveError::SetUp(message.to_owned()));
+    }
+    Ok(start)
 }
 
 /// What hosts write into packets under scheme `S`, whose parameters have been checked.
 fn tagger<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Box<dyn Tagger> {
+    if scenario.live.agent {
+        return Box::new(Telling::<S>::new(scenario.scheme.oracle));
+    }
     match build::for_packets::<S>(scenario, fabric) {
         Ok(scheme) => Box::new(HostTags::<S>::new(&scheme, fabric.hosts, scenario.scheme.oracle)),
         Err(error) => panic!("the scheme was built before, and not now: {error}"),
@@ -79,7 +97,8 @@ fn mtu(scenario: &Scenario) -> usize {
 
 /// Finds out, before anything runs, whether the scenario can run so.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    for_programs(scenario).map(drop)
+    for_programs(scenario)?;
+    if scenario.live.agent { for_hosts(scenario).map(drop) } else { Ok(()) }
 }
 
 /// What the scenario asks for that TCP of the kernel does not do.
@@ -99,6 +118,23 @@ impl SchemeVisitor for LeavesOut<'_> {
             Some(name) => format!("the kernel's TCP with {name}"),
             None => "the kernel's TCP with this machine's default congestion control".to_owned(),
         };
+        if scenario.live.agent {
+            let (_, part) = for_hosts(scenario)?;
+            let at_hosts = match (&part.shim, part.tags()) {
+                (Some(_), _) => "keeps windows",
+                (None, true) => "tags packets",
+                (None, false) => "leaves packets as they are",
+            };
+            let sends = match part.law {
+                Some(law) => {
+                    format!("the kernel's TCP with {}'s law, which the agent gives it,", law.kind.name())
+                }
+                None => congestion,
+            };
+            let own =
+                format!("Its ports are the scheme's, and at its hosts the agent {at_hosts}; {sends} sends.");
+            return Ok([vec![own], part.left_out].concat().into_iter().chain(unwritten(scenario)?).collect());
+        }
         let mut left_out = vec![format!(
             "Its ports are the scheme's, and so are the priorities that its hosts give to packets. The rest of its hosts \
              is not: {congestion} sends in place of the scheme's own law, and no weights, caps or deadlines are kept to."

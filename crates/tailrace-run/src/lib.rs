@@ -4,6 +4,7 @@
 //! statistics, so that changing those compiles no packet path.
 
 mod agent;
+mod agents;
 mod bench;
 mod build;
 mod check;
@@ -22,6 +23,7 @@ mod replay;
 mod switch;
 
 pub use agent::{HostPart, for_agent};
+pub use agents::{Agents, StartAgents, for_hosts};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;

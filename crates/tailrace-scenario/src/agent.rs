@@ -121,6 +121,16 @@ impl AgentConfig {
         Ok(AgentConfig { interface, flows, user, pins, rules, law, scenario })
     }
 
+    /// That of a host of a scenario's own fabric, at this interface. All programs of the host may say what they know of their flows,
+    /// and all connections may have the scheme's congestion law.
+    pub fn of_host(interface: &str, scenario: &Scenario, has_law: bool) -> Self {
+        let (cgroup, port, slice, size, deadline) = (Some(PathBuf::from("/")), None, None, None, None);
+        let rules = vec![FlowRule { cgroup, port, slice, size, deadline }];
+        let (interface, scenario) = (interface.to_owned(), scenario.clone());
+        let law = has_law.then(LawFor::default);
+        AgentConfig { interface, flows: many(), user: "root".to_owned(), pins: None, rules, law, scenario }
+    }
+
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
     pub fn check_change(&self, before: &Self) -> Result<(), ScenarioError> {
         let stays = |field: &str, now: String, then: String| match now == then {

@@ -87,6 +87,9 @@ pub struct LiveLevel {
     /// default if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_congestion: Option<String>,
+    /// With the kernel's: hosts run the host agent, which does the scheme's part at hosts as it does on real ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agent: bool,
 }
 
 impl LiveLevel {
@@ -96,6 +99,11 @@ impl LiveLevel {
             let message =
                 "is for stack = \"kernel\": Tailrace's transport has the scheme's own congestion law";
             return Err(ScenarioError::new("tcp_congestion", message));
+        }
+        if self.stack == Stack::Tailrace && self.agent {
+            let message =
+                "is for stack = \"kernel\": with Tailrace's transport hosts do the scheme's part themselves";
+            return Err(ScenarioError::new("agent", message));
         }
         Ok(())
     }

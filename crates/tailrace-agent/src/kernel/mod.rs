@@ -10,6 +10,7 @@ mod keeper;
 mod known;
 mod load;
 mod pins;
+mod port;
 mod sys;
 mod tagger;
 
@@ -21,6 +22,7 @@ pub use keeper::{Kept, WindowKeeper};
 pub use known::{Known, Rule};
 pub use load::check_tagging;
 pub use pins::Pins;
+pub use port::{PortClasses, sort_and_mark};
 pub use tagger::{Counts, EgressTagger};
 
 use crate::error::AgentError;

@@ -10,9 +10,13 @@ mod claim;
 mod datapath;
 mod dry_run;
 #[cfg(feature = "agent")]
+mod hosts;
+#[cfg(feature = "agent")]
 mod interface;
 #[cfg(feature = "agent")]
 mod known;
+#[cfg(feature = "agent")]
+mod learn;
 #[cfg(feature = "agent")]
 mod measure;
 #[cfg(feature = "agent")]
@@ -27,8 +31,8 @@ mod status;
 mod tag;
 
 use tailrace_experiment::Error;
-use tailrace_run::for_agent;
-use tailrace_scenario::AgentConfig;
+use tailrace_run::{StartAgents, for_agent};
+use tailrace_scenario::{AgentConfig, Level, Scenario};
 
 use crate::flows::in_file;
 use crate::{Host, args};
@@ -62,6 +66,20 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
         let _ = (host, part);
         Err(absent())
     }
+}
+
+/// How agents are started at hosts of live fabrics, if this build has them.
+pub fn agents() -> Option<StartAgents> {
+    #[cfg(feature = "agent")]
+    return Some(hosts::start);
+    #[cfg(not(feature = "agent"))]
+    None
+}
+
+/// Fails, before anything runs, if hosts of these scenarios have agents and this build has none.
+pub fn check_hosts<'a>(mut scenarios: impl Iterator<Item = &'a Scenario>) -> Result<(), Error> {
+    let lacks = agents().is_none() && scenarios.any(|of| of.level == Level::Live && of.live.agent);
+    if lacks { Err(absent()) } else { Ok(()) }
 }
 
 pub fn absent() -> Error {

@@ -1,8 +1,8 @@
 //! What an agent is doing, for those who ask.
 
 use serde_json::{Value, json};
-use tailrace_agent::{FlowRow, Traffic};
-use tailrace_core::{Directive, Directives, MAX_PRIORITIES, dscp_of};
+use tailrace_agent::{Connection, FlowRow, Traffic};
+use tailrace_core::{Directive, Directives, MAX_PRIORITIES, Time, dscp_of};
 
 use super::datapath::{Done, DoneToPackets};
 
@@ -34,6 +34,12 @@ pub struct Status {
 pub const QUANTILES: [(&str, f64); 3] = [("0.5", 0.5), ("0.99", 0.99), ("1", 1.0)];
 
 impl Status {
+    /// Takes down what connections were heard of by `now`, how often the kernel had no room to tell, and what was done.
+    pub fn note(&mut self, heard: &[Connection], done: Done, lost: u64, now: Time) {
+        heard.iter().for_each(|connection| self.traffic.add(connection));
+        (self.done, self.lost, self.seconds) = (done, lost, now.as_secs_f64());
+    }
+
     /// The directive of flows of which nothing is known.
     fn unknown(&self) -> &Directive {
         self.directives.get(0, None, false)

@@ -13,7 +13,7 @@ use tailrace_agent::{
     AgentError, Capture, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at,
 };
 use tailrace_config::ScenarioError;
-use tailrace_core::{Bytes, Time};
+use tailrace_core::Time;
 use tailrace_experiment::Error;
 use tailrace_linux::{Account, LiveError, no_new_rights};
 use tailrace_run::{HostPart, for_agent};
@@ -21,6 +21,7 @@ use tailrace_scenario::AgentConfig;
 
 use super::datapath::Datapath;
 use super::interface::Interface;
+use super::learn::{hand_over, learn};
 use super::notify::Notify;
 use super::status::Status;
 use super::{answers, claim, dry_run, failed, known, metrics};
@@ -138,7 +139,11 @@ fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn first_status(config: &AgentConfig, part: &HostPart, datapath: &Datapath) -> Result<Status, Error> {
+pub(super) fn first_status(
+    config: &AgentConfig,
+    part: &HostPart,
+    datapath: &Datapath,
+) -> Result<Status, Error> {
     Ok(Status {
         interface: config.interface.clone(),
         scheme: config.scenario.scheme.label().to_owned(),
@@ -156,7 +161,7 @@ fn first_status(config: &AgentConfig, part: &HostPart, datapath: &Datapath) -> R
     })
 }
 
-fn since(began: u64) -> Time {
+pub(super) fn since(began: u64) -> Time {
     Time::from_ps((monotonic() - began).saturating_mul(1_000))
 }
 
@@ -238,27 +243,15 @@ impl Agent<'_> {
     /// Tells the policy of flows that have ended, and the kernel of tables that are new.
     fn learn(&mut self) -> Result<(), Error> {
         let heard = self.capture.look(LOOK_EVERY).map_err(failed)?;
-        let now = since(self.policy_started);
-        for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-            let known = self.datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
-            let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
-            self.part.ended(now, size, reveals, known.slice);
-        }
+        let changed = learn(&mut self.part, &self.datapath, &heard, since(self.policy_started))?;
         let done = self.datapath.done().map_err(failed)?;
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
-        let mut status = lock(self.status);
-        heard.iter().for_each(|connection| status.traffic.add(connection));
-        (status.done, status.lost, status.seconds) = (done, lost, self.now().as_secs_f64());
-        drop(status);
-        if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
+        lock(self.status).note(&heard, done, lost, self.now());
+        if changed { self.hand_over() } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<(), Error> {
-        self.datapath.set(&self.part, &self.rules)?;
-        let mut status = lock(self.status);
-        (status.directives, status.has_rules) = (self.part.directives()?, !self.rules.is_empty());
-        status.tables += 1;
-        Ok(())
+        hand_over(&self.part, &self.rules, &mut self.datapath, self.status)
     }
 
     /// What a policy has learned begins anew.

@@ -31,6 +31,9 @@ pub struct Emulate {
     /// Hosts send only what `tailrace proxy` carries, so any scheme will do
     #[arg(long)]
     pub proxies: bool,
+    /// Hosts run the host agent, which does the scheme's part at hosts: tags, or windows
+    #[arg(long, conflicts_with = "proxies")]
+    pub agents: bool,
     /// What namespaces' names begin with; the file's name by default
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
@@ -44,7 +47,7 @@ pub struct Emulate {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Take away what emulations have left that could not do it themselves, and do nothing else
-    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "proxies", "name", "lasts", "metrics", "record"])]
+    #[arg(long, conflicts_with_all = ["file", "scheme", "set", "proxies", "agents", "name", "lasts", "metrics", "record"])]
     pub clean: bool,
 }
 

@@ -7,9 +7,10 @@ use tailrace_core::{PlannedQueue, PortId, Rate};
 use tailrace_experiment::{Error, Experiment};
 use tailrace_fabric::PortSpec;
 use tailrace_linux::{LEAST_MTU_FOR_IPV6, LONGEST_NAME};
-use tailrace_run::{Programs, asks_for_much, for_programs, for_proxies, switch_plan};
+use tailrace_run::{Programs, StartAgents, asks_for_much, for_hosts, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
+use crate::agent;
 use crate::args;
 use crate::flows::in_file;
 use crate::run::overrides;
@@ -20,6 +21,8 @@ use crate::watch::{Board, PortName};
 pub struct Chosen {
     pub scenario: Scenario,
     pub programs: Programs,
+    /// How agents are started at hosts, if there are to be such.
+    pub agents: Option<StartAgents>,
     pub name: String,
     scheme: String,
     /// The queues that hosts' tags stand for, if there is more than one.
@@ -28,15 +31,25 @@ pub struct Chosen {
 }
 
 pub fn choose(options: &args::Emulate, file: &Path) -> Result<Chosen, Error> {
-    let Planned { scenario, scheme, experiment } = planned(file, options.scheme.as_deref(), &options.set)?;
+    let Planned { mut scenario, scheme, experiment } =
+        planned(file, options.scheme.as_deref(), &options.set)?;
+    scenario.live.agent |= options.agents;
     let of_file = |error| in_file(Error::Input(error), file);
     let ask = if options.proxies { for_proxies } else { for_programs };
     let programs = ask(&scenario).map_err(of_file)?;
+    let agents =
+        scenario.live.agent.then(|| agents(&scenario)).transpose().map_err(|error| in_file(error, file))?;
     let host_rate = scenario.fabric.build().host_rate();
     let plan = if programs.tagged { switch_plan(&scenario, host_rate).map_err(of_file)? } else { None };
     let queues = plan.map(|plan| plan.queues).unwrap_or_default();
     let name = options.name.clone().unwrap_or_else(|| name_of(&experiment));
-    Ok(Chosen { scenario, programs, name, scheme, queues, host_rate })
+    Ok(Chosen { scenario, programs, agents, name, scheme, queues, host_rate })
+}
+
+/// How agents are started, if this build and the scheme have such.
+fn agents(scenario: &Scenario) -> Result<StartAgents, Error> {
+    for_hosts(scenario)?;
+    agent::agents().ok_or_else(agent::absent)
 }
 
 /// A scenario of a file.
@@ -90,7 +103,11 @@ impl Chosen {
                 "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {LEAST_MTU_FOR_IPV6}"
             ));
         }
-        if !self.queues.is_empty() {
+        if self.agents.is_some() {
+            lines.push(format!(
+                "  tailrace enter {name}/h{last} -- tailrace agent status, for each host has an agent"
+            ));
+        } else if !self.queues.is_empty() {
             lines.push(format!(
                 "note: {}'s own hosts write a DSCP into packets, and programs do not: {}",
                 self.scheme,

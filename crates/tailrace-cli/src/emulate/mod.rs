@@ -25,11 +25,16 @@ pub fn emulate(options: &args::Emulate, host: &dyn Host) -> Result<i32, Error> {
     }
     let hosts =
         Hosts::new(chosen.programs.hosts, chosen.programs.mtu, Some(&chosen.name)).map_err(failure)?;
+    let agents = chosen.agents.map(|start| start(&chosen.scenario, &hosts)).transpose()?;
     let live = Live { record: options.record.clone(), ..Live::default() };
-    let mut tend = |_: &Mutex<Board>| all_there(&hosts).map(|()| Vec::new());
+    let mut tend = |_: &Mutex<Board>| {
+        agents.iter().try_for_each(|agents| agents.check()).map_err(Error::Live)?;
+        all_there(&hosts).map(|()| Vec::new())
+    };
     let (board, welcome) = (Mutex::new(chosen.board()), chosen.how_to_use());
     let watched = Watched { board, welcome, server, stops, tend: &mut tend };
     let seen = watched.run(|watch| tailrace_run::emulate(&chosen.scenario, &hosts, &live, watch));
+    drop(agents);
     drop(hosts);
     seen.tell(chosen.programs.tolerable_lag)
 }

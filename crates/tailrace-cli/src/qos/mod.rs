@@ -1,5 +1,6 @@
 //! `tailrace qos`: what switches must be told for a scheme, in the words of their configuration.
 
+mod apply;
 mod choose;
 mod linux_tc;
 mod sonic;
@@ -94,11 +95,25 @@ impl Job {
 }
 
 pub fn qos(options: &args::Qos) -> Result<i32, Error> {
+    if let Some(interface) = &options.remove {
+        apply::remove(interface)?;
+        say!("took the queues of {interface} away");
+        return Ok(0);
+    }
     let job = job(options)?;
-    if !options.ports.is_empty() && options.format != QosFormat::Sonic {
+    if let Some(interface) = &options.apply {
+        apply::apply(&job, interface)?;
+        say!("{interface} has {} queues for {}", job.any().queues.len(), job.scheme);
+        job.foreign_thresholds().iter().for_each(|note| complain!("note: {note}"));
+        return Ok(0);
+    }
+    let Some(format) = options.format else {
+        return Err(wrong("--format", "missing: give --format, --apply or --remove"));
+    };
+    if !options.ports.is_empty() && format != QosFormat::Sonic {
         return Err(wrong("--ports", "means nothing here: only sonic binds queues to ports by name"));
     }
-    let written = match options.format {
+    let written = match format {
         QosFormat::Sonic => sonic::write(&job, &choose::ports(&options.ports, &job)?)?,
         QosFormat::LinuxTc => linux_tc::write(&job)?,
         QosFormat::Json => json(&job)?,

@@ -98,10 +98,13 @@ fn what_one_scheme_has_otherwise_is_checked_there() {
             "{ \"workload.load\" = 0.5 }",
             ["x.toml:14: scheme[0].with: \"workload.load\"", "only fabric, transport"],
         ),
-        ("{ seed = 3 }", ["scheme[0].with: \"seed\"", "only fabric, transport, measure, level and flow"]),
+        (
+            "{ seed = 3 }",
+            ["scheme[0].with: \"seed\"", "only fabric, transport, measure, level, flow and live"],
+        ),
         (
             "{ \"fabirc.hosts\" = 3 }",
-            ["scheme[0].with: \"fabirc.hosts\"", "only fabric, transport, measure, level and flow"],
+            ["scheme[0].with: \"fabirc.hosts\"", "only fabric, transport, measure, level, flow and live"],
         ),
         ("{ \"\" = 3 }", ["scheme[0].with: \"\" is not a dotted field", ""]),
         ("{ fabric = 3 }", ["x.toml:14: scheme[0].with.fabric: must be a table", "the integer 3"]),

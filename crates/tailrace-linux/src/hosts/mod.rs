@@ -146,6 +146,14 @@ impl Hosts {
         Ok(text.lines().filter_map(lost_by).sum())
     }
 
+    /// From now on TCP hands interfaces one segment at a time: what looks at packets as they leave, sees those that are on the wire.
+    pub fn send_single_segments(&self) -> Result<(), LiveError> {
+        (0..).zip(&self.hosts).try_for_each(|(host, namespace): (HostId, _)| {
+            let set = || ip_batch(&format!("link set {INTERFACE} gso_max_segs 1\n"));
+            namespace.inside(set).map_err(LiveError::refused(format!("setting up host {host}")))
+        })
+    }
+
     /// Joins all hosts by a bridge of the kernel.
     pub(crate) fn join_by_bridge(&self) -> io::Result<()> {
         let ports: String = (0..self.hosts.len() as HostId)

@@ -14,7 +14,7 @@ use tailrace_workload::FlowSpec;
 
 use super::connections::{Connection, Connections, End, Slot};
 use super::settings::Terms;
-use super::tags::{InForce, Room, Tagger, Tags, tag};
+use super::tags::{InForce, Room, Tagger, Tags, tag, tell};
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::hosts::Hosts;
@@ -197,6 +197,7 @@ impl<'a> Load<'a> {
         let (size, ticket) = (spec.size.get(), spec.ticket);
         let Tags { data, acks } = self.tagger.tags(self.records.of(id));
         self.tag_acks(slot, acks)?;
+        self.tell_agents(slot, id, now)?;
         let tags = InForce::new(data);
         let timeouts_before = self.ask(slot)?.timeouts;
         let flow = Flow {
@@ -219,6 +220,18 @@ impl<'a> Load<'a> {
         let receiver = self.connections.get(slot).and_then(|connection| connection.receiver.as_ref());
         let tagged = receiver.filter(|_| priority > 0).map_or(Ok(()), |receiver| tag(receiver, priority));
         tagged.map_err(|error| self.connections.failed(slot, &error))
+    }
+
+    /// Tells the agents at both ends what is known of a flow that starts: data leaves one of them, acknowledgements the other.
+    fn tell_agents(&mut self, slot: Slot, id: FlowId, now: Time) -> Result<(), LiveError> {
+        let told = self.tagger.told(self.records.of(id));
+        let (Some(flow), Some(Connection { sender, receiver, .. })) = (told, self.connections.get(slot))
+        else {
+            return Ok(());
+        };
+        let said =
+            std::iter::once(&*sender).chain(receiver.as_ref()).try_for_each(|end| tell(end, &flow, now));
+        said.map_err(|error| self.connections.failed(slot, &error))
     }
 
     /// Something has happened to an end of a connection.

@@ -4,9 +4,9 @@ use std::io;
 use std::net::TcpStream;
 
 use nix::sys::socket::{setsockopt, sockopt};
-use tailrace_core::{FlowRecord, HostId, TagTable, Time, dscp_of};
+use tailrace_core::{Bytes, FlowInfo, FlowRecord, HostId, TagTable, Time, dscp_of};
 
-use crate::sys::{only_what_is_sent, tcp_info};
+use crate::sys::{only_what_is_sent, tcp_info, tell_agent};
 
 /// What hosts decide of flows whose packets the kernel sends.
 pub trait Tagger {
@@ -18,6 +18,10 @@ pub trait Tagger {
     fn next_wake(&self) -> Option<Time>;
     /// The time asked for has come. Returns the hosts whose flows have other tags from now on.
     fn wake(&mut self, now: Time) -> Vec<HostId>;
+    /// What both ends of a flow tell the agents of their hosts, where these tag in place of this one.
+    fn told(&self, _: &FlowRecord) -> Option<FlowInfo> {
+        None
+    }
 }
 
 /// The tags of a flow.
@@ -39,6 +43,19 @@ impl Default for Tags {
 pub(super) fn tag(socket: &impl std::os::fd::AsFd, priority: u8) -> io::Result<()> {
     // The kernel leaves the ECN bits as they are.
     Ok(setsockopt(socket, sockopt::Ipv4Tos, &i32::from(dscp_of(usize::from(priority)) << 2))?)
+}
+
+/// Tells the agent of a socket's host what is known, at `now`, of what the socket sends from then on.
+pub(super) fn tell(socket: &impl std::os::fd::AsFd, flow: &FlowInfo, now: Time) -> io::Result<()> {
+    // A deadline that is past counts no more, and one without a size says nothing.
+    let left = flow.deadline.filter(|_| flow.size.is_some()).map(|at| at.saturating_sub(now).as_ns());
+    let numbers = [flow.size.map_or(0, Bytes::get), left.unwrap_or(0), u64::from(flow.task)];
+    tell_agent(socket, numbers, u32::from(flow.slice)).map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("the host's agent does not take what is said of a flow: {error}"),
+        )
+    })
 }
 
 /// The priority in which a flow's next bytes are sent. The kernel reads it as it sends: before it changes, all that was

@@ -19,6 +19,7 @@ pub use interface::{InterfaceState, interface_names, interface_state};
 pub(crate) use interface::{OffloadsOn, offloads_off, receive_queues};
 pub(crate) use keeper::Keeper;
 pub(crate) use memory::Memory;
+pub(crate) use options::tell_agent;
 pub(crate) use packet_socket::{overrun, packet_socket, promiscuous, without_checksums};
 pub(crate) use poll::Poll;
 pub(crate) use settings::{Punctual, allow_many_files};

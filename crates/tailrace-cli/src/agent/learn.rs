@@ -1,0 +1,41 @@
+//! What an agent hears of flows that have ended, and what follows.
+
+use std::sync::{Mutex, PoisonError};
+
+use tailrace_agent::{Connection, Rule};
+use tailrace_core::{Bytes, Time};
+use tailrace_experiment::Error;
+use tailrace_run::HostPart;
+
+use super::datapath::Datapath;
+use super::status::Status;
+use super::{failed, known};
+
+/// Tells the policy of flows that have ended. Returns whether tags may be others from now on.
+pub fn learn(
+    part: &mut HostPart,
+    datapath: &Datapath,
+    heard: &[Connection],
+    now: Time,
+) -> Result<bool, Error> {
+    for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
+        let known = datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
+        let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
+        part.ended(now, size, reveals, known.slice);
+    }
+    Ok(part.wake(now))
+}
+
+/// Tells the kernel of tables that are new.
+pub fn hand_over(
+    part: &HostPart,
+    rules: &[Rule],
+    datapath: &mut Datapath,
+    status: &Mutex<Status>,
+) -> Result<(), Error> {
+    datapath.set(part, rules)?;
+    let mut status = status.lock().unwrap_or_else(PoisonError::into_inner);
+    (status.directives, status.has_rules) = (part.directives()?, !rules.is_empty());
+    status.tables += 1;
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Queues and marking of a plan on an interface of this machine, as a port of a Linux switch: HTB serves up to eight classes in strict
+//! order and keeps the rate, and a program before them sorts by DSCP and marks by what the port holds.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tailrace_core::{MTU_BYTES, MarkedLength, Rate, SwitchPlan};
+use tailrace_experiment::Error;
+use tailrace_linux::LiveError;
+
+use super::Job;
+use crate::traffic::wrong;
+
+/// The root's handle, by which it is known again.
+const HANDLE: &str = "7a11:";
+const MAJOR: u32 = 0x7a11 << 16;
+/// What a class may send before those ahead of it: next to nothing.
+const LEAST_RATE: &str = "8kbit";
+/// What a queue may hold, in multiples of K, as with the script; without K, in packets.
+const LIMIT: u64 = 16;
+const UNMARKED_LIMIT: u64 = 1_000;
+const LINK_HEADER: u64 = 14;
+
+fn refused(message: String) -> Error {
+    Error::Live(LiveError::SetUp(message))
+}
+
+/// Gives an interface the queues of the only plan of `job`.
+pub fn apply(job: &Job, interface: &str) -> Result<(), Error> {
+    let [(rate, plan)] = job.plans.as_slice() else {
+        let rates: Vec<String> = job.plans.iter().map(|(rate, _)| rate.to_string()).collect();
+        let message = format!("an interface has one rate: choose one of {}", rates.join(", "));
+        return Err(wrong("--rates", message));
+    };
+    job.only_strict("--apply")?;
+    job.check_thresholds("--apply", (u64::from(u32::MAX), "what the kernel counts in 32 bits"))?;
+    let several = plan.queues.len() > 1;
+    if plan.marking.is_some_and(|marking| several && marking.length != MarkedLength::Port) {
+        let message = "marks by the length of single queues, and --apply by that of the port: use --format linux-tc, where the \
+                       kernel has sch_red and sch_ets";
+        return Err(wrong(&job.scheme, message));
+    }
+    check_free(interface)?;
+    let set_up = put_queues(interface, *rate, plan).and_then(|()| sort(job, plan, interface));
+    if set_up.is_err() {
+        // What fails half-way leaves the interface as it was.
+        let _ = take_away(interface);
+    }
+    set_up
+}
+
+/// Takes away what [`apply`] has put there.
+pub fn remove(interface: &str) -> Result<(), Error> {
+    if !disciplines("--remove", interface)?.iter().any(is_ours) {
+        return Err(refused(format!(
+            "{interface} has no queues of tailrace qos --apply: nothing was changed"
+        )));
+    }
+    take_away(interface)
+}
+
+/// The interface has nothing but what the kernel gives every one.
+fn check_free(interface: &str) -> Result<(), Error> {
+    let found = disciplines("--apply", interface)?;
+    if found.iter().any(is_ours) {
+        let message = format!(
+            "{interface} has queues of tailrace qos already: tailrace qos --remove {interface} takes them away"
+        );
+        return Err(refused(message));
+    }
+    let foreign = found.iter().find(|of| of["handle"] != "0:" || of["kind"] == "clsact");
+    foreign.map_or(Ok(()), |of| {
+        let kind = of["kind"].as_str().unwrap_or("queues");
+        Err(refused(format!(
+            "{interface} has {kind} of somebody else, which would be lost: tc qdisc show dev {interface} shows it; \
+             take it away first"
+        )))
+    })
+}
+
+fn is_ours(discipline: &Value) -> bool {
+    discipline["kind"] == "htb" && discipline["handle"] == HANDLE
+}
+
+fn disciplines(option: &str, interface: &str) -> Result<Vec<Value>, Error> {
+    let names = tailrace_linux::interface_names();
+    if !names.iter().any(|name| name == interface) {
+        let message =
+            tailrace_config::suggest::unknown("interface", interface, names.iter().map(String::as_str));
+        return Err(wrong(option, message));
+    }
+    let text = tc(&["-json", "qdisc", "show", "dev", interface])?;
+    serde_json::from_str(&text).map_err(|error| refused(format!("tc says what is not JSON: {error}")))
+}
+
+fn put_queues(interface: &str, rate: Rate, plan: &SwitchPlan) -> Result<(), Error> {
+    let link = format!("{}bit", rate.as_bps());
+    let last = plan.queues.len().to_string();
+    tc(&["qdisc", "add", "dev", interface, "root", "handle", HANDLE, "htb", "default", &last])?;
+    let class = |parent: &str, class: String, rest: &[&str]| {
+        let head = ["class", "add", "dev", interface, "parent", parent, "classid", &class, "htb"];
+        tc(&[&head[..], rest].concat()).map(drop)
+    };
+    let root = format!("{HANDLE}ff");
+    class(HANDLE, root.clone(), &["rate", &link, "ceil", &link])?;
+    for number in 0..plan.queues.len() {
+        let (minor, prio) = ((number + 1).to_string(), number.to_string());
+        let own = format!("{HANDLE}{minor}");
+        class(&root, own.clone(), &["rate", LEAST_RATE, "ceil", &link, "prio", &prio, "quantum", "3028"])?;
+        let (kind, limit) = match plan.marking {
+            Some(marking) => ("bfifo", marking.above_bytes.saturating_mul(LIMIT)),
+            None => ("pfifo", UNMARKED_LIMIT),
+        };
+        tc(&["qdisc", "add", "dev", interface, "parent", &own, kind, "limit", &limit.to_string()])?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "agent")]
+fn sort(job: &Job, plan: &SwitchPlan, interface: &str) -> Result<(), Error> {
+    use tailrace_agent::{PortClasses, interface_number, sort_and_mark};
+    let class = |queue: usize| MAJOR | (queue as u32 + 1);
+    let classes = std::array::from_fn(|dscp| class(job.queue_of(dscp as u8)));
+    // Queues count the link's header, K does not.
+    let frames = |bytes: u64| bytes + bytes * LINK_HEADER / u64::from(MTU_BYTES);
+    let marks_above = plan.marking.map(|marking| frames(marking.above_bytes));
+    let port = PortClasses { classes, others: class(plan.queues.len() - 1), marks_above };
+    let gone = || refused(format!("interface {interface} is gone"));
+    sort_and_mark(interface_number(interface).ok_or_else(gone)?, &port)
+        .map_err(|error| refused(error.to_string()))
+}
+
+#[cfg(not(feature = "agent"))]
+fn sort(_: &Job, _: &SwitchPlan, _: &str) -> Result<(), Error> {
+    Err(crate::agent::absent())
+}
+
+/// The program goes with `clsact`; the first failure is said, and the rest is taken away all the same.
+fn take_away(interface: &str) -> Result<(), Error> {
+    let there = disciplines("--apply", interface)?;
+    let has_program = there.iter().any(|of| of["kind"] == "clsact");
+    let program =
+        if has_program { tc(&["qdisc", "del", "dev", interface, "clsact"]).map(drop) } else { Ok(()) };
+    let queues = if there.iter().any(is_ours) {
+        tc(&["qdisc", "del", "dev", interface, "root"]).map(drop)
+    } else {
+        Ok(())
+    };
+    program.and(queues)
+}
+
+fn tc(words: &[&str]) -> Result<String, Error> {
+    let output = Command::new("tc").args(words).output();
+    let output = output.map_err(|error| refused(format!("`tc` of iproute2 cannot be started: {error}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("not permitted") {
+        let message =
+            "tailrace qos --apply and --remove need root, for they change an interface: run it with sudo";
+        return Err(Error::Live(LiveError::Rights(message.to_owned())));
+    }
+    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    Err(refused(format!("`tc {}` says: {line}", words.join(" "))))
+}
