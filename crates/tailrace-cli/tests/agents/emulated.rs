@@ -21,6 +21,8 @@ name = "pias"
 params = { thresholds = ["50KB", "200KB"], port = { queues = 3 } }
 [[scheme]]
 name = "dctcp"
+[[scheme]]
+name = "tcp"
 "#;
 
 /// Takes a connection, and prints the code point and the place in the flow of each packet that comes with data.
@@ -140,9 +142,9 @@ fn agents_go_with_the_process_that_is_killed() {
 }
 
 #[test]
-fn a_scheme_that_tags_nothing_has_no_agents() {
+fn a_scheme_without_a_part_at_hosts_has_no_agents() {
     let Some(place) = emulated() else { return };
-    let output = place.output("emulate link.toml --scheme dctcp --agents --name NAME");
+    let output = place.output("emulate link.toml --scheme tcp --agents --name NAME");
     let said = stderr(&output);
     assert!(output.status.code() == Some(2) && said.lines().count() == 1, "{said}");
     assert!(said.contains("there is nothing to tag") && said.contains("leave the agents out"), "{said}");
