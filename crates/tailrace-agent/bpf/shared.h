@@ -77,11 +77,12 @@ struct tr_law {
 	__u32 initial_window; /* all three in segments */
 	__u32 min_window;
 	__u32 max_window;
-	__u32 unused;
+	__u32 given; /* whether a controller gives flows weights of their own */
 };
 _Static_assert(sizeof(struct tr_law) == 32, "tr_law");
 TR_LAYOUT(tr_law, gain, 8);
 TR_LAYOUT(tr_law, max_window, 24);
+TR_LAYOUT(tr_law, given, 28);
 
 /*
  * The directives of all flows, by slice: first those of unknown size, then of known size without a deadline, by size, then
@@ -253,8 +254,13 @@ struct tr_window {
 	__u32 scales;     /* its own window's and the other end's, a byte each; 0xff: no scale was said */
 	__u32 flags;
 	__u32 advertised; /* the window that came last, as it was said */
+	__u32 first;      /* the sequence number of its first byte */
+	__u32 unused;
 };
-_Static_assert(sizeof(struct tr_window) == 168, "tr_window");
+_Static_assert(sizeof(struct tr_window) == 176, "tr_window");
+TR_LAYOUT(tr_window, una, 112);
+TR_LAYOUT(tr_window, flags, 160);
+TR_LAYOUT(tr_window, first, 168);
 
 /* What the keeper has done. */
 struct tr_kept {

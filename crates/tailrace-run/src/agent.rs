@@ -6,7 +6,7 @@ use tailrace_core::{
     WindowShim,
 };
 use tailrace_linux::Tagger;
-use tailrace_scenario::AgentConfig;
+use tailrace_scenario::{AgentConfig, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
 use crate::build;
@@ -17,6 +17,10 @@ use crate::host_tags::HostTags;
 pub struct HostPart {
     policy: Box<dyn Carried>,
     slices: SliceId,
+    /// What a controller has directed in place of the policy.
+    given: Option<Directives>,
+    /// Whether the scheme has what decides for the whole network.
+    pub has_controller: bool,
     /// The window that a host keeps for connections, if the scheme has such.
     pub shim: Option<WindowShim>,
     /// What of the scheme an agent does not do, a sentence each.
@@ -37,9 +41,17 @@ impl<S: Scheme> Carried for HostTags<S> {
 impl HostPart {
     /// What all flows are directed to do, now.
     pub fn directives(&self) -> Result<Directives, ScenarioError> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         self.policy.directives(self.slices).map_err(|why| {
             ScenarioError::new("scheme.name", format!("has {why}, which a table in the kernel cannot hold"))
         })
+    }
+
+    /// From now on it is not asked: a controller has directed this.
+    pub fn direct(&mut self, directives: Directives) {
+        self.given = Some(directives);
     }
 
     /// Whether its tags follow from flows that have ended, so that it must be told of them.
@@ -86,16 +98,25 @@ fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord 
 
 /// The scheme's part at a host, if an agent can do it.
 pub fn for_agent(config: &AgentConfig) -> Result<HostPart, ScenarioError> {
-    build::visit(&config.scenario, Ask(config))
+    let mut part = at_host(&config.scenario)?;
+    if config.fleet.is_none() && part.has_controller {
+        part.left_out.push("Its controller does not run: that takes [control].".to_owned());
+    }
+    Ok(part)
 }
 
-struct Ask<'a>(&'a AgentConfig);
+/// The same for any host with the scenario's links.
+pub(crate) fn at_host(scenario: &Scenario) -> Result<HostPart, ScenarioError> {
+    build::visit(scenario, Ask(scenario))
+}
+
+struct Ask<'a>(&'a Scenario);
 
 impl SchemeVisitor for Ask<'_> {
     type Output = Result<HostPart, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let scenario = &self.0.scenario;
+        let scenario = self.0;
         let scheme = build::for_packets::<S>(scenario, &scenario.fabric.build())?;
         plain_header(&scheme, "")?;
         let (start, size, deadline) = (Time::ZERO, None, None);
@@ -107,6 +128,8 @@ impl SchemeVisitor for Ask<'_> {
         let part = HostPart {
             policy: Box::new(HostTags::<S>::new(&scheme, 1, false)),
             slices,
+            given: None,
+            has_controller: scheme.controller().is_some(),
             shim: scheme.window_shim(),
             left_out: Vec::new(),
         };
@@ -128,9 +151,6 @@ impl SchemeVisitor for Ask<'_> {
             Some(_) => "Windows are kept where both ends run an agent; other connections are left alone.",
         };
         let mut left_out = vec![law.to_owned()];
-        if scheme.controller().is_some() {
-            left_out.push("Its controller does not run.".to_owned());
-        }
         if ages(&policy, &unknown, &directive) {
             left_out.push("Timeouts are not seen, so no flow rises again after some (ageing).".to_owned());
         }
@@ -241,6 +261,24 @@ mod tests {
         assert_eq!((shim.gain, shim.settle, shim.initial_window), (1.0 / 16.0, true, 10));
         let shown = "name = \"wvcc\"\nparams = { shim = { show_marks = true } }";
         assert!(self::part(shown).err().unwrap().contains("there is nothing to tag"));
+    }
+
+    #[test]
+    fn uranus_keeps_windows_and_says_without_a_fleet_that_its_controller_does_not_run() {
+        let scheme = "name = \"uranus\"\n[[slice]]\nweight = 1\n";
+        let said = |rest: &str| part(&format!("{scheme}{rest}")).unwrap().left_out.join(" ");
+        assert!(part(scheme).unwrap().shim.is_some());
+        assert!(said("").contains("Its controller does not run: that takes [control]."));
+        let fleet = "[control]\nendpoints = [\"http://127.0.0.1:2379\"]\n";
+        assert!(!said(fleet).contains("controller"), "{}", said(fleet));
+    }
+
+    #[test]
+    fn what_a_controller_has_directed_is_in_force() {
+        let mut part = part("name = \"mlfq\"").unwrap();
+        let given = Directives::same(Directive::tagged(tailrace_core::TagTable::flat(3)));
+        part.direct(given.clone());
+        assert_eq!(part.directives().unwrap(), given);
     }
 
     #[test]

@@ -11,11 +11,12 @@ use tailrace_core::{Rate, Time};
 use tailrace_fabric::check_link;
 use toml::{Table, Value};
 
+use crate::fleet::Fleet;
 use crate::scenario::Scenario;
 
 pub use rules::FlowRule;
 
-const SECTIONS: [&str; 5] = ["agent", "workload", "scheme", "slice", "rule"];
+const SECTIONS: [&str; 6] = ["agent", "control", "workload", "scheme", "slice", "rule"];
 
 /// What a host agent does.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct AgentConfig {
     pub pins: Option<PathBuf>,
     /// What is known of which flows.
     pub rules: Vec<FlowRule>,
+    /// The fleet that it belongs to, if it does.
+    pub fleet: Option<Fleet>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -48,7 +51,7 @@ struct Agent {
     pins: Option<PathBuf>,
 }
 
-fn common_rate() -> Rate {
+pub(crate) fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
@@ -71,8 +74,10 @@ impl AgentConfig {
         let text = read_text(path).map_err(unreadable)?;
         let read = || {
             let mut config = Self::parse(&text)?;
+            let folder = path.parent().unwrap_or(Path::new(""));
+            config.fleet.iter_mut().for_each(|fleet| fleet.resolve(folder));
             if !config.scenario.workload.rules.is_empty() {
-                config.scenario.read_files(path.parent().unwrap_or(Path::new("")))?;
+                config.scenario.read_files(folder)?;
             }
             Ok(config)
         };
@@ -92,28 +97,12 @@ impl AgentConfig {
         let own = table::take(&mut given, "agent")?;
         let Agent { interface, rate, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
-        let star = [
-            ("kind", Value::from("star")),
-            ("hosts", Value::from(2)),
-            ("host_rate", Value::from(rate.to_string())),
-        ];
-        let star = star.into_iter().map(|(field, value)| (field.to_owned(), value)).collect::<Table>();
+        let fleet = Fleet::take(&mut given)?;
         let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
         let rules = rules::take(&mut given, slices)?;
-        let has_traffic = given.contains_key("workload");
-        let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
-        if let Value::Table(workload) = workload
-            && !workload.contains_key("duration")
-        {
-            // How many there are means nothing here.
-            workload.entry("flows").or_insert(Value::from(1));
-        }
-        given.insert("fabric".to_owned(), Value::Table(star));
-        let mut scenario = Scenario::from_table(given)?;
-        if !has_traffic {
-            scenario.workload = Default::default();
-        }
-        Ok(AgentConfig { interface, flows, user, pins, rules, scenario })
+        let star = [("kind", Value::from("star")), ("hosts", Value::from(2))];
+        let scenario = of_hosts(given, &star, rate)?;
+        Ok(AgentConfig { interface, flows, user, pins, rules, fleet, scenario })
     }
 
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
@@ -133,7 +122,12 @@ impl AgentConfig {
             Some(pins) => format!("\"{}\"", pins.display()),
             None => "not given".to_owned(),
         };
-        stays("agent.pins", pins(&self.pins), pins(&before.pins))
+        stays("agent.pins", pins(&self.pins), pins(&before.pins))?;
+        if self.fleet == before.fleet {
+            return Ok(());
+        }
+        let message = "is another one, but stays as it was as long as the agent runs";
+        Err(ScenarioError::new("control", message))
     }
 }
 
@@ -144,6 +138,32 @@ fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
         return Err(ScenarioError::new("flows", message));
     }
     Ok(agent)
+}
+
+/// What a file without a fabric says of hosts: the scenario of some that have links of this rate.
+pub(crate) fn of_hosts(
+    mut given: Table,
+    fabric: &[(&str, Value)],
+    rate: Rate,
+) -> Result<Scenario, ScenarioError> {
+    let mut fabric: Table =
+        fabric.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
+    fabric.insert("host_rate".to_owned(), Value::from(rate.to_string()));
+    let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
+    let has_traffic = given.contains_key("workload");
+    let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
+    if let Value::Table(workload) = workload
+        && !workload.contains_key("duration")
+    {
+        // How many there are means nothing here.
+        workload.entry("flows").or_insert(Value::from(1));
+    }
+    given.insert("fabric".to_owned(), Value::Table(fabric));
+    let mut scenario = Scenario::from_table(given)?;
+    if !has_traffic {
+        scenario.workload = Default::default();
+    }
+    Ok(scenario)
 }
 
 /// A workload must have something, and each slice some of it; this is taken out again.

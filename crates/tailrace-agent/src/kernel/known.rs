@@ -58,7 +58,7 @@ struct Law {
     initial_window: u32,
     min_window: u32,
     max_window: u32,
-    unused: u32,
+    given: u32,
 }
 
 /// All directives: `struct tr_policy`.
@@ -104,12 +104,18 @@ struct Taken {
     unused: u32,
 }
 
+/// Where it is said how often something was said of a flow.
+pub(super) const TOLD_AT: usize = offset_of!(Taken, told);
+
 const _: () = assert!(
-    size_of::<Table>() == 64
+    offset_of!(Taken, deadline_ns) == 8
+        && TOLD_AT == 36
+        && size_of::<Table>() == 64
         && offset_of!(Table, acks) == 56
         && size_of::<Law>() == 32
         && offset_of!(Law, gain) == 8
         && offset_of!(Law, max_window) == 24
+        && offset_of!(Law, given) == 28
         && POLICY_BYTES == 304 + TABLES * 64
         && offset_of!(Policy, pieces) == 248
         && offset_of!(Policy, generation) == 260
@@ -125,7 +131,7 @@ const _: () = assert!(
 pub(super) fn policy_bytes(
     directives: &Directives,
     rules: &[Rule],
-    law: Option<&WindowShim>,
+    law: Option<(&WindowShim, bool)>,
     generation: u32,
 ) -> Result<Vec<u8>, AgentError> {
     let all = directives.all();
@@ -154,8 +160,9 @@ pub(super) fn policy_bytes(
     Ok(bytes)
 }
 
-fn law_bytes(law: Option<&WindowShim>) -> Vec<u8> {
-    let Some(law) = law else { return vec![0; size_of::<Law>()] };
+/// A law, and whether flows have weights of their own.
+fn law_bytes(law: Option<(&WindowShim, bool)>) -> Vec<u8> {
+    let Some((law, given)) = law else { return vec![0; size_of::<Law>()] };
     let parts = |value: f64, binary_places: i32| (value * 2f64.powi(binary_places)).round();
     let initial_alpha = parts(law.initial_alpha, 32) as u64;
     let numbers = [
@@ -165,7 +172,7 @@ fn law_bytes(law: Option<&WindowShim>) -> Vec<u8> {
         law.min_window,
         // Windows are counted in parts of 2^-20 of a segment.
         law.max_window.min(1 << 20),
-        0,
+        u32::from(given),
     ];
     initial_alpha.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
 }

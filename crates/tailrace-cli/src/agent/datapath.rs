@@ -3,11 +3,14 @@
 use std::fmt;
 
 use tailrace_agent::{
-    AgentError, Connection, Counts, EgressTagger, FlowTable, Kept, Known, Pins, Rule, WindowKeeper,
+    AgentError, Connection, Counts, EgressTagger, FlowTable, Kept, Known, MOST_FLOWS, Pins, Rule, WindowFlow,
+    WindowKeeper,
 };
 use tailrace_config::ScenarioError;
+use tailrace_core::Weight;
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
+use tailrace_scenario::AgentConfig;
 
 use super::failed;
 
@@ -18,7 +21,15 @@ pub enum Datapath {
 
 impl Datapath {
     /// For so many flows, with those that are pinned; it is nowhere yet.
-    pub fn new(pins: Option<&Pins>, flows: u32, part: &HostPart, rules: &[Rule]) -> Result<Self, Error> {
+    pub fn new(
+        pins: Option<&Pins>,
+        config: &AgentConfig,
+        part: &HostPart,
+        rules: &[Rule],
+    ) -> Result<Self, Error> {
+        let flows = config.flows;
+        // Without a fleet nobody gives flows weights of their own.
+        let given = if config.fleet.is_some() { MOST_FLOWS as u32 } else { 0 };
         let directives = part.directives()?;
         let made = match &part.shim {
             None => EgressTagger::going_on(pins, flows, &directives, rules).map(Datapath::Tags),
@@ -27,7 +38,7 @@ impl Datapath {
                 let message = "keeps tags only, and this scheme keeps windows: leave it out, and windows go with the agent";
                 return Err(ScenarioError::new("agent.pins", message).into());
             }
-            Some(shim) => WindowKeeper::new(flows, &directives, rules, shim).map(Datapath::Windows),
+            Some(shim) => WindowKeeper::new(flows, given, &directives, rules, shim).map(Datapath::Windows),
         };
         made.map_err(failed)
     }
@@ -68,6 +79,26 @@ impl Datapath {
             Datapath::Tags(tagger) => tagger.known_of(connection),
             // No scheme with windows learns from flows.
             Datapath::Windows(_) => Ok(None),
+        }
+    }
+
+    pub fn keeps_windows(&self) -> bool {
+        matches!(self, Datapath::Windows(_))
+    }
+
+    /// The flow that a connection sends, if a window is kept for it.
+    pub fn window_of(&self, connection: &Connection) -> Result<Option<WindowFlow>, Error> {
+        match self {
+            Datapath::Tags(_) => Ok(None),
+            Datapath::Windows(keeper) => keeper.flow(connection).map_err(failed),
+        }
+    }
+
+    /// Gives the flow that a connection sends a weight of its own, or takes it away.
+    pub fn give(&self, connection: &Connection, weight: Option<Weight>) -> Result<(), Error> {
+        match self {
+            Datapath::Tags(_) => Ok(()),
+            Datapath::Windows(keeper) => keeper.give(connection, weight).map_err(failed),
         }
     }
 

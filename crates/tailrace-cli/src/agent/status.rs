@@ -5,6 +5,7 @@ use tailrace_agent::{FlowRow, Traffic};
 use tailrace_core::{Directive, Directives, MAX_PRIORITIES, dscp_of};
 
 use super::datapath::Done;
+use super::fleet::FleetStatus;
 
 /// All that is told of an agent.
 pub struct Status {
@@ -25,6 +26,8 @@ pub struct Status {
     pub done: Done,
     /// What flows take of the kernel's memory, however many there are.
     pub memory_bytes: u64,
+    /// How it stands in its fleet, if it is in one.
+    pub fleet: Option<FleetStatus>,
     /// What it has heard of connections, and how often the kernel had no room to tell.
     pub traffic: Traffic,
     pub lost: u64,
@@ -89,6 +92,9 @@ impl Status {
                 "bytes_marked": kept.marks,
             }),
         };
+        if let Some(fleet) = &self.fleet {
+            json["fleet"] = fleet.json();
+        }
         if let (Value::Object(all), Value::Object(mut own)) = (&mut json, own) {
             all.append(&mut own);
         }

@@ -20,6 +20,7 @@ use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
 use super::datapath::Datapath;
+use super::fleet::{self, FleetStatus, InFleet};
 use super::interface::Interface;
 use super::notify::Notify;
 use super::status::Status;
@@ -60,16 +61,19 @@ pub fn tag(
         return Err(in_file(left_behind(&config), file));
     }
     let mut datapath =
-        Datapath::new(pins.as_ref(), config.flows, &part, &rules).map_err(|error| in_file(error, file))?;
+        Datapath::new(pins.as_ref(), &config, &part, &rules).map_err(|error| in_file(error, file))?;
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
+    let reached = fleet::reach(&config).map_err(|error| in_file(error, file))?;
     datapath.attach(pins.as_ref(), interface.number)?;
     no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     complain!("kill -HUP {} has it read its file again", std::process::id());
+    // Threads that start now have no rights.
+    let fleet = reached.map(|reached| InFleet::join(reached, &config)).transpose()?;
     let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
     let status = Mutex::new(first_status(&config, &part, &datapath)?);
     let status = &status;
@@ -80,6 +84,7 @@ pub fn tag(
         rules,
         interface,
         datapath,
+        fleet,
         capture,
         started,
         policy_started: started,
@@ -151,9 +156,26 @@ fn first_status(config: &AgentConfig, part: &HostPart, datapath: &Datapath) -> R
         failed_reloads: 0,
         done: datapath.done().map_err(failed)?,
         memory_bytes: datapath.memory_bytes().map_err(failed)?,
+        fleet: config.fleet.as_ref().map(|_| FleetStatus::default()),
         traffic: Traffic::default(),
         lost: 0,
     })
+}
+
+/// What of a fleet has changed is said.
+fn note_fleet(status: &Mutex<Status>, fleet: &InFleet) {
+    let (mut status, now) = (lock(status), fleet.status());
+    let before = status.fleet.replace(now.clone()).unwrap_or_default();
+    match (&now.standing.lost, &before.standing.lost) {
+        (Some((_, why)), None) => {
+            complain!("lost etcd: {why}; the last values hold, and it is tried again and again")
+        }
+        (None, Some(_)) => complain!("etcd is back"),
+        _ => {}
+    }
+    if let Some(scheme) = now.differs.filter(|scheme| before.differs.as_ref() != Some(scheme)) {
+        complain!("note: the fleet's controller has another scheme, which is not heeded: {scheme}");
+    }
 }
 
 fn since(began: u64) -> Time {
@@ -168,6 +190,7 @@ struct Agent<'a> {
     rules: Vec<Rule>,
     interface: Interface,
     datapath: Datapath,
+    fleet: Option<InFleet>,
     /// Hears of flows that end.
     capture: Capture,
     /// When the agent began, and when its policy did.
@@ -199,6 +222,7 @@ impl Agent<'_> {
             };
             self.notify.stopping();
             self.say();
+            self.fleet.take().into_iter().for_each(InFleet::leave);
             return Ok(status);
         }
     }
@@ -242,7 +266,10 @@ impl Agent<'_> {
         for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
             let known = self.datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
             let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
-            self.part.ended(now, size, reveals, known.slice);
+            match &mut self.fleet {
+                Some(fleet) => fleet.ended(size, reveals, known.slice),
+                None => self.part.ended(now, size, reveals, known.slice),
+            }
         }
         let done = self.datapath.done().map_err(failed)?;
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
@@ -250,7 +277,16 @@ impl Agent<'_> {
         heard.iter().for_each(|connection| status.traffic.add(connection));
         (status.done, status.lost, status.seconds) = (done, lost, self.now().as_secs_f64());
         drop(status);
-        if self.part.wake(since(self.policy_started)) { self.hand_over() } else { Ok(()) }
+        let changed = match &mut self.fleet {
+            Some(fleet) => {
+                fleet.follow(&heard, &self.datapath)?;
+                let changed = fleet.turn(&mut self.part, &self.datapath)?;
+                note_fleet(self.status, fleet);
+                changed
+            }
+            None => self.part.wake(since(self.policy_started)),
+        };
+        if changed { self.hand_over() } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<(), Error> {
@@ -268,6 +304,8 @@ impl Agent<'_> {
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
         let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
         let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
+        let mut part = part;
+        self.fleet.iter_mut().for_each(|fleet| fleet.renew(&config.scenario, &mut part));
         // What the kernel does not take leaves all as it was.
         self.datapath.set(&part, &rules)?;
         (self.config, self.part, self.rules) = (config, part, rules);
