@@ -190,7 +190,7 @@ mod tests {
         for (endpoints, more, said) in [
             ("[]", "", "control.endpoints: is empty"),
             ("[\"10.0.0.1:2379\"]", "", "must be like \"https://10.0.0.1:2379\""),
-            ("[\"https://10.0.0.1\"]", "", "whose port is no number"),
+            ("[\"https://10.0.0.1\"]", "", "without a port, such as 2379"),
             ("[\"https://a:0x\"]", "", "whose port is no number"),
             ("[\"https://a:1\"]", "", "control.ca: is missing"),
             ("[\"http://a:1\"]", "user = \"u\"\npassword_file = \"p\"", "could read the password"),

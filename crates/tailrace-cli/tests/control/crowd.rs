@@ -1,5 +1,5 @@
 //! A thousand agents that only report, an etcd, and a controller: the load that they make. Ignored, for it takes minutes:
-//! `cargo test --release -p tailrace-cli --features agent --test control crowd -- --ignored --nocapture`.
+//! `cargo test -p tailrace-cli --features agent --test control crowd -- --ignored --nocapture`.
 
 use std::fs;
 use std::sync::Mutex;
@@ -89,10 +89,10 @@ fn a_thousand_agents_report_in_every_slot() {
             bytes = serde_json::to_vec(&report).unwrap().len();
             member.tell(&report);
             // Agents do not all report at the same time.
-            thread::sleep((SLOT / HOSTS as u32).saturating_sub(Duration::from_micros(80)));
+            let due = SLOT * slot as u32 + SLOT * host as u32 / HOSTS as u32;
+            thread::sleep(due.saturating_sub(began.elapsed()));
         }
         slot += 1;
-        thread::sleep((SLOT * slot as u32).saturating_sub(began.elapsed()));
     }
     let seconds = began.elapsed().as_secs_f64();
     let after = pids.map(taken);

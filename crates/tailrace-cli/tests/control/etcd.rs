@@ -191,6 +191,8 @@ fn run(place: &Path, folder: &Path, server: &[PathBuf; 2], asks_for_certificates
         "https://127.0.0.1:2379",
         "--listen-peer-urls",
         "http://127.0.0.1:2380",
+        "--auto-compaction-mode=revision",
+        "--auto-compaction-retention=10000",
     ]);
     command.arg("--cert-file").arg(&server[0]).arg("--key-file").arg(&server[1]);
     if asks_for_certificates {
