@@ -6,7 +6,7 @@ SCALE ?= 0.01
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # The host agent is built where there is what it takes, which `make programs` installs; ARCHITECTURE.md says why it is a feature.
-HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && echo yes)
+HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && command -v protoc >/dev/null && echo yes)
 AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -21,7 +21,7 @@ test: lint deny .venv/built
 ifdef HAS_AGENT
 	cargo clippy --locked --package tailrace-agent --package tailrace-cli --all-targets -- -D warnings
 else
-	@echo "clang, libelf or zlib is missing: the host agent is NOT built and NOT tested (make programs installs them)"
+	@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)"
 endif
 	cargo test --locked $(AGENT)
 	$(BIN)/mypy
@@ -35,7 +35,7 @@ endif
 
 # Programs that tests of the live level start, and what the host agent is built with; what is missing is skipped, and said.
 programs:
-	apt-get install --yes memcached clang-19 libelf-dev zlib1g-dev pkg-config
+	apt-get install --yes memcached etcd-server etcd-client clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev
 
 # Checks that take seconds come first.
 lint: .venv/tools

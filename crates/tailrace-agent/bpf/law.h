@@ -106,7 +106,7 @@ static __always_inline void dctcp_grow(struct tr_dctcp *window, const struct tr_
 /* Whether what is acknowledged is of the window after a cut. */
 static __always_inline bool dctcp_settles(struct tr_dctcp *window, const struct tr_law *law)
 {
-	if (!law->settle || !window->has_cut)
+	if (!(law->flags & TR_SETTLES) || !window->has_cut)
 		return false;
 	if (window->cut_end != window->settle_from && ahead(window->una, window->cut_end) > 0) {
 		window->settle_from = window->cut_end;

@@ -73,7 +73,7 @@ TR_LAYOUT(tr_table, acks, 56);
 struct tr_law {
 	__u64 initial_alpha; /* in parts of 2^-32 */
 	__u32 gain;          /* in parts of 1/65536 */
-	__u32 settle;        /* whether marks of the window after a cut are not counted */
+	__u32 flags;         /* TR_SETTLES, ... */
 	__u32 initial_window; /* all three in segments */
 	__u32 min_window;
 	__u32 max_window;
@@ -82,6 +82,10 @@ struct tr_law {
 _Static_assert(sizeof(struct tr_law) == 32, "tr_law");
 TR_LAYOUT(tr_law, gain, 8);
 TR_LAYOUT(tr_law, max_window, 24);
+
+#define TR_SETTLES 1 /* marks of the window after a cut are not counted */
+#define TR_GIVEN 2   /* a controller gives flows weights of their own */
+TR_LAYOUT(tr_law, least_threshold, 28);
 
 /*
  * The directives of all flows, by slice: first those of unknown size, then of known size without a deadline, by size, then
@@ -319,9 +323,12 @@ struct tr_window {
 	__u32 scales;     /* its own window's and the other end's, a byte each; 0xff: no scale was said */
 	__u32 flags;
 	__u32 advertised; /* the window that came last, as it was said */
-	__u32 unused;
+	__u32 first;      /* the sequence number of its first byte */
 };
 _Static_assert(sizeof(struct tr_window) == 176, "tr_window");
+TR_LAYOUT(tr_window, law.una, 88);
+TR_LAYOUT(tr_window, flags, 164);
+TR_LAYOUT(tr_window, first, 172);
 
 /* What the keeper has done. */
 struct tr_kept {

@@ -43,6 +43,23 @@ struct {
 	__type(value, struct tr_window);
 } windows SEC(".maps");
 
+/* Weights that a controller has given flows, in parts of 1/65536: they go before those of their directives. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct tr_flow_key);
+	__type(value, __u32);
+} weights SEC(".maps");
+
+static __always_inline __u32 weight_of(struct tr_policy *policy, const struct tr_flow_key *key,
+				       const struct tr_known *known)
+{
+	__u32 *given = policy->law.flags & TR_GIVEN ? bpf_map_lookup_elem(&weights, key) : NULL;
+
+	return given ? *given : directive_of(policy, known)->weight;
+}
+
 /* Words of the TCP header, from its length on, become others: not its sum, which follows. */
 static __always_inline void rewrite(struct __sk_buff *skb, struct segment *segment, const __be16 now[4])
 {
@@ -162,7 +179,7 @@ static __always_inline void sent(struct __sk_buff *skb, struct segment *segment,
 		if (!(window->flags & IS_NEW))
 			return;
 		window->law.una = window->law.next = window->law.window_end = window->round_end = first;
-		window->law.settle_from = window->law.settle_to = window->recover = first;
+		window->law.settle_from = window->law.settle_to = window->recover = window->first = first;
 		window->scales = (window->scales & 0xff00) | (options_of(skb, segment->offset, segment->length) & 0xff);
 		return;
 	}
@@ -227,9 +244,9 @@ static __always_inline __u64 window_whole(const struct tr_window *window)
 }
 
 /* The other end has acknowledged something, and said how much has come with marks. */
-static __always_inline void acknowledged(struct tr_policy *policy, struct segment *segment, struct tr_window *window)
+static __always_inline void acknowledged(struct tr_policy *policy, const struct tr_flow_key *key,
+					 struct segment *segment, struct tr_window *window)
 {
-	__u32 weight = directive_of(policy, &window->known)->weight;
 	__s16 more = (__s16)(bpf_ntohs(segment->words[3]) - window->told);
 	__u64 marked = more > 0 ? (__u64)more << 6 : 0;
 	__s32 acked = ahead(segment->acknowledged, window->law.una);
@@ -253,7 +270,7 @@ static __always_inline void acknowledged(struct tr_policy *policy, struct segmen
 	window->law.una = segment->acknowledged;
 	window->progress_ns = bpf_ktime_get_ns();
 	__sync_fetch_and_add(&counts.marks, marked);
-	dctcp_answer(&window->law, &policy->law, weight, ITSELF, acked, marked);
+	dctcp_answer(&window->law, &policy->law, weight_of(policy, key, &window->known), ITSELF, acked, marked);
 	if (ahead(window->law.una, window->round_end) >= 0) {
 		window->owed += (__s64)window->law.segments - (__s64)(window_whole(window) << 20);
 		window->round_end = window->law.next;
@@ -315,7 +332,7 @@ int comes(struct __sk_buff *skb)
 			if (!(segment.flags & (TCP_URG | TCP_RST)))
 				window->flags &= ~HAS_PEER;
 		} else if (segment.flags & TCP_ACK) {
-			acknowledged(policy, &segment, window);
+			acknowledged(policy, &key, &segment, window);
 			now[3] = 0;
 			now[1] = shown(window, segment.words[1]);
 			if (now[1] != segment.words[1])

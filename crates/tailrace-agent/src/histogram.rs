@@ -62,6 +62,24 @@ impl Histogram {
         found.map(Bin::mean)
     }
 
+    /// Its bins, ascending: which one, how many numbers, and their sum.
+    pub fn bins(&self) -> impl Iterator<Item = (u32, u64, u128)> {
+        self.bins.iter().map(|(number, bin)| (*number, bin.count, bin.sum))
+    }
+
+    /// The histogram with these bins; `None` if there is none, because numbers of such a sum are not of that bin.
+    pub fn of_bins(bins: impl IntoIterator<Item = (u32, u64, u128)>) -> Option<Self> {
+        let mut histogram = Histogram::default();
+        for (number, count, sum) in bins {
+            let mean = u64::try_from(sum.checked_div(count.into())?).ok()?;
+            let bin = Bin { count, sum };
+            if bin_of(mean) != number || histogram.bins.insert(number, bin).is_some() {
+                return None;
+            }
+        }
+        Some(histogram)
+    }
+
     /// Points `(number, share of those that do not exceed it)` of a step function with the mean of all numbers: those of a
     /// bin stand for its mean.
     pub fn steps(&self) -> Vec<(f64, f64)> {
@@ -130,6 +148,14 @@ mod tests {
             let mut merged = of(&a);
             merged.merge(&of(&b));
             prop_assert_eq!(merged, of(&[a, b].concat()));
+        }
+
+        #[test]
+        fn bins_make_the_same_histogram_and_no_other(all in numbers()) {
+            let histogram = of(&all);
+            prop_assert_eq!(Histogram::of_bins(histogram.bins()), Some(histogram.clone()));
+            let shifted = histogram.bins().map(|(number, count, sum)| (number + 1, count, sum));
+            prop_assert_eq!(Histogram::of_bins(shifted), None);
         }
 
         #[test]

@@ -5,6 +5,8 @@
 //! no kernel is here: statistics and files of a capture.
 
 mod connection;
+#[cfg(feature = "control")]
+mod control;
 mod error;
 mod histogram;
 #[cfg(feature = "bpf")]
@@ -14,13 +16,19 @@ mod shared;
 mod traffic;
 
 pub use connection::{Connection, Kind};
+#[cfg(feature = "control")]
+pub use control::{
+    Access, ControlError, Decision, Ended, FlowName, Given, Heard, Identity, MOST_FLOWS, Member, Policy,
+    Progress, Reached, Report, Seat, Sizes, Standing, User, Weights,
+};
 pub use error::AgentError;
 pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, PortClasses, Rule, Wanted, WindowKeeper, cgroup_names, check_tagging, interface_number,
-    interface_rate, monotonic, own_cgroup, sort_and_mark, taggers_at, verified_instructions,
+    Network, Pins, PortClasses, Rule, Wanted, WindowFlow, WindowKeeper, cgroup_names, check_tagging,
+    interface_number, interface_rate, monotonic, own_cgroup, sort_and_mark, taggers_at,
+    verified_instructions,
 };
 pub use report::{Draft, Facts};
 #[cfg(feature = "bpf")]

@@ -161,7 +161,7 @@ mod with_bpf {
             return None;
         }
         let (scheme, directives, shim) = wvcc(weights);
-        Some((scheme, WindowKeeper::new(1_024, &directives, &rules(), &shim).unwrap()))
+        Some((scheme, WindowKeeper::new(1_024, 8, &directives, &rules(), &shim).unwrap()))
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod with_bpf {
         let Some(Pair { a, b }) = pair() else { return };
         let (_, directives, shim) = wvcc([1.0, 2.0, 4.0]);
         let attach = || {
-            let mut keeper = WindowKeeper::new(64, &directives, &rules(), &shim).unwrap();
+            let mut keeper = WindowKeeper::new(64, 0, &directives, &rules(), &shim).unwrap();
             keeper.attach(nix::net::if_::if_nametoindex("eth0")?).unwrap();
             Ok(keeper)
         };

@@ -4,7 +4,7 @@ mod agent;
 mod developing;
 mod live;
 
-pub use agent::{Agent, Measure};
+pub use agent::{Agent, Control, Measure};
 #[cfg(feature = "agent")]
 pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
 pub use developing::{Bench, BenchLevel, NewScheme};
@@ -68,6 +68,8 @@ pub enum Command {
     Measure(Measure),
     /// Tag the packets of this machine's TCP flows as a scheme's hosts would
     Agent(Agent),
+    /// Decide for the hosts of a fleet: thresholds of all their flows, weights, over etcd
+    Control(Control),
     /// Make the folder of a new scheme, ready to be filled in
     NewScheme(NewScheme),
     /// Give the packets of a live network's record to a fresh one, and compare what it does

@@ -9,6 +9,7 @@ mod bench;
 mod catalogue;
 mod check;
 mod claims;
+mod control;
 mod emulate;
 mod enter;
 mod flows;
@@ -92,6 +93,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Proxy(options) => proxy::proxy(options, host),
         Command::Measure(options) => agent::measure(options, host),
         Command::Agent(options) => agent::agent(options, host),
+        Command::Control(options) => control::control(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Replay(options) => replay::replay(options),
         Command::Bench(options) => bench::bench(options),

@@ -1,6 +1,8 @@
 //! A host policy as data: the directive of each flow by what is known of it, as a table in a kernel can hold it.
 
-use crate::{Bytes, Directive, FlowInfo, HostPolicy, Knowledge, SliceId, TaskId, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Directive, FlowInfo, HostPolicy, Knowledge, MAX_PRIORITIES, SliceId, TaskId, Time};
 
 /// No flow is longer: a petabyte.
 const LONGEST: u64 = 1 << 50;
@@ -8,13 +10,50 @@ const LONGEST: u64 = 1 << 50;
 const MOST_EDGES: usize = 31;
 
 /// What all flows of a policy are directed to do, as long as it does not change its mind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Told")]
 pub struct Directives {
     slices: SliceId,
     /// Sizes at which directives change: flows of `edges[i - 1]` and more, and less than `edges[i]`, are alike.
     edges: Vec<Bytes>,
     /// In the order of [`Self::place`].
     all: Vec<Directive>,
+}
+
+/// The same as it comes from another machine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    slices: SliceId,
+    edges: Vec<Bytes>,
+    all: Vec<Directive>,
+}
+
+impl TryFrom<Told> for Directives {
+    type Error = String;
+
+    fn try_from(told: Told) -> Result<Self, String> {
+        let Told { slices, edges, all } = told;
+        let kinds = (usize::from(slices) + 1) * (1 + 2 * (edges.len() + 1));
+        if all.len() != kinds {
+            return Err(format!(
+                "{} directives for {kinds} kinds of flows, by slice, size and deadline",
+                all.len()
+            ));
+        }
+        if edges.len() > MOST_EDGES || edges.windows(2).any(|two| two[0] >= two[1]) {
+            return Err(format!("edges must ascend, and be {MOST_EDGES} at most"));
+        }
+        let ends = |of: &Directive| (0..MAX_PRIORITIES).map(|priority| of.tags.range(priority)).all(ordered);
+        if !all.iter().all(|of| ends(of) && usize::from(of.acks) < MAX_PRIORITIES) {
+            return Err("limits must ascend, and there are 8 priorities".to_owned());
+        }
+        Ok(Directives { slices, edges, all })
+    }
+}
+
+fn ordered((from, to): (u64, u64)) -> bool {
+    from <= to
 }
 
 impl Directives {
@@ -187,6 +226,22 @@ mod tests {
         assert_eq!(Directives::of(&policy, ALL, 0).unwrap().edges(), [Bytes::new(11)]);
         assert!(Directives::of(&policy, Knowledge::NOTHING, 0).unwrap().are_one());
         assert_eq!(Directives::of(&Untagged, ALL, 0).unwrap(), Directives::same(tagged(0)));
+    }
+
+    #[test]
+    fn what_comes_from_elsewhere_must_be_whole() {
+        let mut found = Directives::same(Directive::tagged(TagTable::with_limits(&[Bytes::new(10_000)])));
+        let read = |of: &Directives| {
+            let Directives { slices, edges, all } = of.clone();
+            Directives::try_from(Told { slices, edges, all })
+        };
+        assert_eq!(read(&found), Ok(found.clone()));
+        found.all[1].acks = 8;
+        assert!(read(&found).unwrap_err().contains("8 priorities"));
+        found.all[1] = Directive::tagged(TagTable::with_limits(&[Bytes::new(2), Bytes::new(1)]));
+        assert!(read(&found).unwrap_err().contains("must ascend"));
+        found.slices = 1;
+        assert!(read(&found).unwrap_err().contains("3 directives for 6 kinds"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The traits a scheme is made of. Each part is told `now` and answers with data; drivers (simulator,
 //! Linux agent, software switch) carry it out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Bytes, FlowInfo, FlowView, Header, Packet, Rate, Reason, SeriesSink, TagTable, Time, Weight};
 
 /// What one or more acknowledgements told the sender.
@@ -117,8 +119,8 @@ pub trait CongestionLaw<H: Header = ()> {
     fn trace(&mut self, _now: Time, _series: &mut dyn SeriesSink) {}
 }
 
-/// What a host policy decides for one flow: data that a driver can carry into a kernel map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a host policy decides for one flow: data that a driver can carry into a kernel map, or to another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directive {
     /// Bytes sent → priority.
     pub tags: TagTable,
@@ -131,7 +133,7 @@ pub struct Directive {
 }
 
 /// A rate that flows of a host share: they send packet by packet in turn, no two closer than the rate allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
     /// Flows of a host whose caps have the same number share one.
     pub group: u8,

@@ -27,7 +27,8 @@ pub struct Slice {
 
 /// How much a flow counts beside others: a fixed-point number with sixteen binary places, as kernels and packet
 /// headers can hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Weight(u32);
 
 /// One, with its binary places.

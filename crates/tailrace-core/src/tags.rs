@@ -1,13 +1,16 @@
 //! The tag table: bytes sent so far → priority. The policy *is* the table; simulator and Linux agent
 //! differ only in who looks it up.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Bytes;
 
 /// Commodity switches have eight queues a port.
 pub const MAX_PRIORITIES: usize = 8;
 
 /// Maps the number of bytes a flow has sent before a packet to that packet's priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct TagTable {
     limits: [u64; MAX_PRIORITIES - 1],
 }

@@ -6,7 +6,7 @@ use tailrace_core::{
     SliceId, Time, WindowShim,
 };
 use tailrace_linux::Tagger;
-use tailrace_scenario::{AgentConfig, Scenario};
+use tailrace_scenario::{AgentConfig, LawFor, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
 use crate::build;
@@ -18,6 +18,10 @@ pub struct HostPart {
     policy: Box<dyn Carried>,
     slices: SliceId,
     tags: bool,
+    /// What a controller has directed in place of the policy.
+    given: Option<Directives>,
+    /// Whether the scheme has what decides for the whole network.
+    pub has_controller: bool,
     /// The window that a host keeps for connections, if the scheme has such.
     pub shim: Option<WindowShim>,
     /// The congestion law that connections of the host's own TCP have, if any are to have one.
@@ -40,6 +44,9 @@ impl<S: Scheme> Carried for HostTags<S> {
 impl HostPart {
     /// What all flows are directed to do, now.
     pub fn directives(&self) -> Result<Directives, ScenarioError> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         self.policy.directives(self.slices).map_err(|why| {
             ScenarioError::new("scheme.name", format!("has {why}, which a table in the kernel cannot hold"))
         })
@@ -48,6 +55,11 @@ impl HostPart {
     /// Whether its packets have tags: not of one priority for ever.
     pub fn tags(&self) -> bool {
         self.tags
+    }
+
+    /// From now on it is not asked: a controller has directed this.
+    pub fn direct(&mut self, directives: Directives) {
+        self.given = Some(directives);
     }
 
     /// Whether its tags follow from flows that have ended, so that it must be told of them.
@@ -94,7 +106,16 @@ fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord 
 
 /// The scheme's part at a host, if an agent can do it.
 pub fn for_agent(config: &AgentConfig) -> Result<HostPart, ScenarioError> {
-    build::visit(&config.scenario, Ask(config))
+    let mut part = at_host(&config.scenario, config.law.as_ref())?;
+    if config.fleet.is_none() && part.has_controller {
+        part.left_out.push("Its controller does not run: that takes [control].".to_owned());
+    }
+    Ok(part)
+}
+
+/// The same for any host with the scenario's links.
+pub(crate) fn at_host(scenario: &Scenario, law: Option<&LawFor>) -> Result<HostPart, ScenarioError> {
+    build::visit(scenario, Ask(scenario, law))
 }
 
 /// Whether the TCP of hosts' own kernels can have the scheme's congestion law.
@@ -113,13 +134,13 @@ impl SchemeVisitor for HasLaw<'_> {
     }
 }
 
-struct Ask<'a>(&'a AgentConfig);
+struct Ask<'a>(&'a Scenario, Option<&'a LawFor>);
 
 impl SchemeVisitor for Ask<'_> {
     type Output = Result<HostPart, ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let scenario = &self.0.scenario;
+        let scenario = self.0;
         let scheme = build::for_packets::<S>(scenario, &scenario.fabric.build())?;
         plain_header(&scheme, "")?;
         let (start, size, deadline) = (Time::ZERO, None, None);
@@ -132,6 +153,8 @@ impl SchemeVisitor for Ask<'_> {
             policy: Box::new(HostTags::<S>::new(&scheme, 1, false)),
             slices,
             tags: false,
+            given: None,
+            has_controller: scheme.controller().is_some(),
             shim: scheme.window_shim(),
             law: self.law(&scheme)?,
             left_out: Vec::new(),
@@ -169,9 +192,6 @@ impl SchemeVisitor for Ask<'_> {
         };
         let mut left_out = vec![law.to_owned()];
         left_out.extend(part.law.and_then(|law| law.left_out).map(str::to_owned));
-        if scheme.controller().is_some() {
-            left_out.push("Its controller does not run.".to_owned());
-        }
         if ages(&policy, &unknown, &directive) {
             left_out.push("Timeouts are not seen, so no flow rises again after some (ageing).".to_owned());
         }
@@ -183,7 +203,7 @@ impl Ask<'_> {
     /// The scheme's law, if connections of the host's own TCP are to have it.
     fn law<S: Scheme>(&self, scheme: &S) -> Result<Option<HostLaw>, ScenarioError> {
         let wrong = |message: String| Err(ScenarioError::new("law", message));
-        match (&self.0.law, scheme.host_law(), scheme.window_shim()) {
+        match (self.1, scheme.host_law(), scheme.window_shim()) {
             (None, ..) => Ok(None),
             (Some(_), _, Some(_)) => wrong(format!("is given, but {} keeps windows over any law", S::NAME)),
             (Some(_), None, None) => wrong(format!(
@@ -330,6 +350,24 @@ mod tests {
             assert!(message.contains(said), "{said}: {message}");
         }
         assert!(part("name = \"dctcp\"").err().unwrap().contains("its congestion law runs with [law]"));
+    }
+
+    #[test]
+    fn uranus_keeps_windows_and_says_without_a_fleet_that_its_controller_does_not_run() {
+        let scheme = "name = \"uranus\"\n[[slice]]\nweight = 1\n";
+        let said = |rest: &str| part(&format!("{scheme}{rest}")).unwrap().left_out.join(" ");
+        assert!(part(scheme).unwrap().shim.is_some());
+        assert!(said("").contains("Its controller does not run: that takes [control]."));
+        let fleet = "[control]\nendpoints = [\"http://127.0.0.1:2379\"]\n";
+        assert!(!said(fleet).contains("controller"), "{}", said(fleet));
+    }
+
+    #[test]
+    fn what_a_controller_has_directed_is_in_force() {
+        let mut part = part("name = \"mlfq\"").unwrap();
+        let given = Directives::same(Directive::tagged(tailrace_core::TagTable::flat(3)));
+        part.direct(given.clone());
+        assert_eq!(part.directives().unwrap(), given);
     }
 
     #[test]

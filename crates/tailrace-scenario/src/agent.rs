@@ -12,12 +12,13 @@ use tailrace_core::{Rate, Time};
 use tailrace_fabric::check_link;
 use toml::{Table, Value};
 
+use crate::fleet::Fleet;
 use crate::scenario::Scenario;
 
 pub use law::LawFor;
 pub use rules::FlowRule;
 
-const SECTIONS: [&str; 6] = ["agent", "workload", "scheme", "slice", "rule", "law"];
+const SECTIONS: [&str; 7] = ["agent", "control", "workload", "scheme", "slice", "rule", "law"];
 
 /// What a host agent does.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub struct AgentConfig {
     pub rules: Vec<FlowRule>,
     /// Which connections have the scheme's congestion law, if any.
     pub law: Option<LawFor>,
+    /// The fleet that it belongs to, if it does.
+    pub fleet: Option<Fleet>,
     /// Two hosts at a switch, with links as this machine's; the traffic, if it is given; and the scheme.
     pub scenario: Scenario,
 }
@@ -52,7 +55,7 @@ struct Agent {
     pins: Option<PathBuf>,
 }
 
-fn common_rate() -> Rate {
+pub(crate) fn common_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
@@ -75,8 +78,10 @@ impl AgentConfig {
         let text = read_text(path).map_err(unreadable)?;
         let read = || {
             let mut config = Self::parse(&text)?;
+            let folder = path.parent().unwrap_or(Path::new(""));
+            config.fleet.iter_mut().for_each(|fleet| fleet.resolve(folder));
             if !config.scenario.workload.rules.is_empty() {
-                config.scenario.read_files(path.parent().unwrap_or(Path::new("")))?;
+                config.scenario.read_files(folder)?;
             }
             Ok(config)
         };
@@ -96,29 +101,13 @@ impl AgentConfig {
         let own = table::take(&mut given, "agent")?;
         let Agent { interface, rate, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
-        let star = [
-            ("kind", Value::from("star")),
-            ("hosts", Value::from(2)),
-            ("host_rate", Value::from(rate.to_string())),
-        ];
-        let star = star.into_iter().map(|(field, value)| (field.to_owned(), value)).collect::<Table>();
+        let fleet = Fleet::take(&mut given)?;
         let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
         let rules = rules::take(&mut given, slices)?;
         let law = law::take(&mut given)?;
-        let has_traffic = given.contains_key("workload");
-        let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
-        if let Value::Table(workload) = workload
-            && !workload.contains_key("duration")
-        {
-            // How many there are means nothing here.
-            workload.entry("flows").or_insert(Value::from(1));
-        }
-        given.insert("fabric".to_owned(), Value::Table(star));
-        let mut scenario = Scenario::from_table(given)?;
-        if !has_traffic {
-            scenario.workload = Default::default();
-        }
-        Ok(AgentConfig { interface, flows, user, pins, rules, law, scenario })
+        let star = [("kind", Value::from("star")), ("hosts", Value::from(2))];
+        let scenario = of_hosts(given, &star, rate)?;
+        Ok(AgentConfig { interface, flows, user, pins, rules, law, fleet, scenario })
     }
 
     /// That of a host of a scenario's own fabric, at this interface. All programs of the host may say what they know of their flows,
@@ -127,8 +116,8 @@ impl AgentConfig {
         let (cgroup, port, slice, size, deadline) = (Some(PathBuf::from("/")), None, None, None, None);
         let rules = vec![FlowRule { cgroup, port, slice, size, deadline }];
         let (interface, scenario) = (interface.to_owned(), scenario.clone());
-        let law = has_law.then(LawFor::default);
-        AgentConfig { interface, flows: many(), user: "root".to_owned(), pins: None, rules, law, scenario }
+        let (law, pins, fleet) = (has_law.then(LawFor::default), None, None);
+        AgentConfig { interface, flows: many(), user: "root".to_owned(), pins, rules, law, fleet, scenario }
     }
 
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
@@ -153,7 +142,11 @@ impl AgentConfig {
             let message = "names other connections than the agent began with: start it again";
             return Err(ScenarioError::new("law", message));
         }
-        Ok(())
+        if self.fleet == before.fleet {
+            return Ok(());
+        }
+        let message = "is another one, but stays as it was as long as the agent runs";
+        Err(ScenarioError::new("control", message))
     }
 }
 
@@ -164,6 +157,32 @@ fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
         return Err(ScenarioError::new("flows", message));
     }
     Ok(agent)
+}
+
+/// What a file without a fabric says of hosts: the scenario of some that have links of this rate.
+pub(crate) fn of_hosts(
+    mut given: Table,
+    fabric: &[(&str, Value)],
+    rate: Rate,
+) -> Result<Scenario, ScenarioError> {
+    let mut fabric: Table =
+        fabric.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
+    fabric.insert("host_rate".to_owned(), Value::from(rate.to_string()));
+    let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
+    let has_traffic = given.contains_key("workload");
+    let workload = given.entry("workload").or_insert_with(|| Value::Table(no_traffic(slices)));
+    if let Value::Table(workload) = workload
+        && !workload.contains_key("duration")
+    {
+        // How many there are means nothing here.
+        workload.entry("flows").or_insert(Value::from(1));
+    }
+    given.insert("fabric".to_owned(), Value::Table(fabric));
+    let mut scenario = Scenario::from_table(given)?;
+    if !has_traffic {
+        scenario.workload = Default::default();
+    }
+    Ok(scenario)
 }
 
 /// A workload must have something, and each slice some of it; this is taken out again.

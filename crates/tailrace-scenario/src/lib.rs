@@ -33,6 +33,8 @@
 //! ```
 
 mod agent;
+mod control;
+mod fleet;
 mod level;
 mod measure;
 mod samples;
@@ -44,6 +46,8 @@ mod scenario_tests;
 mod switch;
 
 pub use agent::{AgentConfig, FlowRule, LawFor};
+pub use control::{ControlConfig, Rack};
+pub use fleet::{Fleet, check_name};
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};

@@ -37,7 +37,7 @@ impl Handover {
         object: &Object,
         directives: &Directives,
         rules: &[Rule],
-        law: Option<&WindowShim>,
+        law: Option<(&WindowShim, bool)>,
     ) -> Result<(), AgentError> {
         let what = || load::refused("handing the kernel a policy");
         let generation = self.generation.wrapping_add(1);

@@ -1,11 +1,12 @@
 //! Windows that are kept for TCP connections, beside those of their own.
 
-use libbpf_rs::{Link, Object};
-use tailrace_core::{Directives, WindowShim};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use tailrace_core::{Directives, Weight, WindowShim};
 
 use super::handover::Handover;
-use super::known::Rule;
+use super::known::{Known, Rule, TOLD_AT};
 use super::{ear, flows, load, sys};
+use crate::connection::Connection;
 use crate::error::AgentError;
 use crate::shared::Constants;
 
@@ -33,12 +34,29 @@ pub struct WindowKeeper {
     links: Vec<Link>,
     object: Object,
     handover: Handover,
+    /// So many flows may have weights of their own.
+    given: u32,
+}
+
+/// A flow that has a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFlow {
+    /// What is known of it.
+    pub known: Known,
+    /// When its deadline is, on the clock CLOCK_MONOTONIC; `None` if it has none, or that is past.
+    pub deadline_ns: Option<u64>,
+    /// How often its program has told of it.
+    pub told: u32,
+    /// Payload bytes that were acknowledged, modulo 2^32.
+    pub delivered: u32,
 }
 
 impl WindowKeeper {
     /// One that remembers so many connections of this thread's network namespace, for frames of Ethernet. It is nowhere yet.
+    /// `given` of them at most may be given weights of their own.
     pub fn new(
         flows: u32,
+        given: u32,
         directives: &Directives,
         rules: &[Rule],
         law: &WindowShim,
@@ -50,8 +68,11 @@ impl WindowKeeper {
         load::open_map(&mut object, "windows")?
             .set_max_entries(flows)
             .map_err(load::refused(format!("making room for {flows} connections")))?;
+        load::open_map(&mut object, "weights")?
+            .set_max_entries(given.max(1))
+            .map_err(load::refused(format!("making room for {given} weights")))?;
         let object = load::load(object)?;
-        let mut keeper = WindowKeeper { links: Vec::new(), object, handover: Handover::new()? };
+        let mut keeper = WindowKeeper { links: Vec::new(), object, handover: Handover::new()?, given };
         keeper.set(directives, rules, law)?;
         keeper.links.extend(ear::open(&mut keeper.object, None)?);
         Ok(keeper)
@@ -74,7 +95,29 @@ impl WindowKeeper {
         rules: &[Rule],
         law: &WindowShim,
     ) -> Result<(), AgentError> {
-        self.handover.hand_over(&self.object, directives, rules, Some(law))
+        self.handover.hand_over(&self.object, directives, rules, Some((law, self.given > 0)))
+    }
+
+    /// A connection's flow away from here, if it has a window at both ends.
+    pub fn flow(&self, connection: &Connection) -> Result<Option<WindowFlow>, AgentError> {
+        let key = connection.flow_key().bytes();
+        let found = load::map(&self.object, "windows")?.lookup(&key, MapFlags::ANY);
+        Ok(found.map_err(load::refused("looking at a window"))?.and_then(|bytes| read(&bytes)))
+    }
+
+    /// Gives a connection's flow a weight of its own, or takes it away.
+    pub fn give(&self, connection: &Connection, weight: Option<Weight>) -> Result<(), AgentError> {
+        let (key, what) = (connection.flow_key().bytes(), || load::refused("giving a flow its weight"));
+        let weights = load::map(&self.object, "weights")?;
+        match weight {
+            Some(weight) => {
+                weights.update(&key, &weight.parts().to_ne_bytes(), MapFlags::ANY).map_err(what())
+            }
+            None if weights.lookup(&key, MapFlags::ANY).map_err(what())?.is_some() => {
+                weights.delete(&key).map_err(what())
+            }
+            None => Ok(()),
+        }
     }
 
     /// What it has done so far.
@@ -94,4 +137,25 @@ impl WindowKeeper {
         let name = if leaves { "leaves" } else { "comes" };
         load::try_on(&mut self.object, name, frame, times)
     }
+}
+
+/// Where things are in `struct tr_window`; bpf/shared.h checks it.
+const DEADLINE_AT: usize = 8;
+const UNA_AT: usize = 88;
+const FLAGS_AT: usize = 164;
+const FIRST_AT: usize = 172;
+const HAS_PEER: u32 = 1;
+
+fn read(window: &[u8]) -> Option<WindowFlow> {
+    let number = |at: usize| Some(u32::from_ne_bytes(window.get(at..at + 4)?.try_into().ok()?));
+    if number(FLAGS_AT)? & HAS_PEER == 0 {
+        return None;
+    }
+    let deadline = u64::from_ne_bytes(window.get(DEADLINE_AT..DEADLINE_AT + 8)?.try_into().ok()?);
+    Some(WindowFlow {
+        known: Known::read(window)?,
+        deadline_ns: (deadline > 0).then_some(deadline),
+        told: number(TOLD_AT)?,
+        delivered: number(UNA_AT)?.wrapping_sub(number(FIRST_AT)?),
+    })
 }

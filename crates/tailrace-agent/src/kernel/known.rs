@@ -54,12 +54,16 @@ const BY_FLOW: u32 = u32::MAX;
 struct Law {
     initial_alpha: u64,
     gain: u32,
-    settle: u32,
+    flags: u32,
     initial_window: u32,
     min_window: u32,
     max_window: u32,
     least_threshold: u32,
 }
+
+/// Of a law's flags, as bpf/shared.h has them.
+const SETTLES: u32 = 1;
+const GIVEN: u32 = 2;
 
 /// All directives: `struct tr_policy`.
 #[repr(C)]
@@ -104,12 +108,18 @@ struct Taken {
     unused: u32,
 }
 
+/// Where it is said how often something was said of a flow.
+pub(super) const TOLD_AT: usize = offset_of!(Taken, told);
+
 const _: () = assert!(
-    size_of::<Table>() == 64
+    offset_of!(Taken, deadline_ns) == 8
+        && TOLD_AT == 36
+        && size_of::<Table>() == 64
         && offset_of!(Table, acks) == 56
         && size_of::<Law>() == 32
         && offset_of!(Law, gain) == 8
         && offset_of!(Law, max_window) == 24
+        && offset_of!(Law, least_threshold) == 28
         && POLICY_BYTES == 304 + TABLES * 64
         && offset_of!(Policy, pieces) == 248
         && offset_of!(Policy, generation) == 260
@@ -125,7 +135,7 @@ const _: () = assert!(
 pub(super) fn policy_bytes(
     directives: &Directives,
     rules: &[Rule],
-    law: Option<&WindowShim>,
+    law: Option<(&WindowShim, bool)>,
     generation: u32,
 ) -> Result<Vec<u8>, AgentError> {
     let all = directives.all();
@@ -154,13 +164,14 @@ pub(super) fn policy_bytes(
     Ok(bytes)
 }
 
-fn law_bytes(law: Option<&WindowShim>) -> Vec<u8> {
-    let Some(law) = law else { return vec![0; size_of::<Law>()] };
+/// A law, and whether flows have weights of their own.
+fn law_bytes(law: Option<(&WindowShim, bool)>) -> Vec<u8> {
+    let Some((law, given)) = law else { return vec![0; size_of::<Law>()] };
     let parts = |value: f64, binary_places: i32| (value * 2f64.powi(binary_places)).round();
     let initial_alpha = parts(law.initial_alpha, 32) as u64;
     let numbers = [
         parts(law.gain, 16) as u32,
-        u32::from(law.settle),
+        u32::from(law.settle) * SETTLES + u32::from(given) * GIVEN,
         law.initial_window,
         law.min_window,
         // Windows are counted in parts of 2^-20 of a segment.
@@ -180,8 +191,9 @@ pub(super) fn host_law_bytes(law: &HostLaw) -> Vec<u8> {
             (3, [least, most].map(parts), [from, to].map(|bytes| bytes.get()))
         }
     };
-    let bytes =
-        law_bytes(Some(&law.window)).into_iter().chain([from, to].into_iter().flat_map(u64::to_ne_bytes));
+    let bytes = law_bytes(Some((&law.window, false)))
+        .into_iter()
+        .chain([from, to].into_iter().flat_map(u64::to_ne_bytes));
     bytes.chain([kind, least, most, 0].into_iter().flat_map(u32::to_ne_bytes)).collect()
 }
 

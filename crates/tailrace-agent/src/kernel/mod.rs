@@ -18,7 +18,7 @@ pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
 pub use congestion::{Chosen, CongestionControl, Network};
 pub use flows::{FlowRow, FlowTable};
-pub use keeper::{Kept, WindowKeeper};
+pub use keeper::{Kept, WindowFlow, WindowKeeper};
 pub use known::{Known, Rule};
 pub use load::check_tagging;
 pub use pins::Pins;

@@ -136,6 +136,7 @@ fn status_text(of: &Value) -> String {
     if let Some(law) = of["congestion_control"].as_str() {
         lines += &format!("  law          {law}, of {} connections\n", number(&of["connections_with_it"]));
     }
+    lines += &fleet_text(&of["fleet"]);
     let [told, refused] = ["programs_told", "programs_refused"].map(|field| number(&of[field]));
     if told + refused > 0 {
         lines += &format!("  programs     told of {told} flows, and were refused {refused} times\n");
@@ -170,6 +171,29 @@ fn status_text(of: &Value) -> String {
             number(&of["files_read_again"]),
             number(&of["files_with_mistakes"]),
         )
+}
+
+/// Nothing, if it is in none.
+fn fleet_text(of: &Value) -> String {
+    let Some(connected) = of["connected"].as_bool() else { return String::new() };
+    let seconds = |field: &str| of[field].as_f64().map(duration);
+    let mut line = match connected {
+        true => "  fleet        connected".to_owned(),
+        false => format!(
+            "  fleet        LOST for {}: {}",
+            seconds("lost_seconds").unwrap_or_default(),
+            of["lost_because"].as_str().unwrap_or_default()
+        ),
+    };
+    line += &match seconds("values_age_seconds") {
+        None => "; no values yet".to_owned(),
+        Some(age) => format!("; values of {age} ago"),
+    };
+    line += &format!("; {} reports told, {} not", of["reports_told"], of["reports_not_told"]);
+    if let Some(scheme) = of["other_scheme"].as_str() {
+        line += &format!("; NOT HEEDED, for its scheme is {scheme}");
+    }
+    line + "\n"
 }
 
 fn flows(options: &AskFlows) -> Result<i32, Error> {

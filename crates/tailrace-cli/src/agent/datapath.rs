@@ -3,10 +3,11 @@
 use std::fmt;
 
 use tailrace_agent::{
-    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, FlowTable, Kept, Known, Network,
-    Pins, Rule, WindowKeeper,
+    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, FlowTable, Kept, Known,
+    MOST_FLOWS, Network, Pins, Rule, WindowFlow, WindowKeeper,
 };
 use tailrace_config::ScenarioError;
+use tailrace_core::Weight;
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
 use tailrace_scenario::{AgentConfig, LawFor};
@@ -35,6 +36,8 @@ impl Datapath {
         rules: &[Rule],
     ) -> Result<Self, Error> {
         let (directives, flows) = (part.directives()?, config.flows);
+        // Without a fleet nobody gives flows weights of their own.
+        let given = if config.fleet.is_some() { MOST_FLOWS as u32 } else { 0 };
         let packets = match &part.shim {
             None if !part.tags() => Packets::Nothing,
             None => Packets::Tags(EgressTagger::going_on(pins, flows, &directives, rules).map_err(failed)?),
@@ -44,7 +47,7 @@ impl Datapath {
                 return Err(ScenarioError::new("agent.pins", message).into());
             }
             Some(shim) => {
-                Packets::Windows(WindowKeeper::new(flows, &directives, rules, shim).map_err(failed)?)
+                Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim).map_err(failed)?)
             }
         };
         let hears = matches!(packets, Packets::Nothing);
@@ -104,6 +107,26 @@ impl Datapath {
             Packets::Tags(tagger) => tagger.known_of(connection),
             // No scheme without tags learns from flows.
             Packets::Windows(_) | Packets::Nothing => Ok(None),
+        }
+    }
+
+    pub fn keeps_windows(&self) -> bool {
+        matches!(self.packets, Packets::Windows(_))
+    }
+
+    /// The flow that a connection sends, if a window is kept for it.
+    pub fn window_of(&self, connection: &Connection) -> Result<Option<WindowFlow>, Error> {
+        match &self.packets {
+            Packets::Tags(_) | Packets::Nothing => Ok(None),
+            Packets::Windows(keeper) => keeper.flow(connection).map_err(failed),
+        }
+    }
+
+    /// Gives the flow that a connection sends a weight of its own, or takes it away.
+    pub fn give(&self, connection: &Connection, weight: Option<Weight>) -> Result<(), Error> {
+        match &self.packets {
+            Packets::Tags(_) | Packets::Nothing => Ok(()),
+            Packets::Windows(keeper) => keeper.give(connection, weight).map_err(failed),
         }
     }
 

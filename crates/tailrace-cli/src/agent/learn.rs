@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tailrace_agent::{Connection, Rule};
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, Reveals, SliceId, Time};
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
 
@@ -18,12 +18,19 @@ pub fn learn(
     heard: &[Connection],
     now: Time,
 ) -> Result<bool, Error> {
-    for connection in heard.iter().filter(|of| of.whole().is_some() && of.sent > 0) {
-        let known = datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
-        let (size, reveals) = (Bytes::new(connection.sent), known::revealed(&known));
-        part.ended(now, size, reveals, known.slice);
+    for (size, reveals, slice) in ended(heard, datapath)? {
+        part.ended(now, size, reveals, slice);
     }
     Ok(part.wake(now))
+}
+
+/// Of flows that have ended: their payload bytes, what of them was known, and their slices.
+pub fn ended(heard: &[Connection], datapath: &Datapath) -> Result<Vec<(Bytes, Reveals, SliceId)>, Error> {
+    let flow = |connection: &Connection| {
+        let known = datapath.known_of(connection).map_err(failed)?.unwrap_or_default();
+        Ok((Bytes::new(connection.sent), known::revealed(&known), known.slice))
+    };
+    heard.iter().filter(|of| of.whole().is_some() && of.sent > 0).map(flow).collect()
 }
 
 /// Tells the kernel of tables that are new.

@@ -1,8 +1,9 @@
 //! An agent's numbers for Prometheus.
 
-use tailrace_agent::{Counts, Kept};
+use tailrace_agent::{Counts, Kept, Standing};
 
 use super::datapath::{DoneToPackets, Given};
+use super::fleet::FleetStatus;
 use super::status::{QUANTILES, Status};
 use crate::watch::Page;
 
@@ -45,6 +46,7 @@ pub fn text(status: &Status) -> String {
     let reloads = [("read", status.reloads), ("mistake", status.failed_reloads)];
     let reloads = reloads.map(|(result, count)| (of(&format!("result=\"{result}\"")), count));
     page.family("agent_reloads_total", "counter", "How often its file was read again.", reloads);
+    status.fleet.iter().for_each(|fleet| of_fleet(&mut page, fleet, &of));
     page.family("agent_seconds", "gauge", "For how long it has run.", [(of(""), status.seconds)]);
     page.0
 }
@@ -59,6 +61,37 @@ fn tags(page: &mut Page, status: &Status, counts: &Counts, of: &dyn Fn(&str) -> 
     let thresholds = thresholds.map(|(priority, _, to)| (of(&format!("priority=\"{priority}\"")), to));
     let help = "Bytes after which a flow of which nothing is known leaves a priority; 0 is served first.";
     page.family("agent_threshold_bytes", "gauge", help, thresholds);
+}
+
+fn of_fleet(page: &mut Page, fleet: &FleetStatus, of: &dyn Fn(&str) -> String) {
+    let Standing { lost, losses, said, unsaid, heard, refused, .. } = &fleet.standing;
+    let connected = [(of(""), u64::from(lost.is_none()))];
+    page.family("agent_fleet_connected", "gauge", "Whether there is an etcd.", connected);
+    let help = "For how long there has been no etcd; the last values hold.";
+    page.family("agent_fleet_lost_seconds", "gauge", help, [(of(""), fleet.lost_seconds())]);
+    page.family("agent_fleet_losses_total", "counter", "How often etcd was lost.", [(of(""), losses)]);
+    let by_result =
+        |results: [(&str, u64); 2]| results.map(|(name, count)| (of(&format!("result=\"{name}\"")), count));
+    let reports = by_result([("told", *said), ("not_told", *unsaid)]);
+    page.family("agent_fleet_reports_total", "counter", "What it has told the fleet's controller.", reports);
+    let values = by_result([("heard", *heard), ("refused", *refused)]);
+    page.family(
+        "agent_fleet_values_total",
+        "counter",
+        "Tables and weights from the fleet's controller.",
+        values,
+    );
+    let age = fleet.age.map(|age| (of(""), age.as_secs_f64()));
+    page.family("agent_fleet_values_age_seconds", "gauge", "How long ago the last ones came.", age);
+    let differs = [(of(""), u64::from(fleet.differs.is_some()))];
+    let help = "Whether the fleet's controller has another scheme, which is not heeded.";
+    page.family("agent_fleet_other_scheme", "gauge", help, differs);
+    page.family(
+        "agent_fleet_weights",
+        "gauge",
+        "Flows with weights of their own.",
+        [(of(""), fleet.weights)],
+    );
 }
 
 fn windows(page: &mut Page, kept: &Kept, of: &dyn Fn(&str) -> String) {
@@ -110,6 +143,10 @@ mod tests {
                 law: Some(Given { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
             },
             memory_bytes: 4_096,
+            fleet: Some(FleetStatus {
+                age: Some(std::time::Duration::from_secs(3)),
+                ..FleetStatus::default()
+            }),
             traffic,
             lost: 0,
         }

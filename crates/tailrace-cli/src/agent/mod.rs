@@ -10,6 +10,8 @@ mod claim;
 mod datapath;
 mod dry_run;
 #[cfg(feature = "agent")]
+mod fleet;
+#[cfg(feature = "agent")]
 mod hosts;
 #[cfg(feature = "agent")]
 mod interface;
@@ -83,7 +85,7 @@ pub fn check_hosts<'a>(mut scenarios: impl Iterator<Item = &'a Scenario>) -> Res
 }
 
 pub fn absent() -> Error {
-    let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config, then make \
+    let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev, then make \
                    .venv/built (or cargo build -p tailrace-cli --features agent)";
     Error::Live(tailrace_linux::LiveError::SetUp(message.to_owned()))
 }

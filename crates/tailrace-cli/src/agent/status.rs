@@ -5,6 +5,7 @@ use tailrace_agent::{Connection, FlowRow, Traffic};
 use tailrace_core::{Directive, Directives, MAX_PRIORITIES, Time, dscp_of};
 
 use super::datapath::{Done, DoneToPackets};
+use super::fleet::FleetStatus;
 
 /// All that is told of an agent.
 pub struct Status {
@@ -25,6 +26,8 @@ pub struct Status {
     pub done: Done,
     /// What flows take of the kernel's memory, however many there are.
     pub memory_bytes: u64,
+    /// How it stands in its fleet, if it is in one.
+    pub fleet: Option<FleetStatus>,
     /// What it has heard of connections, and how often the kernel had no room to tell.
     pub traffic: Traffic,
     pub lost: u64,
@@ -99,6 +102,9 @@ impl Status {
         if let Some(law) = &self.done.law {
             json["congestion_control"] = json!(law.name);
             json["connections_with_it"] = json!(law.connections);
+        }
+        if let Some(fleet) = &self.fleet {
+            json["fleet"] = fleet.json();
         }
         if let (Value::Object(all), Value::Object(mut own)) = (&mut json, own) {
             all.append(&mut own);

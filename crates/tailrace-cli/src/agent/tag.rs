@@ -20,6 +20,7 @@ use tailrace_run::{HostPart, for_agent};
 use tailrace_scenario::AgentConfig;
 
 use super::datapath::Datapath;
+use super::fleet::{self, FleetStatus, InFleet};
 use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::notify::Notify;
@@ -65,12 +66,15 @@ pub fn tag(
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
+    let reached = fleet::reach(&config).map_err(|error| in_file(error, file))?;
     datapath.attach(pins.as_ref(), &config, interface.number)?;
     no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     complain!("kill -HUP {} has it read its file again", std::process::id());
+    // Threads that start now have no rights.
+    let fleet = reached.map(|reached| InFleet::join(reached, &config)).transpose()?;
     let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
     let status = Mutex::new(first_status(&config, &part, &datapath)?);
     let status = &status;
@@ -81,6 +85,7 @@ pub fn tag(
         rules,
         interface,
         datapath,
+        fleet,
         capture,
         started,
         policy_started: started,
@@ -156,9 +161,26 @@ pub(super) fn first_status(
         failed_reloads: 0,
         done: datapath.done().map_err(failed)?,
         memory_bytes: datapath.memory_bytes().map_err(failed)?,
+        fleet: config.fleet.as_ref().map(|_| FleetStatus::default()),
         traffic: Traffic::default(),
         lost: 0,
     })
+}
+
+/// What of a fleet has changed is said.
+fn note_fleet(status: &Mutex<Status>, fleet: &InFleet) {
+    let (mut status, now) = (lock(status), fleet.status());
+    let before = status.fleet.replace(now.clone()).unwrap_or_default();
+    match (&now.standing.lost, &before.standing.lost) {
+        (Some((_, why)), None) => {
+            complain!("lost etcd: {why}; the last values hold, and it is tried again and again")
+        }
+        (None, Some(_)) => complain!("etcd is back"),
+        _ => {}
+    }
+    if let Some(scheme) = now.differs.filter(|scheme| before.differs.as_ref() != Some(scheme)) {
+        complain!("note: the fleet's controller has another scheme, which is not heeded: {scheme}");
+    }
 }
 
 pub(super) fn since(began: u64) -> Time {
@@ -173,6 +195,7 @@ struct Agent<'a> {
     rules: Vec<Rule>,
     interface: Interface,
     datapath: Datapath,
+    fleet: Option<InFleet>,
     /// Hears of flows that end.
     capture: Capture,
     /// When the agent began, and when its policy did.
@@ -204,6 +227,7 @@ impl Agent<'_> {
             };
             self.notify.stopping();
             self.say();
+            self.fleet.take().into_iter().for_each(InFleet::leave);
             return Ok(status);
         }
     }
@@ -243,7 +267,15 @@ impl Agent<'_> {
     /// Tells the policy of flows that have ended, and the kernel of tables that are new.
     fn learn(&mut self) -> Result<(), Error> {
         let heard = self.capture.look(LOOK_EVERY).map_err(failed)?;
-        let changed = learn(&mut self.part, &self.datapath, &heard, since(self.policy_started))?;
+        let changed = match &mut self.fleet {
+            None => learn(&mut self.part, &self.datapath, &heard, since(self.policy_started))?,
+            Some(fleet) => {
+                fleet.heard(&heard, &self.datapath)?;
+                let changed = fleet.turn(&mut self.part, &self.datapath)?;
+                note_fleet(self.status, fleet);
+                changed
+            }
+        };
         let done = self.datapath.done().map_err(failed)?;
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
         lock(self.status).note(&heard, done, lost, self.now());
@@ -261,6 +293,8 @@ impl Agent<'_> {
         let part = part.map_err(|error| in_file(error.into(), &self.file))?;
         let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
         let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
+        let mut part = part;
+        self.fleet.iter_mut().for_each(|fleet| fleet.renew(&config.scenario, &mut part));
         // What the kernel does not take leaves all as it was.
         self.datapath.set(&part, &rules)?;
         (self.config, self.part, self.rules) = (config, part, rules);

@@ -136,3 +136,31 @@ pub struct AskTop {
     #[arg(long = "for", value_name = "TIME")]
     pub lasts: Option<Time>,
 }
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace control control.toml
+  tailrace control control.toml --metrics 127.0.0.1:9401
+A file:
+  [control]
+  endpoints = [\"https://10.0.0.1:2379\"]
+  ca = \"ca.pem\"
+  user = \"fleet\"
+  password_file = \"password\"
+
+  [scheme]
+  name = \"awafs\"
+  params = { placement = \"host\", period = \"1s\", window = \"10s\" }
+Agents with the same [control] and [scheme] tell which flows have ended, and do as this says. Several may run:
+one leads, and another takes over within two slots when it is gone. It ends with Ctrl-C or SIGTERM; agents
+keep the last values.")]
+pub struct Control {
+    /// File of the controller
+    pub file: PathBuf,
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "TIME")]
+    pub lasts: Option<Time>,
+    /// Answer Prometheus at this address of the loopback interface
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<SocketAddr>,
+}

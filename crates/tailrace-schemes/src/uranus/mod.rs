@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{
     Bytes, Controller, Facts, FlowInfo, Knowledge, ParamError, PortFacts, Queues, Rate, RateRule, Scheme,
-    SwitchPlan, TagTable, Time,
+    SwitchPlan, TagTable, Time, WindowShim,
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
@@ -231,6 +231,10 @@ impl Scheme for Uranus {
     }
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
+    }
+    /// Not with thresholds: a datapath that keeps windows tags nothing.
+    fn window_shim(&self) -> Option<WindowShim> {
+        self.params.shim.in_datapath(&self.facts.transport).filter(|_| self.params.thresholds.is_empty())
     }
     fn controller(&self) -> Option<Box<dyn Controller>> {
         let by_racks = PsN::new(self.params.share, &self.facts);

@@ -19,8 +19,6 @@ use tailrace_core::{
 };
 use tailrace_queues::{MultiQueue, PortParams};
 
-use crate::dctcp::LawParams;
-
 /// Parameters of `wvcc`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -87,21 +85,8 @@ impl Scheme for Wvcc {
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
     }
-    /// Not where guests see marks: a datapath that keeps a window hides them.
     fn window_shim(&self) -> Option<WindowShim> {
-        let ShimParams { law, show_marks, settle, .. } = self.params.shim;
-        let TransportParams { initial_window, min_window, max_window, .. } = self.transport;
-        let LawParams { gain, initial_alpha } = law;
-        let shim = WindowShim {
-            gain,
-            initial_alpha,
-            settle,
-            initial_window,
-            min_window,
-            max_window,
-            least_threshold: 1,
-        };
-        (!show_marks).then_some(shim)
+        self.params.shim.in_datapath(&self.transport)
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.untagged_plan(link))

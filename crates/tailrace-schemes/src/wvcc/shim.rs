@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowInfo, FlowView, Loss, ParamError, Same,
-    SeriesSink, Time, Wrapper,
+    SeriesSink, Time, WindowShim, Wrapper,
 };
 
 use super::rounding::Rounding;
@@ -54,6 +54,22 @@ impl ShimParams {
             return Err(ParamError::new("window_scale", message));
         }
         Ok(())
+    }
+
+    /// The same as a datapath keeps it. Not where guests see marks: it hides them.
+    pub fn in_datapath(&self, transport: &TransportParams) -> Option<WindowShim> {
+        let ShimParams { law: LawParams { gain, initial_alpha }, show_marks, settle, .. } = *self;
+        let TransportParams { initial_window, min_window, max_window, .. } = *transport;
+        let shim = WindowShim {
+            gain,
+            initial_alpha,
+            settle,
+            initial_window,
+            min_window,
+            max_window,
+            least_threshold: 1,
+        };
+        (!show_marks).then_some(shim)
     }
 }
 

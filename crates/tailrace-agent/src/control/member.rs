@@ -1,0 +1,168 @@
+//! A host of a fleet: it tells what it has measured, and hears what it is to do.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use etcd_client::{Client, EventType, KeyValue, PutOptions, WatchOptions, WatchResponse, WatchStream};
+use serde::de::DeserializeOwned;
+use tokio::sync::{Mutex, mpsc};
+
+use super::access::ControlError;
+use super::keys::Keys;
+use super::link::{Reached, Session, Shared, Standing, farewell, going_on, lock, within};
+use super::message::{Policy, Report, Weights};
+
+/// Reports that wait; they are told at once, or not at all.
+const WAITING: usize = 2;
+
+/// What a host has been told and not asked for yet.
+#[derive(Default)]
+pub struct Given {
+    /// What is to be done with its flows.
+    pub policy: Option<Policy>,
+    /// Their weights.
+    pub weights: Option<Weights>,
+}
+
+#[derive(Default)]
+struct State {
+    standing: Standing,
+    given: Given,
+}
+
+/// A host in a fleet. Its thread goes on when etcd is lost, and comes back by itself.
+pub struct Member {
+    shared: Shared<State>,
+    reports: Option<mpsc::Sender<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Member {
+    /// Joins the fleet as this host.
+    pub fn join(fleet: Reached, host: &str) -> Result<Self, ControlError> {
+        let keys = Keys::of(&fleet.access);
+        let (reports, queue) = mpsc::channel(WAITING);
+        let (shared, queue) = (Shared::<State>::default(), Arc::new(Mutex::new(queue)));
+        let (state, host) = (shared.clone(), host.to_owned());
+        let go_on = move |session: Session| {
+            let talk =
+                Talk { keys: keys.clone(), host: host.clone(), queue: queue.clone(), shared: state.clone() };
+            async move { talk.go_on(session).await.err() }
+        };
+        let thread = fleet.start(shared.clone(), |state| &mut state.standing, go_on)?;
+        Ok(Member { shared, reports: Some(reports), thread })
+    }
+
+    /// Tells a report, if there is somebody to tell.
+    pub fn tell(&self, report: &Report) {
+        let text = serde_json::to_vec(report).unwrap_or_default();
+        let told = self.reports.as_ref().is_some_and(|reports| reports.try_send(text).is_ok());
+        if !told {
+            lock(&self.shared).standing.unsaid += 1;
+        }
+    }
+
+    /// What is new since the last time.
+    pub fn take(&self) -> Given {
+        std::mem::take(&mut lock(&self.shared).given)
+    }
+
+    /// How its connection stands.
+    pub fn standing(&self) -> Standing {
+        lock(&self.shared).standing.clone()
+    }
+
+    /// Leaves: what it has said ends at once, if etcd can be told.
+    pub fn leave(mut self) {
+        self.reports = None;
+        farewell(&self.thread, || lock(&self.shared).standing.lost.is_some());
+    }
+}
+
+/// What is said over one connection.
+struct Talk {
+    keys: Keys,
+    host: String,
+    queue: Arc<Mutex<mpsc::Receiver<Vec<u8>>>>,
+    shared: Shared<State>,
+}
+
+impl Talk {
+    /// Until the connection is lost, or there is nothing more to say.
+    async fn go_on(&self, session: Session) -> Result<(), ControlError> {
+        let mut queue = self.queue.lock().await;
+        // What waited while nobody could be told is of another time.
+        while queue.try_recv().is_ok() {
+            lock(&self.shared).standing.unsaid += 1;
+        }
+        let (mut client, lease, kept) = session.split();
+        tokio::pin!(kept);
+        let (policy, weights) = (self.keys.policy(), self.keys.weights(&self.host));
+        let mut policies = self.look(&mut client, &policy).await?;
+        let mut shares = self.look(&mut client, &weights).await?;
+        loop {
+            tokio::select! {
+                lost = &mut kept => return Err(lost),
+                report = queue.recv() => match report {
+                    Some(report) => self.put(&mut client, report, lease).await?,
+                    None => {
+                        let _ = within("leaving", client.lease_revoke(lease)).await;
+                        return Ok(());
+                    }
+                },
+                news = policies.message() => self.hear(news)?,
+                news = shares.message() => self.hear(news)?,
+            }
+        }
+    }
+
+    async fn put(&self, client: &mut Client, report: Vec<u8>, lease: i64) -> Result<(), ControlError> {
+        let bound = PutOptions::new().with_lease(lease);
+        let put = within("telling etcd", client.put(self.keys.host(&self.host), report, Some(bound))).await;
+        let standing = &mut lock(&self.shared).standing;
+        *if put.is_ok() { &mut standing.said } else { &mut standing.unsaid } += 1;
+        put.map(|_| ())
+    }
+
+    /// Takes in what a key has, and watches it from there.
+    async fn look(&self, client: &mut Client, key: &str) -> Result<WatchStream, ControlError> {
+        let found = within("asking etcd", client.get(key, None)).await?;
+        found.kvs().iter().for_each(|kv| self.take_in(kv));
+        let next = found.header().map_or(0, |header| header.revision()) + 1;
+        let from = WatchOptions::new().with_start_revision(next);
+        within("watching etcd", client.watch(key, Some(from))).await
+    }
+
+    fn hear(&self, news: Result<Option<WatchResponse>, etcd_client::Error>) -> Result<(), ControlError> {
+        let news = going_on(news)?;
+        // What is taken away changes nothing: the last values stay.
+        let put = news.events().iter().filter(|event| event.event_type() == EventType::Put);
+        put.filter_map(|event| event.kv()).for_each(|kv| self.take_in(kv));
+        Ok(())
+    }
+
+    fn take_in(&self, kv: &KeyValue) {
+        let mut state = lock(&self.shared);
+        let State { standing, given } = &mut *state;
+        if kv.key() == self.keys.policy().as_bytes() {
+            given.policy = read(kv, standing).or(given.policy.take());
+        } else {
+            given.weights = read(kv, standing).or(given.weights.take());
+        }
+    }
+}
+
+/// What a key has, if it is what it should be.
+pub(super) fn read<T: DeserializeOwned>(kv: &KeyValue, standing: &mut Standing) -> Option<T> {
+    match serde_json::from_slice(kv.value()) {
+        Ok(value) => {
+            standing.heard += 1;
+            Some(value)
+        }
+        Err(error) => {
+            standing.refused += 1;
+            standing.refusal = format!("{}: {error}", String::from_utf8_lossy(kv.key()));
+            None
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The control plane: what agents of many hosts and their controllers say to one another, over etcd.
+//!
+//! Agents tell, slot by slot, which flows have ended and which go on ([`Report`]); a controller tells what is to be done with
+//! flows ([`Policy`]) and which weights they have ([`Weights`]). How either is found is not known here. What a host says is
+//! bound to a lease, and ends with it.
+#![expect(clippy::disallowed_methods, reason = "etcd and hosts are in real time")]
+
+mod access;
+mod keys;
+mod link;
+mod member;
+mod message;
+mod seat;
+
+pub use access::{Access, ControlError, Identity, User};
+pub use link::{Reached, Standing};
+pub use member::{Given, Member};
+pub use message::{Ended, FlowName, MOST_FLOWS, Policy, Progress, Report, Sizes, Weights};
+pub use seat::{Decision, Heard, Seat};

@@ -1,0 +1,240 @@
+//! An agent's place in a fleet: what it tells of its flows, and what it is told to do with them.
+#![expect(clippy::disallowed_methods, reason = "values have an age in real time")]
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tailrace_agent::{
+    Connection, Ended, FlowName, Given, Histogram, Kind, MOST_FLOWS, Member, Policy, Progress, Reached,
+    Report, Sizes, Standing, Weights, monotonic,
+};
+use tailrace_core::{Bytes, Reveals, SliceId, Weight};
+use tailrace_experiment::Error;
+use tailrace_run::HostPart;
+use tailrace_scenario::{AgentConfig, Scenario};
+
+use super::datapath::Datapath;
+use super::learn::ended;
+use crate::control::meeting;
+
+/// What an agent has in common with others.
+pub struct InFleet {
+    member: Member,
+    scheme: String,
+    slot: Duration,
+    next: Instant,
+    /// Flows that have ended since the last report, by slice and what was known: `Reveals` in the order of [`KNOWN`].
+    ended: BTreeMap<(SliceId, usize), Histogram>,
+    /// Connections that are open, where their windows are kept.
+    open: BTreeMap<FlowName, Open>,
+    /// What it was told last, if it is of this scheme.
+    policy: Option<Policy>,
+    told_at: Option<Instant>,
+    /// The fleet's scheme, if it is another one.
+    differs: Option<String>,
+    weights: usize,
+}
+
+struct Open {
+    connection: Connection,
+    delivered: u64,
+    last: u32,
+    weight: Option<Weight>,
+}
+
+/// More are not followed: of those whose end the kernel had no room to tell, none would ever go.
+const MOST_OPEN: usize = 1 << 16;
+const KNOWN: [Reveals; 3] = [Reveals::Nothing, Reveals::Size, Reveals::Deadline];
+
+/// What others are told of it.
+#[derive(Clone, Debug, Default)]
+pub struct FleetStatus {
+    pub standing: Standing,
+    /// How old the last values are; nothing before the first ones.
+    pub age: Option<Duration>,
+    /// The fleet's scheme, if it is another one: then its values are not heeded.
+    pub differs: Option<String>,
+    /// Flows that have weights of their own.
+    pub weights: usize,
+}
+
+/// Reaches the fleet of a file, if it names one.
+pub fn reach(config: &AgentConfig) -> Result<Option<(Reached, String)>, Error> {
+    let Some(fleet) = &config.fleet else { return Ok(None) };
+    let name = meeting::name(fleet)?;
+    Ok(Some((meeting::reach(fleet)?, name)))
+}
+
+impl FleetStatus {
+    pub fn lost_seconds(&self) -> f64 {
+        self.standing.lost.as_ref().map_or(0.0, |(since, _)| since.elapsed().as_secs_f64())
+    }
+
+    pub fn json(&self) -> Value {
+        let Standing { lost, losses, said, unsaid, heard, refused, .. } = &self.standing;
+        json!({
+            "connected": lost.is_none(),
+            "lost_seconds": self.lost_seconds(),
+            "lost_because": lost.as_ref().map(|(_, why)| why),
+            "losses": losses,
+            "reports_told": said,
+            "reports_not_told": unsaid,
+            "values_heard": heard,
+            "values_refused": refused,
+            "values_age_seconds": self.age.map(|age| age.as_secs_f64()),
+            "other_scheme": self.differs,
+            "flows_with_weights": self.weights,
+        })
+    }
+}
+
+impl InFleet {
+    /// Joins a fleet that has been reached.
+    pub fn join((reached, name): (Reached, String), config: &AgentConfig) -> Result<Self, Error> {
+        let slot =
+            config.fleet.as_ref().map_or(Duration::from_secs(1), |fleet| meeting::duration(fleet.slot));
+        Ok(InFleet {
+            member: Member::join(reached, &name).map_err(meeting::failed)?,
+            scheme: meeting::scheme(&config.scenario),
+            slot,
+            next: Instant::now() + slot,
+            ended: BTreeMap::new(),
+            open: BTreeMap::new(),
+            policy: None,
+            told_at: None,
+            differs: None,
+            weights: 0,
+        })
+    }
+
+    /// A flow of this host has ended, of which so much was known.
+    fn ended(&mut self, size: Bytes, reveals: Reveals, slice: SliceId) {
+        let known = KNOWN.iter().position(|of| *of == reveals).unwrap_or(0);
+        self.ended.entry((slice, known)).or_default().add(size.get());
+    }
+
+    /// What was heard of connections.
+    pub fn heard(&mut self, heard: &[Connection], datapath: &Datapath) -> Result<(), Error> {
+        for (size, reveals, slice) in ended(heard, datapath)? {
+            self.ended(size, reveals, slice);
+        }
+        self.follow(heard, datapath)
+    }
+
+    /// Connections that begin and end.
+    fn follow(&mut self, heard: &[Connection], datapath: &Datapath) -> Result<(), Error> {
+        if !datapath.keeps_windows() {
+            return Ok(());
+        }
+        for connection in heard {
+            let name = flow_name(connection);
+            if connection.kind == Kind::Started && self.open.len() < MOST_OPEN {
+                let open = Open { connection: *connection, delivered: 0, last: 0, weight: None };
+                self.open.insert(name, open);
+            } else if let Some(open) = self.open.remove(&name).filter(|open| open.weight.is_some()) {
+                datapath.give(&open.connection, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells and hears what there is; returns whether flows are to be directed in another way from now on.
+    pub fn turn(&mut self, part: &mut HostPart, datapath: &Datapath) -> Result<bool, Error> {
+        if Instant::now() >= self.next {
+            self.next = (self.next + self.slot).max(Instant::now());
+            let report = self.report(datapath)?;
+            self.member.tell(&report);
+        }
+        let Given { policy, weights } = self.member.take();
+        if policy.is_some() || weights.is_some() {
+            self.told_at = Some(Instant::now());
+        }
+        if let Some(weights) = weights {
+            self.weigh(&weights, datapath)?;
+        }
+        let Some(policy) = policy else { return Ok(false) };
+        let news = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
+        self.policy = Some(policy);
+        Ok(self.direct(part) && news)
+    }
+
+    /// The host does as the fleet's controller says, if that is of the same scheme.
+    fn direct(&mut self, part: &mut HostPart) -> bool {
+        let Some(policy) = &self.policy else { return false };
+        let same = policy.scheme == self.scheme;
+        self.differs = (!same).then(|| policy.scheme.clone());
+        if same {
+            part.direct(policy.directives.clone());
+        }
+        same
+    }
+
+    /// The file was read again: what was said last holds, if it is of this scheme.
+    pub fn renew(&mut self, scenario: &Scenario, part: &mut HostPart) {
+        self.scheme = meeting::scheme(scenario);
+        self.direct(part);
+    }
+
+    fn report(&mut self, datapath: &Datapath) -> Result<Report, Error> {
+        let ended = std::mem::take(&mut self.ended).into_iter();
+        let ended =
+            ended.map(|((slice, known), sizes)| Ended { slice, reveals: KNOWN[known], sizes: Sizes(sizes) });
+        let (mut flows, now) = (Vec::new(), monotonic());
+        for (name, open) in &mut self.open {
+            if flows.len() == MOST_FLOWS {
+                break;
+            }
+            let Some(flow) = datapath.window_of(&open.connection)? else { continue };
+            open.delivered += u64::from(flow.delivered.wrapping_sub(open.last));
+            open.last = flow.delivered;
+            let past = flow.known.deadline.then_some(0);
+            flows.push(Progress {
+                flow: *name,
+                slice: flow.known.slice,
+                size: flow.known.size.map(Bytes::get),
+                left_ns: flow.deadline_ns.map(|at| at.saturating_sub(now)).or(past),
+                delivered: open.delivered,
+                told: flow.told,
+            });
+        }
+        Ok(Report { scheme: self.scheme.clone(), ended: ended.collect(), flows })
+    }
+
+    /// These are all weights that there are.
+    fn weigh(&mut self, weights: &Weights, datapath: &Datapath) -> Result<(), Error> {
+        let given: BTreeMap<FlowName, Weight> = weights.0.iter().copied().take(MOST_FLOWS).collect();
+        // Those that go make room for those that come.
+        for takes_away in [true, false] {
+            for (name, open) in &mut self.open {
+                let weight = given.get(name).copied();
+                if weight.is_none() == takes_away && weight != open.weight {
+                    datapath.give(&open.connection, weight)?;
+                    open.weight = weight;
+                }
+            }
+        }
+        self.weights = self.open.values().filter(|open| open.weight.is_some()).count();
+        Ok(())
+    }
+
+    pub fn status(&self) -> FleetStatus {
+        FleetStatus {
+            standing: self.member.standing(),
+            age: self.told_at.map(|at| at.elapsed()),
+            differs: self.differs.clone(),
+            weights: self.weights,
+        }
+    }
+
+    /// What it has said ends.
+    pub fn leave(self) {
+        self.member.leave();
+    }
+}
+
+fn flow_name(connection: &Connection) -> FlowName {
+    let end = |(address, port)| SocketAddr::new(address, port);
+    FlowName { from: end(connection.local), to: end(connection.remote) }
+}

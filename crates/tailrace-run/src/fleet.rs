@@ -1,0 +1,70 @@
+//! A scheme's parts that decide for many hosts: its policy, which learns from all their flows, and its controller.
+
+use tailrace_config::ScenarioError;
+use tailrace_core::{Controller, Knowledge, Scheme};
+use tailrace_scenario::{ControlConfig, Scenario};
+use tailrace_schemes::SchemeVisitor;
+
+use crate::agent::{HostPart, at_host};
+use crate::build;
+
+/// What is decided for the hosts of a fleet.
+pub struct FleetPart {
+    /// What all hosts do, as if they were one: it is told of all flows that end.
+    pub part: HostPart,
+    /// What gives flows weights, if the scheme has it. Its hosts are the fleet's racks.
+    pub controller: Option<Box<dyn Controller>>,
+    /// What that may know of flows.
+    pub knows: Knowledge,
+}
+
+/// The parts of a scheme that a fleet's controller runs, if there are any.
+pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
+    let part = at_host(&config.scenario, None)?;
+    let (controller, knows) = build::visit(&config.scenario, Ask(&config.scenario))?;
+    let controller = controller.filter(|_| part.shim.is_some());
+    if controller.is_none() && !part.learns() {
+        let message = "has nothing to be decided for many hosts: neither do its thresholds follow flows that end, nor does it \
+                       have a controller whose weights agents keep";
+        return Err(ScenarioError::new("scheme.name", message));
+    }
+    if controller.is_some() && config.racks.is_empty() {
+        let message = "is missing: the scheme shares what is between racks, so [[rack]]s must say which addresses are of which";
+        return Err(ScenarioError::new("rack", message));
+    }
+    Ok(FleetPart { part, controller, knows })
+}
+
+struct Ask<'a>(&'a Scenario);
+
+impl SchemeVisitor for Ask<'_> {
+    type Output = Result<(Option<Box<dyn Controller>>, Knowledge), ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let scheme = build::for_packets::<S>(self.0, &self.0.fabric.build())?;
+        Ok((scheme.controller(), S::KNOWS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(rest: &str) -> Result<FleetPart, String> {
+        let text = format!("[control]\nendpoints = [\"http://127.0.0.1:2379\"]\n{rest}");
+        for_fleet(&ControlConfig::parse(&text).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn schemes_that_learn_or_have_a_controller_are_for_fleets() {
+        let awafs = part("[scheme]\nname = \"awafs\"\nparams = { placement = \"host\" }").unwrap();
+        assert!(awafs.part.learns() && awafs.controller.is_none());
+        let uranus = "[scheme]\nname = \"uranus\"\n[[slice]]\nweight = 1\n[[slice]]\nweight = 4\n";
+        let racks = "[[rack]]\naddresses = [\"10.0.1.0/24\"]\n[[rack]]\naddresses = [\"10.0.2.0/24\"]\n";
+        let whole = part(&format!("{uranus}{racks}")).unwrap();
+        assert!(whole.controller.is_some() && whole.part.shim.is_some());
+        assert!(part(uranus).err().unwrap().starts_with("rack: is missing"));
+        let mlfq = part("[scheme]\nname = \"mlfq\"").err().unwrap();
+        assert!(mlfq.contains("scheme.name: has nothing to be decided for many hosts"), "{mlfq}");
+    }
+}
