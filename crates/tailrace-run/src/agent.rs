@@ -5,7 +5,7 @@ use tailrace_core::{
     Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostLaw, HostPolicy, Reveals, Scheme,
     SliceId, Time, WindowShim,
 };
-use tailrace_linux::Tagger;
+use tailrace_linux::{INTERFACE, Tagger};
 use tailrace_scenario::{AgentConfig, LawFor, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
@@ -119,7 +119,7 @@ pub(crate) fn at_host(scenario: &Scenario, law: Option<&LawFor>) -> Result<HostP
 }
 
 /// Whether the TCP of hosts' own kernels can have the scheme's congestion law.
-pub(crate) fn has_host_law(scenario: &Scenario) -> Result<bool, ScenarioError> {
+fn has_host_law(scenario: &Scenario) -> Result<bool, ScenarioError> {
     build::visit(scenario, HasLaw(scenario))
 }
 
@@ -132,6 +132,22 @@ impl SchemeVisitor for HasLaw<'_> {
         let scheme = build::for_packets::<S>(self.0, &self.0.fabric.build())?;
         Ok(scheme.host_law().is_some() && scheme.window_shim().is_none())
     }
+}
+
+/// What the agent of a host of the scenario's fabric is told, and its part of the scheme, if agents can do that.
+pub fn for_hosts(scenario: &Scenario) -> Result<(AgentConfig, HostPart), ScenarioError> {
+    // Which law sends is said by who names one.
+    let has_law = scenario.live.tcp_congestion.is_none() && has_host_law(scenario)?;
+    let config = AgentConfig::of_host(INTERFACE, scenario, has_law);
+    let part = for_agent(&config).map_err(|error| {
+        let message = format!(
+            "{}; leave the agents out (live.agent, --agents), or run the scenario with stack = \"tailrace\", whose hosts do \
+             whatever schemes ask",
+            error.message
+        );
+        ScenarioError { message, ..error }
+    })?;
+    Ok((config, part))
 }
 
 struct Ask<'a>(&'a Scenario, Option<&'a LawFor>);

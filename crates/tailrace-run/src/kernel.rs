@@ -9,7 +9,8 @@ use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
-use crate::agents::{StartAgents, for_hosts};
+use crate::agent::for_hosts;
+use crate::agents::StartAgents;
 use crate::control::{Control, look};
 use crate::emulate::for_programs;
 use crate::error::RunError;

@@ -23,8 +23,8 @@ mod record;
 mod replay;
 mod switch;
 
-pub use agent::{HostPart, for_agent};
-pub use agents::{Agents, StartAgents, for_hosts};
+pub use agent::{HostPart, for_agent, for_hosts};
+pub use agents::{Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;

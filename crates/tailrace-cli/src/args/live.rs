@@ -11,6 +11,7 @@ use tailrace_core::{HostId, Time};
 #[command(after_help = "Examples:
   tailrace emulate experiments/live/leaf-spine8.toml
   tailrace emulate FILE --scheme pias --set fabric.host_rate=50Mbps --name fifty
+  tailrace emulate FILE --scheme pias --agents   hosts tag as the scheme says
   tailrace emulate FILE --for 10s --metrics 127.0.0.1:9090 > lines.txt
   tailrace emulate --clean
 Needs root and `ip` of iproute2. Hosts are network namespaces, NAME-h0, NAME-h1, and so on; run

@@ -4,24 +4,24 @@
 use std::process::Command;
 
 use serde_json::Value;
-use tailrace_core::{MTU_BYTES, MarkedLength, Rate, SwitchPlan};
+use tailrace_core::{MarkedLength, Rate, SwitchPlan};
 use tailrace_experiment::Error;
 use tailrace_linux::LiveError;
 
 use super::Job;
+#[cfg(feature = "agent")]
+use super::sort::sort;
 use crate::traffic::wrong;
 
-/// The root's handle, by which it is known again.
-const HANDLE: &str = "7a11:";
-const MAJOR: u32 = 0x7a11 << 16;
+/// The root's number, by which it is known again.
+pub(super) const ROOT: u32 = 0x7a11;
 /// What a class may send before those ahead of it: next to nothing.
 const LEAST_RATE: &str = "8kbit";
 /// What a queue may hold, in multiples of K, as with the script; without K, in packets.
 const LIMIT: u64 = 16;
 const UNMARKED_LIMIT: u64 = 1_000;
-const LINK_HEADER: u64 = 14;
 
-fn refused(message: String) -> Error {
+pub(super) fn refused(message: String) -> Error {
     Error::Live(LiveError::SetUp(message))
 }
 
@@ -78,8 +78,12 @@ fn check_free(interface: &str) -> Result<(), Error> {
     })
 }
 
+fn handle() -> String {
+    format!("{ROOT:x}:")
+}
+
 fn is_ours(discipline: &Value) -> bool {
-    discipline["kind"] == "htb" && discipline["handle"] == HANDLE
+    discipline["kind"] == "htb" && discipline["handle"] == handle().as_str()
 }
 
 fn disciplines(option: &str, interface: &str) -> Result<Vec<Value>, Error> {
@@ -94,18 +98,18 @@ fn disciplines(option: &str, interface: &str) -> Result<Vec<Value>, Error> {
 }
 
 fn put_queues(interface: &str, rate: Rate, plan: &SwitchPlan) -> Result<(), Error> {
-    let link = format!("{}bit", rate.as_bps());
+    let (link, handle) = (format!("{}bit", rate.as_bps()), handle());
     let last = plan.queues.len().to_string();
-    tc(&["qdisc", "add", "dev", interface, "root", "handle", HANDLE, "htb", "default", &last])?;
+    tc(&["qdisc", "add", "dev", interface, "root", "handle", &handle, "htb", "default", &last])?;
     let class = |parent: &str, class: String, rest: &[&str]| {
         let head = ["class", "add", "dev", interface, "parent", parent, "classid", &class, "htb"];
         tc(&[&head[..], rest].concat()).map(drop)
     };
-    let root = format!("{HANDLE}ff");
-    class(HANDLE, root.clone(), &["rate", &link, "ceil", &link])?;
+    let root = format!("{handle}ff");
+    class(&handle, root.clone(), &["rate", &link, "ceil", &link])?;
     for number in 0..plan.queues.len() {
         let (minor, prio) = ((number + 1).to_string(), number.to_string());
-        let own = format!("{HANDLE}{minor}");
+        let own = format!("{handle}{minor}");
         class(&root, own.clone(), &["rate", LEAST_RATE, "ceil", &link, "prio", &prio, "quantum", "3028"])?;
         let (kind, limit) = match plan.marking {
             Some(marking) => ("bfifo", marking.above_bytes.saturating_mul(LIMIT)),
@@ -114,20 +118,6 @@ fn put_queues(interface: &str, rate: Rate, plan: &SwitchPlan) -> Result<(), Erro
         tc(&["qdisc", "add", "dev", interface, "parent", &own, kind, "limit", &limit.to_string()])?;
     }
     Ok(())
-}
-
-#[cfg(feature = "agent")]
-fn sort(job: &Job, plan: &SwitchPlan, interface: &str) -> Result<(), Error> {
-    use tailrace_agent::{PortClasses, interface_number, sort_and_mark};
-    let class = |queue: usize| MAJOR | (queue as u32 + 1);
-    let classes = std::array::from_fn(|dscp| class(job.queue_of(dscp as u8)));
-    // Queues count the link's header, K does not.
-    let frames = |bytes: u64| bytes + bytes * LINK_HEADER / u64::from(MTU_BYTES);
-    let marks_above = plan.marking.map(|marking| frames(marking.above_bytes));
-    let port = PortClasses { classes, others: class(plan.queues.len() - 1), marks_above };
-    let gone = || refused(format!("interface {interface} is gone"));
-    sort_and_mark(interface_number(interface).ok_or_else(gone)?, &port)
-        .map_err(|error| refused(error.to_string()))
 }
 
 #[cfg(not(feature = "agent"))]

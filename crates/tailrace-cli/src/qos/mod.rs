@@ -4,6 +4,8 @@ mod apply;
 mod choose;
 mod linux_tc;
 mod sonic;
+#[cfg(feature = "agent")]
+mod sort;
 
 use serde_json::json;
 use tailrace_core::{Bytes, MTU_BYTES, Rate, Service, SwitchPlan};
