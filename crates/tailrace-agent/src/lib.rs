@@ -18,8 +18,8 @@ mod traffic;
 pub use connection::{Connection, Kind};
 #[cfg(feature = "control")]
 pub use control::{
-    Access, ControlError, Decision, Ended, FlowName, Given, Heard, Identity, MOST_FLOWS, Member, Policy,
-    Progress, Reached, Report, Seat, Sizes, Standing, User, Weights,
+    Access, ControlError, Decision, Ended, FlowName, Given, Heard, Identity, MOST_ENDED, MOST_FLOWS, Member,
+    Policy, Progress, Reached, Report, Seat, Sizes, Standing, User, Weights,
 };
 pub use error::AgentError;
 pub use histogram::Histogram;

@@ -182,6 +182,8 @@ fn take_racks(given: &mut Table) -> Result<Vec<Rack>, ScenarioError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const FILE: &str = "[control]\nendpoints = [\"http://127.0.0.1:2379\"]\nrate = \"1Gbps\"\n[scheme]\nname = \"uranus\"\n\
@@ -209,6 +211,16 @@ mod tests {
         assert_eq!(agent.fleet.as_ref(), Some(&awafs.fleet));
         assert_eq!(agent.scenario.scheme, awafs.scenario.scheme);
         assert_eq!(ControlConfig::parse(files[2]).unwrap().racks.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_controller_or_a_mistake(at in 0..FILE.len(), cut in 0usize..20, text in ".{0,12}") {
+            let end = (at + cut).min(FILE.len());
+            if let Ok(config) = ControlConfig::parse(&format!("{}{text}{}", &FILE[..at], &FILE[end..])) {
+                prop_assert!(!config.fleet.endpoints.is_empty());
+            }
+        }
     }
 
     #[test]

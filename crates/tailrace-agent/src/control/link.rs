@@ -45,7 +45,7 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A connection to etcd with a lease that is kept up.
-pub(super) struct Session {
+pub(super) struct Connected {
     pub(super) client: Client,
     pub(super) lease: i64,
     keeper: LeaseKeeper,
@@ -53,19 +53,19 @@ pub(super) struct Session {
     every: Duration,
 }
 
-impl Session {
+impl Connected {
     pub(super) async fn open(access: &Access) -> Result<Self, ControlError> {
         let mut client = access.connect().await?;
         let seconds = access.lease.as_secs() as i64;
         let lease = within("taking a lease", client.lease_grant(seconds, None)).await;
         let lease = lease.map_err(|error| access.at_first(error))?.id();
         let (keeper, answers) = within("keeping a lease", client.lease_keep_alive(lease)).await?;
-        Ok(Session { client, lease, keeper, answers, every: access.lease / 3 })
+        Ok(Connected { client, lease, keeper, answers, every: access.lease / 3 })
     }
 
     /// The client, the lease, and what must be polled for it to be kept: it ends when it is lost.
     pub(super) fn split(self) -> (Client, i64, impl Future<Output = ControlError>) {
-        let Session { client, lease, keeper, answers, every } = self;
+        let Connected { client, lease, keeper, answers, every } = self;
         (client, lease, keep(keeper, answers, every))
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn going_on(
 pub struct Reached {
     pub(super) access: Access,
     runtime: Runtime,
-    session: Session,
+    connected: Connected,
 }
 
 impl Reached {
@@ -122,42 +122,42 @@ impl Reached {
             .build()
             .map_err(not_started)?;
         let open = async {
-            let mut session = Session::open(&access).await?;
+            let mut connected = Connected::open(&access).await?;
             // A lease is given to everyone; keys are not.
-            within("asking etcd", session.client.get(Keys::of(&access).policy(), None)).await?;
-            Ok(session)
+            within("asking etcd", connected.client.get(Keys::of(&access).policy(), None)).await?;
+            Ok(connected)
         };
-        let session = runtime.block_on(open)?;
-        Ok(Reached { access, runtime, session })
+        let connected = runtime.block_on(open)?;
+        Ok(Reached { access, runtime, connected })
     }
 
-    /// Starts the thread of a connection. `go_on` is called with a session each time there is one, and returns when it is lost. The
+    /// Starts the thread of a connection. `go_on` is called each time there is one, and returns when it is lost. The
     /// thread ends when `go_on` returns nothing: its owner has gone.
     pub(super) fn start<T, F>(
         self,
         shared: Shared<T>,
         standing: fn(&mut T) -> &mut Standing,
-        mut go_on: impl FnMut(Session) -> F + Send + 'static,
+        mut go_on: impl FnMut(Connected) -> F + Send + 'static,
     ) -> Result<thread::JoinHandle<()>, ControlError>
     where
         T: Send + 'static,
         F: Future<Output = Option<ControlError>> + Send,
     {
-        let Reached { access, runtime, session } = self;
-        let mut session = Some(session);
+        let Reached { access, runtime, connected } = self;
+        let mut connected = Some(connected);
         let live = async move {
             let mut pause = FIRST_PAUSE;
             loop {
-                let opened = match session.take() {
+                let opened = match connected.take() {
                     Some(first) => Ok(first),
-                    None => Session::open(&access).await,
+                    None => Connected::open(&access).await,
                 };
                 let lost = match opened {
                     Err(error) => error,
-                    Ok(session) => {
+                    Ok(connected) => {
                         standing(&mut lock(&shared)).lost = None;
                         pause = FIRST_PAUSE;
-                        let Some(lost) = go_on(session).await else { return };
+                        let Some(lost) = go_on(connected).await else { return };
                         standing(&mut lock(&shared)).losses += 1;
                         lost
                     }

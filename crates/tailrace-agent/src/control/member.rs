@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::access::ControlError;
 use super::keys::Keys;
-use super::link::{Reached, Session, Shared, Standing, farewell, going_on, lock, within};
+use super::link::{Connected, Reached, Shared, Standing, farewell, going_on, lock, within};
 use super::message::{Policy, Report, Weights};
 
 /// Reports that wait; they are told at once, or not at all.
@@ -44,10 +44,10 @@ impl Member {
         let (reports, queue) = mpsc::channel(WAITING);
         let (shared, queue) = (Shared::<State>::default(), Arc::new(Mutex::new(queue)));
         let (state, host) = (shared.clone(), host.to_owned());
-        let go_on = move |session: Session| {
+        let go_on = move |connected: Connected| {
             let talk =
                 Talk { keys: keys.clone(), host: host.clone(), queue: queue.clone(), shared: state.clone() };
-            async move { talk.go_on(session).await.err() }
+            async move { talk.go_on(connected).await.err() }
         };
         let thread = fleet.start(shared.clone(), |state| &mut state.standing, go_on)?;
         Ok(Member { shared, reports: Some(reports), thread })
@@ -89,13 +89,13 @@ struct Talk {
 
 impl Talk {
     /// Until the connection is lost, or there is nothing more to say.
-    async fn go_on(&self, session: Session) -> Result<(), ControlError> {
+    async fn go_on(&self, connected: Connected) -> Result<(), ControlError> {
         let mut queue = self.queue.lock().await;
         // What waited while nobody could be told is of another time.
         while queue.try_recv().is_ok() {
             lock(&self.shared).standing.unsaid += 1;
         }
-        let (mut client, lease, kept) = session.split();
+        let (mut client, lease, kept) = connected.split();
         tokio::pin!(kept);
         let (policy, weights) = (self.keys.policy(), self.keys.weights(&self.host));
         let mut policies = self.look(&mut client, &policy).await?;

@@ -11,7 +11,7 @@ use crate::histogram::Histogram;
 /// A host says no more of flows at a time: etcd takes requests of 1.5 MB.
 pub const MOST_FLOWS: usize = 4_096;
 /// More flows do not end at a host between two reports.
-const MOST_ENDED: u64 = 1_000_000;
+pub const MOST_ENDED: u64 = 1_000_000;
 
 /// What a host says, slot by slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

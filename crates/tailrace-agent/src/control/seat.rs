@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, watch};
 
 use super::access::{Access, ControlError};
 use super::keys::Keys;
-use super::link::{Reached, Session, Shared, Standing, farewell, going_on, lock, within};
+use super::link::{Connected, Reached, Shared, Standing, farewell, going_on, lock, within};
 use super::member::read;
 use super::message::{Policy, Report, Weights};
 
@@ -68,12 +68,12 @@ impl Seat {
         let kept = Arc::new(Mutex::new(Kept { latest, seen: BTreeMap::new() }));
         let Access { slot, .. } = fleet.access;
         let (keys, instance, state) = (Keys::of(&fleet.access), instance.to_owned(), shared.clone());
-        let go_on = move |session: Session| {
+        let go_on = move |connected: Connected| {
             let (keys, instance, shared, kept) =
                 (keys.clone(), instance.clone(), state.clone(), kept.clone());
             async move {
                 let mut kept = kept.lock().await;
-                let ended = Talk::begin(session, keys, instance, slot, &shared, &mut kept).await;
+                let ended = Talk::begin(connected, keys, instance, slot, &shared, &mut kept).await;
                 lock(&shared).leads = false;
                 ended.err()
             }
@@ -142,14 +142,14 @@ struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     async fn begin(
-        session: Session,
+        connected: Connected,
         keys: Keys,
         instance: String,
         slot: Duration,
         shared: &'a Shared<State>,
         kept: &'a mut Kept,
     ) -> Result<(), ControlError> {
-        let (client, lease, keeping) = session.split();
+        let (client, lease, keeping) = connected.split();
         tokio::pin!(keeping);
         let (said, told) = (None, BTreeMap::new());
         let mut talk = Talk { client, lease, keys, instance, slot, shared, kept, holder: None, said, told };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailrace_agent::{Decision, FlowName, Heard, Policy, Progress, Report, Weights};
+use tailrace_agent::{Decision, FlowName, Heard, MOST_ENDED, MOST_FLOWS, Policy, Progress, Report, Weights};
 use tailrace_core::{Bytes, FlowId, FlowInfo, Time, Weight, WeightUpdate};
 use tailrace_experiment::Error;
 use tailrace_run::FleetPart;
@@ -85,16 +85,15 @@ impl Brain {
             self.forget(now, &host);
             return;
         }
-        for ended in &report.ended {
-            for (size, count) in ended.sizes.each() {
-                self.counts.ended += count;
-                (0..count).for_each(|_| self.fleet.part.ended(now, size, ended.reveals, ended.slice));
-            }
-        }
+        self.take_in(now, &report);
         let mut reporter = self.hosts.remove(&host).unwrap_or_default();
         reporter.lease = lease;
         let mut before = std::mem::take(&mut reporter.flows);
-        for progress in &report.flows {
+        for progress in report.flows.iter().take(MOST_FLOWS) {
+            // Of a flow that is there twice the first counts.
+            if reporter.flows.contains_key(&progress.flow) {
+                continue;
+            }
             let known = before.remove(&progress.flow);
             if let Some(flow) = self.follow(now, known, progress) {
                 reporter.flows.insert(progress.flow, flow);
@@ -102,6 +101,19 @@ impl Brain {
         }
         before.into_values().for_each(|flow| self.end(now, flow));
         self.hosts.insert(host, reporter);
+    }
+
+    /// Tells the policy of flows that have ended.
+    fn take_in(&mut self, now: Time, report: &Report) {
+        let mut room = MOST_ENDED;
+        for ended in &report.ended {
+            for (size, count) in ended.sizes.each() {
+                let count = count.min(room);
+                room -= count;
+                self.counts.ended += count;
+                (0..count).for_each(|_| self.fleet.part.ended(now, size, ended.reveals, ended.slice));
+            }
+        }
     }
 
     /// What a dead host has claimed ends with it.
@@ -259,10 +271,24 @@ mod tests {
         let (second, followed) = brain.flows.iter().next().unwrap();
         assert!(*second != first && brain.flows.len() == 1);
         assert_eq!((followed.base, followed.last.delivered), (5_000, 7_000));
+        // One that is told of twice is one.
+        tell(&mut brain, Time::from_ms(2_500), "h0", vec![flow(1, 1, 8_000, 1), flow(1, 1, 9_000, 3)]);
+        assert_eq!((brain.flows.len(), brain.flows.values().next().unwrap().last.delivered), (1, 8_000));
         // Within a rack, or of no rack, it is not the controller's concern.
         let outside = FlowName { from: "10.0.0.1:1".parse().unwrap(), to: "10.9.9.9:80".parse().unwrap() };
         tell(&mut brain, Time::from_ms(3_000), "h0", vec![Progress { flow: outside, ..flow(1, 1, 0, 0) }]);
         assert_eq!(brain.size(), (1, 0));
+    }
+
+    #[test]
+    fn a_host_is_believed_a_million_flows_in_a_slot_and_no_more() {
+        let mut brain = brain(AWAFS);
+        let most = Histogram::of_bins([(200, MOST_ENDED, 200 * u128::from(MOST_ENDED))]).unwrap();
+        let ended = |slice| Ended { slice, reveals: Reveals::Nothing, sizes: Sizes(most.clone()) };
+        let report =
+            Report { scheme: brain.scheme.clone(), ended: (0..50).map(ended).collect(), flows: Vec::new() };
+        brain.hear(Time::from_ms(500), Heard::Report("h0".to_owned(), 5, report));
+        assert_eq!(brain.counts.ended, MOST_ENDED);
     }
 
     #[test]

@@ -150,3 +150,13 @@ fn a_scheme_without_a_part_at_hosts_has_no_agents() {
     assert!(said.contains("there is nothing to tag") && said.contains("leave the agents out"), "{said}");
     place.assert_no_traces();
 }
+
+#[test]
+fn more_hosts_than_the_kernel_has_room_for_are_refused() {
+    let Some(place) = emulated() else { return };
+    let output = place.output("emulate link.toml --agents --set fabric.hosts=57 --name NAME");
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.lines().count() == 1, "{said}");
+    assert!(said.contains("there are 57 hosts, but at most 56 can have an agent"), "{said}");
+    place.assert_no_traces();
+}

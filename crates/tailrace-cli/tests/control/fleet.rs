@@ -111,6 +111,43 @@ fn another_controller_takes_over_within_two_slots() {
     signal(&third.0, Signal::SIGTERM);
 }
 
+#[test]
+fn a_leader_that_was_stopped_for_a_while_is_not_heard() {
+    let Some(world) = world() else { return };
+    let etcd = Etcd::start(&world.third.path(), world.folder.path(), &ENDPOINTS);
+    let section = etcd.section("127.0.0.1", "slot = \"500ms\"\nlease = \"60s\"\n");
+    let leads = |port: u16, value: u8| {
+        has(&metrics(&world.third, port), &format!("tailrace_control_leads{{fleet=\"default\"}} {value}"))
+    };
+    let first = world.control("c1", 9401, &section, AWAFS);
+    until("the first leads", PATIENCE, || leads(9401, 1));
+    let _second = world.control("c2", 9402, &section, AWAFS);
+    signal(&first.0, Signal::SIGSTOP);
+    until("the second leads", PATIENCE, || leads(9402, 1));
+    signal(&first.0, Signal::SIGCONT);
+    let after = until("the first has noticed", Duration::from_secs(2), || leads(9401, 0));
+    println!("a leader that was stopped notices {after:?} after it goes on");
+    thread::sleep(Duration::from_secs(2));
+    assert!(leads(9401, 0) && leads(9402, 1));
+    assert!(etcd.get("/tailrace/default/leader").starts_with("c2:"));
+}
+
+#[test]
+fn no_thread_of_an_agent_in_a_fleet_has_rights() {
+    let Some(world) = world() else { return };
+    let etcd = Etcd::start(&world.third.path(), world.folder.path(), &ENDPOINTS);
+    let agent = world.agent(0, &etcd.section(ENDPOINTS[0], SLOT), AWAFS);
+    until("it reports", PATIENCE, || world.status(0)["fleet"]["reports_told"].as_u64().unwrap() > 1);
+    let threads: Vec<_> = std::fs::read_dir(format!("/proc/{}/task", agent.0.id())).unwrap().collect();
+    assert!(threads.len() > 1, "etcd has a thread");
+    for thread in threads {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+        assert!(line("CapEff:").ends_with("0000000000000000"), "{status}");
+        assert!(!line("Uid:").contains("\t0"), "{status}");
+    }
+}
+
 /// A connection over which bytes go all the time.
 struct Load {
     carried: AtomicU64,
