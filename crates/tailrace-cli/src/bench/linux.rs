@@ -9,9 +9,9 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use serde_json::json;
 use tailrace_agent::{
-    Capture, EgressTagger, Traffic, Wanted, interface_number, monotonic, verified_instructions,
+    Capture, EgressTagger, Traffic, Wanted, WindowKeeper, interface_number, monotonic, verified_instructions,
 };
-use tailrace_core::{Bytes, Directive, Directives, Reveals, TagTable, Time};
+use tailrace_core::{Bytes, Directive, Directives, Reveals, TagTable, Time, WindowShim};
 use tailrace_experiment::Error;
 use tailrace_linux::{LiveError, Namespace};
 use tailrace_run::for_agent;
@@ -45,6 +45,7 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let (mut data, mut acks, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut instructions, mut shares) = (0, Vec::new());
+    let (mut leaving, mut coming) = (Vec::new(), Vec::new());
     for round in 1..=options.rounds {
         complain!("round {round} of {}", options.rounds);
         let mut tagger = EgressTagger::new(1 << 16, &tags, &[]).map_err(failed)?;
@@ -52,6 +53,9 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         let mut cost = |payload| tagger.try_on(&frame(payload), TIMES).map_err(failed);
         data.push(f64::from(cost(1_448)?.1));
         acks.push(f64::from(cost(0)?.1));
+        let [leaves, comes] = windows(&tags)?;
+        leaving.push(leaves);
+        coming.push(comes);
         tables.push(thresholds()?);
         shares.push(share(&near, &far)?);
         let bare = throughput(&near, &far)?;
@@ -66,11 +70,14 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         without.push(bare);
     }
     let [data, acks, tables, share] = [data, acks, tables, shares].map(median);
+    let [leaving, coming] = [leaving, coming].map(median);
     let [with, without, ratio] = [with, without, ratios].map(median);
     let report = json!({
         "tagger_ns_per_data_packet": data,
         "tagger_ns_per_acknowledgement": acks,
         "tagger_verified_instructions": instructions,
+        "window_ns_per_data_packet": leaving,
+        "window_ns_per_acknowledgement": coming,
         "thresholds_ms": tables,
         "user_space_share_of_a_core": share,
         "tcp_gbps_with_agent": with,
@@ -79,7 +86,8 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     });
     let text = format!(
         "tagger      {data:.0} ns a packet with data, {acks:.0} ns a pure acknowledgement (BPF_PROG_TEST_RUN, {TIMES} times)\n\
-         verifier    {instructions} instructions looked at\n\
+         windows     {leaving:.0} ns a packet with data that leaves, {coming:.0} ns an acknowledgement that comes\n\
+         verifier    {instructions} instructions looked at for tags\n\
          thresholds  {tables:.2} ms of CPU from {ENDED} flows that have ended (awafs)\n\
          user space  {:.2} % of a core at {NEW_A_SECOND} new flows a second\n\
          TCP         {with:.2} Gbps with the tagger, {without:.2} Gbps without; ratio {ratio:.3}\n",
@@ -88,14 +96,75 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     Ok((report, text))
 }
 
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+/// Beside the length of the TCP header: the other end keeps windows, too.
+const KEEPER: u8 = 2;
+
 /// A segment of IPv4 over Ethernet.
 fn frame(payload: u16) -> Vec<u8> {
+    segment(true, 1, ACK, 0, payload)
+}
+
+/// One of the same connection, from its one end or the other.
+fn segment(leaves: bool, sequence: u8, flags: u8, keeper: u8, payload: u16) -> Vec<u8> {
     let [high, low] = (52 + payload).to_be_bytes();
+    let (source, destination) = if leaves { (1, 2) } else { (2, 1) };
+    let ports = if leaves { [0x9c, 0x40, 0, 80] } else { [0, 80, 0x9c, 0x40] };
     let mut frame = vec![2; 12];
-    frame.extend([8, 0, 0x45, 0, high, low, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    frame.extend([0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0]);
+    frame.extend([
+        8,
+        0,
+        0x45,
+        0,
+        high,
+        low,
+        0,
+        1,
+        0x40,
+        0,
+        64,
+        6,
+        0,
+        0,
+        10,
+        0,
+        0,
+        source,
+        10,
+        0,
+        0,
+        destination,
+    ]);
+    frame.extend(ports);
+    frame.extend([0, 0, 0, sequence, 0, 0, 0, 1, 0x80 | keeper, flags, 1, 0, 0, 0, 0, 0]);
+    // Twelve bytes of options that do nothing.
     frame.resize(frame.len() + 12 + usize::from(payload), 1);
     frame
+}
+
+/// Nanoseconds of windows for what leaves and what comes, of a connection whose both ends have a keeper.
+fn windows(directives: &Directives) -> Result<[f64; 2], Error> {
+    let law = WindowShim {
+        gain: 1.0 / 16.0,
+        initial_alpha: 1.0,
+        settle: true,
+        initial_window: 10,
+        min_window: 1,
+        max_window: 1_000,
+        least_threshold: 1,
+    };
+    let mut keeper = WindowKeeper::new(1 << 16, 0, directives, &[], &law).map_err(failed)?;
+    let mut cost = |leaves, frame: &[u8], times| keeper.try_on(leaves, frame, times).map_err(failed);
+    cost(true, &segment(true, 0, SYN, 0, 0), 1)?;
+    cost(false, &segment(false, 0, SYN | ACK, KEEPER, 0), 1)?;
+    let leaves = f64::from(cost(true, &segment(true, 1, ACK, 0, 1_448), TIMES)?.1);
+    let comes = f64::from(cost(false, &segment(false, 1, ACK, KEEPER, 0), TIMES)?.1);
+    let kept = keeper.kept().map_err(failed)?;
+    if kept.flows != 1 {
+        return Err(failed("the program keeps no window for the connection that it is tried on"));
+    }
+    Ok([leaves, comes])
 }
 
 /// Milliseconds of CPU that a new table takes.
