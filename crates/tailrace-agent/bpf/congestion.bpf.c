@@ -31,6 +31,7 @@ struct {
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 #define NEEDS_ECN 2          /* of tcp_congestion_ops.flags */
+#define ECN_OK 1             /* of tcp_sock.ecn_flags: both ends have agreed on it */
 #define ECN_DEMAND_CWR 4     /* of tcp_sock.ecn_flags: acknowledgements say that a mark has come */
 #define ACK_TIMER 2          /* of icsk_ack.pending */
 #define ACK_NOW 16
@@ -233,6 +234,10 @@ void BPF_PROG(law_control, struct sock *sk)
 	if (segments > tp->snd_cwnd_clamp)
 		segments = tp->snd_cwnd_clamp;
 	tp->snd_cwnd = segments ? segments : 1;
+	/* TCP sizes its bursts by this, and leaves it alone where a law has a function of its own: Linux' factors. */
+	if (tp->srtt_us)
+		sk->sk_pacing_rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8000000 / tp->srtt_us *
+				     (window->segments < window->threshold ? 20 : 12) / 10;
 	tp->snd_ssthresh = window->threshold >= 0x7fffffffull << 20 ? 0x7fffffff : window->threshold >> 20;
 }
 
@@ -324,7 +329,7 @@ int choose(struct bpf_sock_ops *ops)
 {
 	char name[16];
 
-	if (ops->op != BPF_SOCK_OPS_TCP_CONNECT_CB && ops->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB &&
+	if (ops->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB && ops->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB &&
 	    ops->op != BPF_SOCK_OPS_NEEDS_ECN)
 		return 1;
 	if (!is_meant(ops))
@@ -333,6 +338,9 @@ int choose(struct bpf_sock_ops *ops)
 		ops->reply = 1;
 		return 1;
 	}
+	/* Where the other end did not agree on ECN, marks would be answered by nobody. */
+	if (!(ops->ecn_flags & ECN_OK))
+		return 1;
 	/* One by one: who compiles this takes what is copied at once for the zeros above. */
 	for (int i = 0; i < sizeof(name); i++)
 		name[i] = chosen.name[i];

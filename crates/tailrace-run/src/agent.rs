@@ -106,16 +106,50 @@ fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord 
 
 /// The scheme's part at a host, if an agent can do it.
 pub fn for_agent(config: &AgentConfig) -> Result<HostPart, ScenarioError> {
-    let mut part = at_host(&config.scenario, config.law.as_ref())?;
-    if config.fleet.is_none() && part.has_controller {
-        part.left_out.push("Its controller does not run: that takes [control].".to_owned());
+    let mut part = at_host(&config.scenario, config.law.as_ref(), Given::InFile)?;
+    let decided = part.learns() || (part.has_controller && part.shim.is_some());
+    match config.fleet {
+        Some(_) if !decided => {
+            let message = "is given, but a controller has nothing to decide for this scheme: leave it out";
+            return Err(ScenarioError::new("control", message));
+        }
+        None if part.has_controller => {
+            part.left_out.push("Its controller does not run: that takes [control].".to_owned());
+        }
+        _ => {}
     }
     Ok(part)
 }
 
 /// The same for any host with the scenario's links.
-pub(crate) fn at_host(scenario: &Scenario, law: Option<&LawFor>) -> Result<HostPart, ScenarioError> {
-    build::visit(scenario, Ask(scenario, law))
+pub(crate) fn at_host(
+    scenario: &Scenario,
+    law: Option<&LawFor>,
+    given: Given,
+) -> Result<HostPart, ScenarioError> {
+    build::visit(scenario, Ask(scenario, law, given))
+}
+
+/// What a scheme that tags in hosts only if it is asked to needs.
+const AWAFS: &str = "awafs tags with params = { placement = \"host\" }";
+
+/// Where it is said whether connections have the scheme's law: so messages name what can be changed.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Given {
+    /// In an agent's file.
+    InFile,
+    /// In a live scenario, which may name another.
+    Live,
+}
+
+impl Given {
+    /// How the scheme's law would run.
+    fn remedy(self) -> &'static str {
+        match self {
+            Given::InFile => "with [law]",
+            Given::Live => "where live.tcp_congestion names no other",
+        }
+    }
 }
 
 /// Whether the TCP of hosts' own kernels can have the scheme's congestion law.
@@ -139,7 +173,7 @@ pub fn for_hosts(scenario: &Scenario) -> Result<(AgentConfig, HostPart), Scenari
     // Which law sends is said by who names one.
     let has_law = scenario.live.tcp_congestion.is_none() && has_host_law(scenario)?;
     let config = AgentConfig::of_host(INTERFACE, scenario, has_law);
-    let part = for_agent(&config).map_err(|error| {
+    let mut part = at_host(scenario, config.law.as_ref(), Given::Live).map_err(|error| {
         let message = format!(
             "{}; leave the agents out (live.agent, --agents), or run the scenario with stack = \"tailrace\", whose hosts do \
              whatever schemes ask",
@@ -147,10 +181,14 @@ pub fn for_hosts(scenario: &Scenario) -> Result<(AgentConfig, HostPart), Scenari
         );
         ScenarioError { message, ..error }
     })?;
+    if part.has_controller {
+        part.left_out
+            .push("Its controller does not run: agents of emulated hosts are of no fleet.".to_owned());
+    }
     Ok((config, part))
 }
 
-struct Ask<'a>(&'a Scenario, Option<&'a LawFor>);
+struct Ask<'a>(&'a Scenario, Option<&'a LawFor>, Given);
 
 impl SchemeVisitor for Ask<'_> {
     type Output = Result<HostPart, ScenarioError>;
@@ -185,28 +223,29 @@ impl SchemeVisitor for Ask<'_> {
                 "is {}, whose hosts give all packets of all flows one priority: there is nothing to tag ({})",
                 S::NAME,
                 if scheme.host_law().is_some() {
-                    "its congestion law runs with [law]; awafs tags with params = { placement = \"host\" }"
+                    format!("its congestion law runs {}; {AWAFS}", self.2.remedy())
                 } else {
-                    "awafs tags with params = { placement = \"host\" }"
+                    AWAFS.to_owned()
                 }
             );
             return wrong(message);
         }
         let law = match (part.shim, part.law) {
             (Some(_), _) => {
-                "Windows are kept where both ends run an agent; other connections are left alone."
+                "Windows are kept where both ends run an agent; other connections are left alone.".to_owned()
             }
             (None, Some(_)) => {
-                "Its congestion law is for connections that begin with the agent there, at both ends for marks."
+                "Its congestion law is for connections that begin with an agent at both ends, and agree on ECN.".to_owned()
             }
-            (None, None) if scheme.host_law().is_some() => {
-                "Its congestion law does not run without [law]: the machine's own TCP sends, whatever it is set to."
-            }
+            (None, None) if scheme.host_law().is_some() => format!(
+                "Its congestion law runs {}; here the machine's own TCP sends, whatever it is set to.",
+                self.2.remedy()
+            ),
             (None, None) => {
-                "Its congestion law does not run: the machine's own TCP sends, whatever it is set to."
+                "Its congestion law does not run: the machine's own TCP sends, whatever it is set to.".to_owned()
             }
         };
-        let mut left_out = vec![law.to_owned()];
+        let mut left_out = vec![law];
         left_out.extend(part.law.and_then(|law| law.left_out).map(str::to_owned));
         if ages(&policy, &unknown, &directive) {
             left_out.push("Timeouts are not seen, so no flow rises again after some (ageing).".to_owned());

@@ -5,7 +5,7 @@ use tailrace_core::{Controller, Knowledge, Scheme};
 use tailrace_scenario::{ControlConfig, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
-use crate::agent::{HostPart, at_host};
+use crate::agent::{Given, HostPart, at_host};
 use crate::build;
 
 /// What is decided for the hosts of a fleet.
@@ -20,7 +20,7 @@ pub struct FleetPart {
 
 /// The parts of a scheme that a fleet's controller runs, if there are any.
 pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
-    let part = at_host(&config.scenario, None)?;
+    let part = at_host(&config.scenario, None, Given::InFile)?;
     let (controller, knows) = build::visit(&config.scenario, Ask(&config.scenario))?;
     let controller = controller.filter(|_| part.shim.is_some());
     if controller.is_none() && !part.learns() {

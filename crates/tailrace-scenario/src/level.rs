@@ -83,8 +83,8 @@ pub enum Stack {
 pub struct LiveLevel {
     /// Whose packets they are.
     pub stack: Stack,
-    /// With the kernel's: its congestion control, one of net.ipv4.tcp_available_congestion_control; the machine's
-    /// default if left out.
+    /// With the kernel's: its congestion control, one of net.ipv4.tcp_available_congestion_control. If left out, the
+    /// scheme's own law where hosts have agents and the kernel can have it, else the machine's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_congestion: Option<String>,
     /// With the kernel's: hosts run the host agent, which does the scheme's part at hosts as it does on real ones.

@@ -151,7 +151,7 @@ impl CongestionControl {
 
 /// The programs, under a name that this kernel does not have.
 fn loaded(law: &HostLaw, chosen: &Chosen) -> Result<(Object, String), AgentError> {
-    let name = format!("tr_{}_{:04x}", law.kind.name(), flows::random()? as u16);
+    let name = format!("tr_{}_{:06x}", law.kind.name(), flows::random()? & 0xff_ffff);
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());
     let mut object = load::open(PROGRAMS)?;

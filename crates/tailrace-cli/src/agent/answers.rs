@@ -33,7 +33,9 @@ fn answer(stream: &UnixStream, status: &Mutex<Status>, flows: Option<&FlowTable>
         None if question.trim() == "status" => status().json(),
         Some(("flows", most)) => match (most.parse(), flows) {
             (Ok(most), Some(flows)) => largest(flows, most, &status),
-            (Ok(_), None) => json!({ "error": "it keeps windows, and remembers no flows by what they sent" }),
+            (Ok(_), None) => {
+                json!({ "error": "its scheme has no tags, so it remembers no flows by what they sent" })
+            }
             (Err(_), _) => json!({ "error": "flows N" }),
         },
         _ => json!({ "error": "status, or flows N" }),

@@ -1,13 +1,14 @@
 //! What an agent has in the kernel for its scheme: tags, or windows, and a congestion law.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use tailrace_agent::{
     AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, FlowTable, Kept, Known,
-    MOST_FLOWS, Network, Pins, Rule, WindowFlow, WindowKeeper,
+    MOST_FLOWS, Network, Pins, Rule, WindowFlow, WindowKeeper, own_cgroup,
 };
 use tailrace_config::ScenarioError;
-use tailrace_core::Weight;
+use tailrace_core::{HostLaw, Weight};
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
 use tailrace_scenario::{AgentConfig, LawFor};
@@ -17,6 +18,8 @@ use super::failed;
 pub struct Datapath {
     packets: Packets,
     law: Option<CongestionControl>,
+    /// As it began.
+    has: Option<HostLaw>,
 }
 
 /// What happens to packets.
@@ -39,6 +42,10 @@ impl Datapath {
         // Without a fleet nobody gives flows weights of their own.
         let given = if config.fleet.is_some() { MOST_FLOWS as u32 } else { 0 };
         let packets = match &part.shim {
+            None if !part.tags() && pins.is_some() => {
+                let message = "keeps tags only, and this scheme has none: leave it out";
+                return Err(ScenarioError::new("agent.pins", message).into());
+            }
             None if !part.tags() => Packets::Nothing,
             None => Packets::Tags(EgressTagger::going_on(pins, flows, &directives, rules).map_err(failed)?),
             Some(_) if pins.is_some() => {
@@ -50,20 +57,28 @@ impl Datapath {
                 Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim).map_err(failed)?)
             }
         };
+        let missing = |(number, path): (usize, &PathBuf)| {
+            own_cgroup(path).err().map(|why| ScenarioError::new(format!("law.cgroups[{number}]"), why))
+        };
+        let cgroups = config.law.iter().flat_map(|law| law.cgroups.iter().enumerate());
+        if let Some(error) = cgroups.filter_map(missing).next() {
+            return Err(error.into());
+        }
         let hears = matches!(packets, Packets::Nothing);
         let law = |law| CongestionControl::new(law, &directives, rules, &chosen(config), hears);
         let law = part.law.as_ref().map(law).transpose().map_err(failed)?;
-        Ok(Datapath { packets, law })
+        Ok(Datapath { packets, law, has: part.law })
     }
 
+    /// Tags come last, which may be pinned: what fails before leaves nothing.
     pub fn attach(&mut self, pins: Option<&Pins>, config: &AgentConfig, interface: u32) -> Result<(), Error> {
+        self.law.as_mut().map_or(Ok(()), |law| law.attach(&chosen(config)).map_err(failed))?;
         match &mut self.packets {
             Packets::Tags(tagger) => tagger.attach_keeping(pins, interface),
             Packets::Windows(keeper) => keeper.attach(interface),
             Packets::Nothing => Ok(()),
         }
-        .map_err(failed)?;
-        self.law.as_mut().map_or(Ok(()), |law| law.attach(&chosen(config)).map_err(failed))
+        .map_err(failed)
     }
 
     /// Whether it can go on with another scheme.
@@ -80,7 +95,13 @@ impl Datapath {
             Packets::Nothing => does(false, false),
         };
         if now == then {
-            return Ok(());
+            let kind = |law: &Option<HostLaw>| law.map(|law| law.kind.name());
+            if kind(&self.has) == kind(&part.law) {
+                return Ok(());
+            }
+            let message =
+                "has another congestion law, but this agent's stays as long as it runs: start it again";
+            return Err(ScenarioError::new("scheme.name", message));
         }
         let message = format!("{now}, but this agent {then} as long as it runs: start it again");
         Err(ScenarioError::new("scheme.name", message))

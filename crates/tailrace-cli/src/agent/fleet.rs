@@ -63,7 +63,7 @@ pub struct FleetStatus {
 /// Reaches the fleet of a file, if it names one.
 pub fn reach(config: &AgentConfig) -> Result<Option<(Reached, String)>, Error> {
     let Some(fleet) = &config.fleet else { return Ok(None) };
-    let name = meeting::name(fleet)?;
+    let name = meeting::name(fleet, Some(&config.interface))?;
     Ok(Some((meeting::reach(fleet)?, name)))
 }
 

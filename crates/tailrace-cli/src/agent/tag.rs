@@ -59,7 +59,7 @@ pub fn tag(
     let pins = pins(&config, interface.number).map_err(of_file)?;
     let left = taggers_at(interface.number).map_err(failed)?;
     if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
-        return Err(in_file(left_behind(&config), file));
+        return Err(in_file(left_behind(&config, Some(&part)), file));
     }
     let mut datapath =
         Datapath::new(pins.as_ref(), &config, &part, &rules).map_err(|error| in_file(error, file))?;
@@ -111,11 +111,16 @@ fn pins(config: &AgentConfig, interface: u32) -> Result<Option<Pins>, AgentError
     config.pins.as_ref().map(|root| Pins::new(root, &config.interface, interface)).transpose()
 }
 
-fn left_behind(config: &AgentConfig) -> Error {
-    let message = format!(
-        "is not where the program is pinned that an agent has left at {}: give that folder, and this agent takes over",
-        config.interface
-    );
+fn left_behind(config: &AgentConfig, part: Option<&HostPart>) -> Error {
+    let takes_over = part.is_none_or(HostPart::tags);
+    let what = match takes_over {
+        true => "give that folder, and this agent takes over",
+        false => {
+            "this scheme has no tags, so take them away first: `tailrace agent detach` with the file that gave that folder"
+        }
+    };
+    let message =
+        format!("is not where the program is pinned that an agent has left at {}: {what}", config.interface);
     ScenarioError::new("agent.pins", message).into()
 }
 
@@ -133,7 +138,7 @@ pub fn detach(file: &Path) -> Result<i32, Error> {
             say!("took away what an agent had left at {}", config.interface);
         }
         _ if taggers_at(interface.number).map_err(failed)? > 0 => {
-            return Err(in_file(left_behind(&config), file));
+            return Err(in_file(left_behind(&config, None), file));
         }
         _ => say!("nothing was left at {}", config.interface),
     }
@@ -253,8 +258,9 @@ impl Agent<'_> {
         self.notify.all_is_well();
         let name = &self.config.interface;
         if tailrace_agent::interface_number(name) != Some(self.interface.number) {
-            let message =
-                format!("interface {name} is gone, and the program at it: nothing is tagged any more");
+            let message = format!(
+                "interface {name} is gone, and what was at it: nothing of the scheme is done any more"
+            );
             return Err(Error::Live(LiveError::Gone(message)));
         }
         if self.now() >= self.next_line {
@@ -294,9 +300,9 @@ impl Agent<'_> {
         let rules = self.datapath.check_change(&part).and_then(|()| known::rules(&config));
         let rules = rules.map_err(|error| in_file(error.into(), &self.file))?;
         let mut part = part;
-        self.fleet.iter_mut().for_each(|fleet| fleet.renew(&config.scenario, &mut part));
-        // What the kernel does not take leaves all as it was.
+        // What the kernel does not take leaves what the fleet is told of as it was.
         self.datapath.set(&part, &rules)?;
+        self.fleet.iter_mut().for_each(|fleet| fleet.renew(&config.scenario, &mut part));
         (self.config, self.part, self.rules) = (config, part, rules);
         lock(self.status).scheme = self.config.scenario.scheme.label().to_owned();
         self.policy_started = monotonic();

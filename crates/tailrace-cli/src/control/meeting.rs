@@ -30,16 +30,20 @@ pub fn failed(error: ControlError) -> Error {
     }
 }
 
-/// The own name in a fleet.
-pub fn name(fleet: &Fleet) -> Result<String, ScenarioError> {
+/// The own name in a fleet: that of the file, or the machine's, and for an agent its interface's, for a machine may have several.
+pub fn name(fleet: &Fleet, interface: Option<&str>) -> Result<String, ScenarioError> {
     if let Some(host) = &fleet.host {
         return Ok(host.clone());
     }
     let machine = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
-    check_name(&machine).map_err(|why| {
+    let own = match interface {
+        Some(interface) => format!("{machine}-{interface}"),
+        None => machine,
+    };
+    check_name(&own).map_err(|why| {
         ScenarioError::new("control.host", format!("is needed: the name of this machine {why}"))
     })?;
-    Ok(machine)
+    Ok(own)
 }
 
 /// A scheme with all that its decisions depend on, as one text: those of a fleet must have the same.

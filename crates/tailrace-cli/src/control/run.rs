@@ -35,7 +35,7 @@ pub fn run(
     host: &dyn Host,
 ) -> Result<i32, Error> {
     let of_file = |error| in_file(error, &options.file);
-    let name = meeting::name(&config.fleet).map_err(|error| of_file(error.into()))?;
+    let name = meeting::name(&config.fleet, None).map_err(|error| of_file(error.into()))?;
     let instance = format!("{name}:{}", std::process::id());
     let server = options.metrics.map(watch::bind).transpose()?;
     let stop = notice(&[SIGTERM])?;

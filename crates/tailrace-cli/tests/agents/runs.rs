@@ -75,6 +75,26 @@ fn tags_change_at_the_first_segment_that_is_beyond_a_threshold() {
     assert!(bytes == urgent && bytes > 40 * 300, "acknowledgements: {bytes}, {urgent}");
 }
 
+/// Two flows into one port: the scheme's law holds its queue near the threshold, where Reno without ECN would fill it.
+#[test]
+fn where_no_law_is_named_the_schemes_own_sends() {
+    let Some(place) = Place::new() else { return };
+    let rule =
+        |src: u8| format!("[[workload.rule]]\nfrom = [{src}]\nto = [1]\nsizes = {{ fixed = \"5MB\" }}\n");
+    let dctcp = "name = \"dctcp\"\nparams = { port = { marking_threshold = \"30KB\" } }";
+    let text = flows(&(rule(0) + &rule(2)), dctcp).replace(", tcp_congestion = \"reno\"", "");
+    let Some(said) = run(&place, &text) else { return };
+    let law = "the agent leaves packets as they are; the kernel's TCP with dctcp's law, which the agent gives it, sends";
+    assert!(said.contains(law), "{said}");
+    let named = flows(&(rule(0) + &rule(2)), dctcp);
+    fs::write(place.dir.path().join("named.toml"), named).unwrap();
+    let refused = stderr(&place.output("run named.toml"));
+    assert!(
+        refused.contains("its congestion law runs where live.tcp_congestion names no other"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn agents_are_told_what_flows_reveal() {
     let Some(place) = Place::new() else { return };

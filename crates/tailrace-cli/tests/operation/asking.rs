@@ -125,7 +125,7 @@ fn an_agent_that_keeps_windows_says_of_how_many_connections() {
     let (_, shown) = ask(&["status"]);
     assert!(shown.contains("  windows      of 1 connections; "), "{shown}");
     let (code, refused) = ask(&["flows"]);
-    assert!(code == 1 && refused.contains("it keeps windows, and remembers no flows"), "{refused}");
+    assert!(code == 1 && refused.contains("its scheme has no tags, so it remembers no flows"), "{refused}");
     let page = metrics(&a);
     assert!(page.contains("tailrace_agent_window_connections_total{interface=\"eth0\"} 1\n"), "{page}");
     for agent in [&mut agent, &mut far_agent] {
