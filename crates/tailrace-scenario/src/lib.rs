@@ -43,6 +43,7 @@ mod scenario;
 mod scenario_properties;
 #[cfg(test)]
 mod scenario_tests;
+mod subnet;
 mod switch;
 
 pub use agent::{AgentConfig, FlowRule, LawFor};
@@ -51,4 +52,5 @@ pub use fleet::{Fleet, check_name};
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
 pub use scenario::{Scenario, SchemeChoice};
+pub use subnet::Subnet;
 pub use switch::{MacAddress, SwitchConfig, SwitchPort};

@@ -186,7 +186,10 @@ impl Datapath {
 /// The connections that have the law.
 fn chosen(config: &AgentConfig) -> Chosen {
     let LawFor { cgroups, to } = config.law.clone().unwrap_or_default();
-    Chosen { cgroups, networks: to.into_iter().map(|(address, bits)| Network { address, bits }).collect() }
+    Chosen {
+        cgroups,
+        networks: to.iter().map(|of| Network { address: of.first(), bits: of.bits() }).collect(),
+    }
 }
 
 /// What the programs in the kernel have done.

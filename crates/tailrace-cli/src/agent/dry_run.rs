@@ -39,7 +39,7 @@ pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioE
 fn law_line(config: &AgentConfig, law: &HostLaw, tags: bool) -> String {
     let LawFor { cgroups, to } = config.law.clone().unwrap_or_default();
     let cgroups: Vec<_> = cgroups.iter().map(|path| path.display().to_string()).collect();
-    let to: Vec<_> = to.iter().map(|(address, bits)| format!("{address}/{bits}")).collect();
+    let to: Vec<_> = to.iter().map(|of| of.to_string()).collect();
     let of = if cgroups.is_empty() {
         "all programs".to_owned()
     } else {

@@ -1,19 +1,20 @@
 //! Which connections of an agent's host have the scheme's congestion law.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, table};
 use toml::{Table, Value};
 
+use crate::subnet::Subnet;
+
 /// Connections of programs in these cgroups, to these networks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LawFor {
     /// In these and below; in any if there are none.
     pub cgroups: Vec<PathBuf>,
-    /// Addresses whose first so many bits are these; to any if there are none.
-    pub to: Vec<(IpAddr, u8)>,
+    /// To any if there are none.
+    pub to: Vec<Subnet>,
 }
 
 #[derive(Deserialize)]
@@ -33,10 +34,10 @@ pub(super) fn take(given: &mut Table) -> Result<Option<LawFor>, ScenarioError> {
             let message = "is empty, but must be a path, such as \"/system.slice/nginx.service\"";
             return Err(ScenarioError::new(format!("cgroups[{number}]"), message));
         }
-        let network = |(number, text): (usize, &String)| {
-            network(text).map_err(|message| ScenarioError::new(format!("to[{number}]"), message))
+        let network = |(number, text): (usize, String)| {
+            Subnet::try_from(text).map_err(|message| ScenarioError::new(format!("to[{number}]"), message))
         };
-        let to = to.iter().enumerate().map(network).collect::<Result<_, _>>()?;
+        let to = to.into_iter().enumerate().map(network).collect::<Result<_, _>>()?;
         Ok(LawFor { cgroups, to })
     };
     match given.remove("law") {
@@ -46,20 +47,6 @@ pub(super) fn take(given: &mut Table) -> Result<Option<LawFor>, ScenarioError> {
         }
         Some(_) => Err(ScenarioError::new("law", "must be a table: [law]")),
     }
-}
-
-/// An address, or one with how many of its bits count.
-fn network(text: &str) -> Result<(IpAddr, u8), String> {
-    let wrong = || {
-        format!(
-            "\"{text}\" is no network: give an address and how many bits of it count, such as \"10.0.0.0/8\""
-        )
-    };
-    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-    let address: IpAddr = address.parse().map_err(|_| wrong())?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
-    if bits <= most { Ok((address, bits)) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -79,8 +66,8 @@ mod tests {
         let some = taken("[law]\ncgroups = [\"/a\"]\nto = [\"10.0.0.0/8\", \"fd00::1\", \"0.0.0.0/0\"]");
         let some = some.unwrap().unwrap();
         assert_eq!(some.cgroups, [PathBuf::from("/a")]);
-        let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(some.to, [(address("10.0.0.0"), 8), (address("fd00::1"), 128), (address("0.0.0.0"), 0)]);
+        let to: Vec<String> = some.to.iter().map(Subnet::to_string).collect();
+        assert_eq!(to, ["10.0.0.0/8", "fd00::1/128", "0.0.0.0/0"]);
     }
 
     #[test]
@@ -89,8 +76,11 @@ mod tests {
             ("law = 1", "law: must be a table: [law]"),
             ("[law]\ncgroup = \"/a\"", "law.cgroup: unknown field \"cgroup\"; did you mean \"cgroups\"?"),
             ("[law]\ncgroups = [\"\"]", "law.cgroups[0]: is empty"),
-            ("[law]\nto = [\"::/0\", \"10.0.0.0/33\"]", "law.to[1]: \"10.0.0.0/33\" is no network"),
-            ("[law]\nto = [\"10.0.0/8\"]", "such as \"10.0.0.0/8\""),
+            (
+                "[law]\nto = [\"::/0\", \"10.0.0.0/33\"]",
+                "law.to[1]: \"10.0.0.0/33\" is no address and no subnet",
+            ),
+            ("[law]\nto = [\"10.0.0/8\"]", "law.to[0]: \"10.0.0/8\" is no address and no subnet such as"),
         ] {
             let message = taken(text).unwrap_err();
             assert!(message.contains(said), "{said}: {message}");
@@ -100,9 +90,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_network_or_a_mistake(text in "[0-9a-f:./]{0,24}") {
-            if let Ok((address, bits)) = network(&text) {
-                let most = if address.is_ipv4() { 32 } else { 128 };
-                prop_assert!(bits <= most);
+            if let Ok(subnet) = Subnet::try_from(text) {
+                prop_assert!(subnet.has(subnet.first()));
             }
         }
     }
