@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
+use crate::ScenarioError;
+
 /// Opens a file to be read. A pipe or a device may have no end: only regular files are read.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?.file_type();
@@ -28,6 +30,18 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 pub fn read_text(path: &Path) -> io::Result<String> {
     let not_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
     read_file(path).and_then(|content| String::from_utf8(content).map_err(not_text))
+}
+
+/// What a file of text says, of which `parse` is given the text and the folder to which its names of files are relative. Errors say
+/// file and line.
+pub fn read_parsed<T>(
+    path: &Path,
+    parse: impl FnOnce(&str, &Path) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
+    let text = read_text(path).map_err(unreadable)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    parse(&text, folder).map_err(|error| error.locate(&text).in_file(path))
 }
 
 #[cfg(test)]

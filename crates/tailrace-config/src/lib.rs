@@ -12,5 +12,5 @@ pub mod table;
 
 pub use error::{LONGEST_FIELD, LONGEST_MESSAGE, ScenarioError, shown};
 pub use fingerprint::fingerprint;
-pub use input::{open_file, read_file, read_text};
+pub use input::{open_file, read_file, read_parsed, read_text};
 pub use locate::line_of;

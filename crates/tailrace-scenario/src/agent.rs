@@ -7,7 +7,7 @@ mod rules;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tailrace_config::{ScenarioError, read_text, suggest, table};
+use tailrace_config::{ScenarioError, read_parsed, suggest, table};
 use tailrace_core::{Rate, Time};
 use tailrace_fabric::check_link;
 use toml::{Table, Value};
@@ -74,18 +74,14 @@ const MOST_FLOWS: u32 = 1 << 24;
 impl AgentConfig {
     /// Reads a file, and those that it names. Errors say file, line and field.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
-        let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
-        let text = read_text(path).map_err(unreadable)?;
-        let read = || {
-            let mut config = Self::parse(&text)?;
-            let folder = path.parent().unwrap_or(Path::new(""));
+        read_parsed(path, |text, folder| {
+            let mut config = Self::parse(text)?;
             config.fleet.iter_mut().for_each(|fleet| fleet.resolve(folder));
             if !config.scenario.workload.rules.is_empty() {
                 config.scenario.read_files(folder)?;
             }
             Ok(config)
-        };
-        read().map_err(|error: ScenarioError| error.locate(&text).in_file(path))
+        })
     }
 
     /// Reads a file's text. Errors say the line.

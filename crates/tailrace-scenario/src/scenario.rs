@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use tailrace_config::{ScenarioError, fingerprint, read_text, suggest, table};
+use tailrace_config::{ScenarioError, fingerprint, read_parsed, suggest, table};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
 use tailrace_fabric::{Buffer, Fabric, FabricParams};
@@ -115,14 +115,11 @@ impl Scenario {
 
     /// Reads a scenario and the files that it names.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
-        let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
-        let text = read_text(path).map_err(unreadable)?;
-        let read = || {
-            let mut scenario = Self::parse(&text)?;
-            scenario.read_files(path.parent().unwrap_or(Path::new("")))?;
+        read_parsed(path, |text, folder| {
+            let mut scenario = Self::parse(text)?;
+            scenario.read_files(folder)?;
             Ok(scenario)
-        };
-        read().map_err(|error: ScenarioError| error.locate(&text).in_file(path))
+        })
     }
 
     /// Reads the files that the scenario names, relative to `base`: flow-size tables take the place of their

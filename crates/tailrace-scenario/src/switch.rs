@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tailrace_config::{ScenarioError, read_text, suggest, table};
+use tailrace_config::{ScenarioError, read_parsed, suggest, table};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{HEADER_BYTES, Rate, Time};
 use tailrace_fabric::{Fabric, FabricParams, check_link};
@@ -88,9 +88,7 @@ impl Default for Own {
 impl SwitchConfig {
     /// Reads a file. Errors say file, line and field.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
-        let unreadable = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
-        let text = read_text(path).map_err(unreadable)?;
-        Self::parse(&text).map_err(|error| error.in_file(path))
+        read_parsed(path, |text, _| Self::parse(text))
     }
 
     /// Reads a file's text. Errors say the line.
