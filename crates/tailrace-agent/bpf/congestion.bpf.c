@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
- * DCTCP, D2TCP and L2DCT as congestion control of the kernel's own TCP (struct_ops), and which connections have it.
+ * DCTCP, D2TCP, L2DCT, and Karuna's MCP beside DCTCP, as congestion control of the kernel's own TCP (struct_ops), and which
+ * connections have it.
  *
  * A call of such a program may be skipped, and what it should have returned is then anything. So the window is kept in the
  * socket's private part, and written again with each acknowledgement, whatever has become of it meanwhile.
@@ -26,6 +27,7 @@ struct {
 #include "known.h"
 #include "tell.h"
 #include "law.h"
+#include "mcp.h"
 
 #define AF_INET6 10
 #define SOL_TCP 6
@@ -36,6 +38,8 @@ struct {
 #define ACK_TIMER 2          /* of icsk_ack.pending */
 #define ACK_NOW 16
 #define LEAST_THRESHOLD 2
+#define PACED_BY_NOBODY 0     /* of sock.sk_pacing_status */
+#define PACED_BY_TCP 1
 
 enum { EVENT_NO_CE = 4, EVENT_CE = 5 };
 enum { STATE_RECOVERY = 3, STATE_LOSS = 4 };
@@ -60,16 +64,23 @@ struct {
 
 /* What is kept of a connection, in its socket. */
 struct sender {
-	struct tr_dctcp window; /* in segments */
+	union {
+		struct tr_dctcp window; /* in segments */
+		struct tr_mcp mcp;
+	};
 	__u32 delivered;
 	__u32 delivered_ce;
 	__u32 state;
-	__u32 begun;
+	__u32 mode; /* BY_DCTCP, ...; above, how often something had been said of the flow when that was found */
 	/* Of what it receives. */
 	__u32 ce;
 	__u32 received;
 	__u64 begun_ns;
 };
+#define BY_DCTCP 1
+#define BY_MCP 2
+#define GIVEN_UP 3 /* by DCTCP: its deadline cannot be met */
+#define MODES 0xff
 _Static_assert(sizeof(struct sender) <= sizeof(((struct inet_connection_sock *)0)->icsk_ca_priv), "struct sender");
 
 static __always_inline struct sender *sender_of(struct sock *sk)
@@ -84,80 +95,19 @@ static __always_inline struct tr_host_law *current_law(void)
 	return bpf_map_lookup_elem(&host_law, &zero);
 }
 
-/* With the first acknowledgement: where a connection asks, its sequence numbers come after its law. */
-static __always_inline void begin(struct tcp_sock *tp, struct sender *sender, const struct tr_host_law *law)
+static __always_inline void begin_dctcp(struct tcp_sock *tp, struct sender *sender, const struct tr_host_law *law)
 {
 	struct tr_dctcp *window = &sender->window;
 
+	__builtin_memset(window, 0, sizeof(*window));
 	dctcp_begin(window, &law->law);
 	window->mss = 1;
 	window->una = tp->snd_una;
 	window->next = window->window_end = window->settle_from = window->settle_to = tp->snd_nxt;
-	sender->delivered = tp->delivered;
-	sender->delivered_ce = tp->delivered_ce;
-	if (!sender->begun_ns)
-		sender->begun_ns = bpf_ktime_get_ns();
-	sender->begun = 1;
+	sender->mode = (sender->mode & ~MODES) | BY_DCTCP;
 }
 
-/* What a flow has still to send, and in which time. */
-struct due {
-	__u64 left;
-	__u64 time_us;
-};
-
-/* The rule for a socket: that of the deepest cgroup that has one. */
-static __always_inline struct tr_rule *rule_of_socket(struct sock *sk, struct tr_policy *policy)
-{
-	__u16 near = sk->__sk_common.skc_num, far = bpf_ntohs(sk->__sk_common.skc_dport);
-	struct cgroup *group = sk->sk_cgrp_data.cgroup;
-	__u32 zero = 0, deepest = group ? group->level : 0;
-	void *set = policy->rules ? bpf_map_lookup_elem(&rules, &zero) : NULL;
-
-	if (!set)
-		return NULL;
-	for (int level = TR_LEVELS; level >= 0; level--) {
-		struct cgroup *above = NULL;
-		__u32 place = bpf_core_field_offset(group->ancestors) + level * sizeof(above);
-		struct tr_rule *rule;
-
-		if (!group || level >= policy->levels || level > deepest)
-			continue;
-		if (bpf_probe_read_kernel(&above, sizeof(above), (void *)group + place) || !above)
-			continue;
-		rule = rule_of(set, BPF_CORE_READ(above, kn, id), near, far);
-		if (rule)
-			return rule;
-	}
-	return rule_of(set, 0, near, far);
-}
-
-/* From what its program has said of the flow, or a rule; false without a deadline. */
-static __always_inline bool find_due(struct sock *sk, struct tcp_sock *tp, const struct sender *sender, struct due *due)
-{
-	struct tr_told *said = bpf_sk_storage_get(&told, sk, NULL, 0);
-	struct tr_policy *policy = current_policy();
-	__u64 size = 0, deadline = 0, acked = tp->bytes_acked, now = bpf_ktime_get_ns();
-	struct tr_rule *rule;
-
-	if (said && said->deadline_ns) {
-		size = said->size;
-		deadline = said->deadline_ns + (said->anchored ? 0 : sender->begun_ns);
-		if (said->anchored)
-			acked = ahead(tp->snd_una, said->first) > 0 ? tp->snd_una - said->first : 0;
-	} else if (policy) {
-		rule = rule_of_socket(sk, policy);
-		if (rule && rule->deadline_ns) {
-			size = rule->size;
-			deadline = sender->begun_ns + rule->deadline_ns;
-		}
-	}
-	if (!deadline)
-		return false;
-	due->left = size > acked ? size - acked : 0;
-	due->time_us = deadline > now ? (deadline - now) / 1000 : 0;
-	return true;
-}
+#include "due.h"
 
 /* One step of the law, with the weight and the exponent that its kind asks for. */
 static __always_inline void answer(struct tr_dctcp *window, const struct tr_host_law *law, __u64 acked, __u64 marked,
@@ -174,14 +124,97 @@ static __always_inline void answer(struct tr_dctcp *window, const struct tr_host
 	dctcp_answer(window, &law->law, weight, exponent, acked, marked);
 }
 
+/* Whether a round trip has gone by since it was asked last which law has the window. */
+static __always_inline bool is_time_to_choose(struct tcp_sock *tp, const struct sender *sender)
+{
+	switch (sender->mode & MODES) {
+	case BY_MCP:
+		return !(sender->mcp.flags & TR_HAS_END) || ahead(tp->snd_una, sender->mcp.window_end) >= 0;
+	case BY_DCTCP:
+	case GIVEN_UP:
+		return ahead(tp->snd_una, sender->window.window_end) >= 0;
+	default:
+		return true;
+	}
+}
+
+/* Of what cannot meet its deadline the window is DCTCP's from now on. */
+static __always_inline void judge(struct tcp_sock *tp, struct sender *sender, const struct tr_host_law *law)
+{
+	if ((sender->mode & MODES) != BY_MCP || !(sender->mcp.flags & TR_HOPELESS) || (law->mcp.flags & TR_KEEPS))
+		return;
+	begin_dctcp(tp, sender, law);
+	sender->mode = (sender->mode & ~MODES) | GIVEN_UP;
+}
+
+/* Flows with a size and a deadline have MCP's window, and begin anew with another one. */
+static __always_inline void choose_window(struct sock *sk, struct tcp_sock *tp, struct sender *sender,
+					  const struct tr_host_law *law, struct mcp_now *now)
+{
+	__u32 mode = sender->mode & MODES, on_the_way = tp->snd_nxt - tp->snd_una;
+	struct due due = {};
+	bool has_due = find_due(sk, tp, sender, &due) && due.size;
+
+	now->deadline_ns = due.deadline_ns;
+	now->left = due.left;
+	now->unsent = due.left > on_the_way ? due.left - on_the_way : 0;
+	if (has_due && ((mode != BY_MCP && mode != GIVEN_UP) || (__u32)(due.count << 8) != (sender->mode & ~MODES))) {
+		mcp_begin(&sender->mcp, &law->mcp, now);
+		sender->mode = due.count << 8 | BY_MCP;
+		judge(tp, sender, law);
+	} else if (!has_due && mode == BY_MCP) {
+		begin_dctcp(tp, sender, law);
+	}
+}
+
+/* The window in segments, in parts of 2^-20. TCP sizes its bursts by a pacing rate, and leaves it alone where a law has a function of
+ * its own: Linux' factors. */
+static __always_inline void write_window(struct sock *sk, struct tcp_sock *tp, __u64 window, __u64 threshold)
+{
+	__u32 segments = least_of(window >> 20, tp->snd_cwnd_clamp);
+
+	tp->snd_cwnd = segments ? segments : 1;
+	tp->snd_ssthresh = threshold >= 0x7fffffffull << 20 ? 0x7fffffff : threshold >> 20;
+	if (tp->srtt_us)
+		sk->sk_pacing_rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8000000 / tp->srtt_us *
+				     (window < threshold ? 20 : 12) / 10;
+}
+
+static __always_inline void write_mcp(struct sock *sk, struct tcp_sock *tp, const struct sender *sender,
+				      const struct tr_host_law *law)
+{
+	__u64 window = most_of(sender->mcp.window, least_window(&law->mcp));
+	__u64 pace = mcp_pace(&sender->mcp, &law->mcp, tp->mss_cache);
+
+	write_window(sk, tp, window, window);
+	if (!pace)
+		return;
+	sk->sk_pacing_rate = pace;
+	if (sk->sk_pacing_status == PACED_BY_NOBODY)
+		sk->sk_pacing_status = PACED_BY_TCP;
+}
+
 SEC("struct_ops")
 void BPF_PROG(law_init, struct sock *sk)
 {
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct sender *sender = sender_of(sk);
+	struct tr_host_law *law = current_law();
+	struct mcp_now now = {};
 
 	__builtin_memset(sender, 0, sizeof(*sender));
-	sender->begun_ns = bpf_ktime_get_ns();
-	sender->received = ((struct tcp_sock *)sk)->rcv_nxt;
+	sender->begun_ns = now.now_ns = bpf_ktime_get_ns();
+	sender->received = tp->rcv_nxt;
+	if (!law || law->kind != TR_KARUNA)
+		return;
+	now.mss = tp->mss_cache;
+	now.srtt_ns = (__u64)tp->srtt_us * 125;
+	choose_window(sk, tp, sender, law, &now);
+	if ((sender->mode & MODES) != BY_MCP)
+		return;
+	sender->delivered = tp->delivered;
+	sender->delivered_ce = tp->delivered_ce;
+	write_mcp(sk, tp, sender, law);
 }
 
 /* Whether all of the window was used: what was not needed, says nothing of what the path can carry (RFC 9293, 7661). */
@@ -192,53 +225,78 @@ static __always_inline bool is_used(struct tcp_sock *tp, const struct tr_dctcp *
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+/* `lost` is the state of losses that has just begun, or 0. */
+static __always_inline void step_dctcp(struct sock *sk, struct tcp_sock *tp, struct sender *sender,
+				       const struct tr_host_law *law, const struct mcp_now *now, __u32 lost)
+{
+	struct tr_dctcp *window = &sender->window;
+	__u64 before = window->segments;
+	struct due due = {};
+	bool has_due = false;
+
+	window->una = now->una;
+	window->next = now->next;
+	if (lost == STATE_RECOVERY) {
+		dctcp_loss(window, &law->law);
+	} else if (lost == STATE_LOSS) {
+		dctcp_collapse(window);
+	} else if (now->acked) {
+		if (now->marked && law->kind == TR_D2TCP)
+			has_due = find_due(sk, tp, sender, &due);
+		answer(window, law, now->acked, now->marked, tp->bytes_acked + (tp->snd_nxt - tp->snd_una),
+		       has_due ? &due : NULL, (before * tp->mss_cache) >> 20, tp->srtt_us >> 3);
+		if (window->segments > before && !is_used(tp, window))
+			window->segments = before;
+	}
+}
+
 SEC("struct_ops")
 void BPF_PROG(law_control, struct sock *sk)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct sender *sender = sender_of(sk);
-	struct tr_dctcp *window = &sender->window;
 	struct tr_host_law *law = current_law();
-	__u32 delivered, marked, state, segments;
-	struct due due = {};
-	bool has_due = false;
-	__u64 before;
+	struct mcp_now now = {};
+	__u32 state, lost;
 
 	if (!law)
 		return;
-	if (!sender->begun)
-		begin(tp, sender, law);
-	delivered = tp->delivered - sender->delivered;
-	marked = tp->delivered_ce - sender->delivered_ce;
+	/* Not before: where a connection asks, its sequence numbers come after its law. */
+	if (!sender->mode) {
+		begin_dctcp(tp, sender, law);
+		sender->delivered = tp->delivered;
+		sender->delivered_ce = tp->delivered_ce;
+	}
+	now.now_ns = bpf_ktime_get_ns();
+	now.srtt_ns = (__u64)tp->srtt_us * 125;
+	now.una = tp->snd_una;
+	now.next = tp->snd_nxt;
+	now.mss = tp->mss_cache;
+	now.acked = tp->delivered - sender->delivered;
+	now.marked = tp->delivered_ce - sender->delivered_ce;
 	sender->delivered = tp->delivered;
 	sender->delivered_ce = tp->delivered_ce;
-	window->una = tp->snd_una;
-	window->next = tp->snd_nxt;
 	state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
-	if (state != sender->state && state == STATE_RECOVERY) {
-		dctcp_loss(window, &law->law);
-	} else if (state != sender->state && state == STATE_LOSS) {
-		dctcp_collapse(window);
-	} else if (delivered) {
-		before = window->segments;
-		if (marked && law->kind == TR_D2TCP)
-			has_due = find_due(sk, tp, sender, &due);
-		answer(window, law, delivered, marked, tp->bytes_acked + (tp->snd_nxt - tp->snd_una),
-		       has_due ? &due : NULL, (window->segments * tp->mss_cache) >> 20, tp->srtt_us >> 3);
-		if (window->segments > before && !is_used(tp, window))
-			window->segments = before;
-	}
+	lost = state != sender->state && state >= STATE_RECOVERY ? state : 0;
 	sender->state = state;
-	segments = window->segments >> 20;
-	if (segments > tp->snd_cwnd_clamp)
-		segments = tp->snd_cwnd_clamp;
-	tp->snd_cwnd = segments ? segments : 1;
-	/* TCP sizes its bursts by this, and leaves it alone where a law has a function of its own: Linux' factors. */
-	if (tp->srtt_us)
-		sk->sk_pacing_rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8000000 / tp->srtt_us *
-				     (window->segments < window->threshold ? 20 : 12) / 10;
-	tp->snd_ssthresh = window->threshold >= 0x7fffffffull << 20 ? 0x7fffffff : window->threshold >> 20;
+	if (law->kind == TR_KARUNA && (lost || is_time_to_choose(tp, sender)))
+		choose_window(sk, tp, sender, law, &now);
+	if ((sender->mode & MODES) != BY_MCP) {
+		step_dctcp(sk, tp, sender, law, &now, lost);
+	} else {
+		if (lost == STATE_LOSS)
+			mcp_collapse(&sender->mcp, &law->mcp, &now);
+		else if (lost)
+			mcp_judge(&sender->mcp, &law->mcp, &now);
+		else if (now.acked)
+			mcp_answer(&sender->mcp, &law->mcp, &now);
+		judge(tp, sender, law);
+	}
+	if ((sender->mode & MODES) == BY_MCP)
+		write_mcp(sk, tp, sender, law);
+	else
+		write_window(sk, tp, sender->window.segments, sender->window.threshold);
 }
 
 /* What TCP asks for where it would cut by itself; the window is the one above. */
@@ -349,25 +407,4 @@ int choose(struct bpf_sock_ops *ops)
 	return 1;
 }
 
-/* One step of the law on a window that is given, to be compared with what is simulated. */
-SEC("syscall")
-int try_law(struct tr_trial *trial)
-{
-	struct tr_dctcp window = trial->window;
-	struct tr_host_law *law = current_law();
-	struct due due = { trial->left, trial->time_us };
-
-	if (!law)
-		return 1;
-	if (trial->step == TR_BEGINS)
-		dctcp_begin(&window, &law->law);
-	else if (trial->step == TR_ACKNOWLEDGED)
-		answer(&window, law, trial->acked, trial->marked, trial->sent, trial->round_trip_us ? &due : NULL,
-		       (window.segments * (window.mss ? window.mss : 1)) >> 20, trial->round_trip_us);
-	else if (trial->step == TR_LOST)
-		dctcp_loss(&window, &law->law);
-	else
-		dctcp_collapse(&window);
-	trial->window = window;
-	return 0;
-}
+#include "trial.h"

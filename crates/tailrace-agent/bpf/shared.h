@@ -252,7 +252,29 @@ struct tr_dctcp {
 };
 _Static_assert(sizeof(struct tr_dctcp) == 72, "tr_dctcp");
 
-/* The law of a host's own TCP: DCTCP's, or one of those that are DCTCP's with other cuts or growth. */
+/* Karuna's MCP: gains, bounds and windows in parts of 1/65536, windows in segments. */
+struct tr_mcp_law {
+	__u64 link; /* payload bytes a second of the host's */
+	__u32 round_trip_ns; /* the unloaded one */
+	__u32 flags; /* TR_SMOOTHED, ... */
+	__u32 residual_gain;
+	__u32 residual_bound;
+	__u32 queue_gain;
+	__u32 guard_rtts;
+	__u32 initial_window;
+	__u32 min_window;
+	__u32 max_bdps;
+	__u32 unused;
+};
+_Static_assert(sizeof(struct tr_mcp_law) == 48, "tr_mcp_law");
+TR_LAYOUT(tr_mcp_law, residual_gain, 16);
+TR_LAYOUT(tr_mcp_law, max_bdps, 40);
+
+#define TR_SMOOTHED 1 /* the smoothed round trip counts, not the unloaded one */
+#define TR_PACES 2
+#define TR_KEEPS 4 /* what is hopeless goes on as it is */
+
+/* The law of a host's own TCP: DCTCP's, one of those that are DCTCP's with other cuts or growth, or DCTCP's and MCP. */
 struct tr_host_law {
 	struct tr_law law;
 	__u64 from; /* L2DCT: bytes sent up to which the weight is the most, */
@@ -261,8 +283,9 @@ struct tr_host_law {
 	__u32 least; /* of the urgency (D2TCP) or the weight (L2DCT), in parts of 1/65536 */
 	__u32 most;
 	__u32 unused;
+	struct tr_mcp_law mcp;
 };
-_Static_assert(sizeof(struct tr_host_law) == 64, "tr_host_law");
+_Static_assert(sizeof(struct tr_host_law) == 112, "tr_host_law");
 TR_LAYOUT(tr_host_law, from, 32);
 TR_LAYOUT(tr_host_law, kind, 48);
 TR_LAYOUT(tr_host_law, most, 56);
@@ -270,6 +293,28 @@ TR_LAYOUT(tr_host_law, most, 56);
 #define TR_DCTCP 1
 #define TR_D2TCP 2
 #define TR_L2DCT 3
+#define TR_KARUNA 4
+TR_LAYOUT(tr_host_law, mcp, 64);
+
+/* A window by MCP. */
+struct tr_mcp {
+	__u64 window; /* segments in parts of 2^-20, as the next */
+	__u64 target; /* where it is going */
+	__u64 residual; /* bytes a second that were not reached, */
+	__u64 expected; /* and that just meet the deadline */
+	__u64 started_ns; /* the window of data that ends at `window_end` */
+	__u64 srtt_ns;
+	__u32 acked; /* segments in it, and of these with marks */
+	__u32 marked;
+	__u32 window_end;
+	__u32 flags; /* TR_GUARDED, ... */
+};
+_Static_assert(sizeof(struct tr_mcp) == 64, "tr_mcp");
+TR_LAYOUT(tr_mcp, window_end, 56);
+
+#define TR_GUARDED 1 /* the deadline is aimed at earlier */
+#define TR_HAS_END 2
+#define TR_HOPELESS 4
 
 /* Networks, by the first bits of an address; IPv4 as ::ffff:a.b.c.d. */
 struct tr_network_key {
@@ -303,6 +348,26 @@ struct tr_trial {
 _Static_assert(sizeof(struct tr_trial) == 128, "tr_trial");
 TR_LAYOUT(tr_trial, step, 72);
 TR_LAYOUT(tr_trial, acked, 80);
+
+/* The same for MCP. */
+struct tr_mcp_trial {
+	struct tr_mcp mcp;
+	__u64 now_ns;
+	__u64 deadline_ns;
+	__u64 left;
+	__u64 unsent;
+	__u64 srtt_ns;
+	__u64 pace; /* what came of it: bytes a second, or 0 */
+	__u32 una;
+	__u32 next;
+	__u32 acked;
+	__u32 marked;
+	__u32 mss;
+	__u32 step;
+};
+_Static_assert(sizeof(struct tr_mcp_trial) == 136, "tr_mcp_trial");
+TR_LAYOUT(tr_mcp_trial, pace, 104);
+TR_LAYOUT(tr_mcp_trial, step, 132);
 
 #define TR_BEGINS 1
 #define TR_ACKNOWLEDGED 2

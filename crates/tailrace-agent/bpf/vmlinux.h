@@ -226,6 +226,7 @@ struct sock {
 	struct dst_entry *sk_dst_cache;
 	__u16 sk_protocol;
 	unsigned long sk_pacing_rate;
+	__u32 sk_pacing_status;
 	struct sock_cgroup_data sk_cgrp_data;
 };
 

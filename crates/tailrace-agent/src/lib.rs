@@ -14,6 +14,8 @@ mod kernel;
 mod report;
 mod shared;
 mod traffic;
+#[cfg(feature = "bpf")]
+mod trial;
 
 pub use connection::{Connection, Kind};
 #[cfg(feature = "control")]
@@ -26,14 +28,14 @@ pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, PortClasses, Rule, Wanted, WindowFlow, WindowKeeper, cgroup_names, check_tagging,
+    Network, Pins, PortClasses, Rule, Told, Wanted, WindowFlow, WindowKeeper, cgroup_names, check_tagging,
     interface_number, interface_rate, monotonic, own_cgroup, sort_and_mark, taggers_at,
     verified_instructions,
 };
 pub use report::{Draft, Facts};
-#[cfg(feature = "bpf")]
-pub use shared::{Trial, TrialStep};
 pub use traffic::{Grouping, Groups, Traffic};
+#[cfg(feature = "bpf")]
+pub use trial::{McpTrial, Trial, TrialStep};
 
 /// Whether this build has the programs for the kernel.
 pub const HAS_BPF: bool = cfg!(feature = "bpf");

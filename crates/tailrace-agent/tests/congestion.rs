@@ -51,7 +51,7 @@ mod with_bpf {
             return None;
         }
         let directives = Directives::of(&scheme.host(), Knowledge::NOTHING, 0).unwrap();
-        Some(CongestionControl::new(&scheme.host_law().unwrap(), &directives, &[], chosen, false).unwrap())
+        Some(CongestionControl::new(&scheme.host_law().unwrap(), &directives, &[], chosen, None).unwrap())
     }
 
     /// The law that is simulated on a link of its own, and the kernel's beside it, which is not called for so many of 1,000

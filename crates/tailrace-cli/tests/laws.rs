@@ -190,4 +190,74 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
         emulation.signal("-TERM");
         assert_eq!(emulation.end().0, Some(0));
     }
+
+    /// Flows with deadlines go first. Under MCP they take what they need and no more, under DCTCP, which sends in place of MCP's other
+    /// forms, what they get.
+    #[test]
+    fn who_is_due_is_just_in_time_and_leaves_the_rest_to_others() {
+        let Some(place) = Place::new() else { return };
+        const KARUNA: &str = "name = \"karuna\"\nparams = { port = { queues = 3, marking_threshold = \"60KB\" }, \
+                              thresholds = { splitting = [\"1MB\"], sieving = [\"1MB\"] } }";
+        let fabric = FABRIC.split("[[scheme]]").next().unwrap();
+        write(&place, "link.toml", &format!("{fabric}[[scheme]]\n{KARUNA}\n"));
+        // 15 MB in 4 s are 30 Mbps; port 5002 has no deadline.
+        let due = "[[rule]]\nport = 5001\nsize = \"15MB\"\ndeadline = \"4s\"\n";
+        let emulation = place.start_file("link.toml", "--for 120s");
+        let mut server = Server::start(&place);
+        let sender = "import socket, threading
+def give(number, size):
+    peer = socket.socket()
+    peer.connect(('10.77.0.2', 5001 + number))
+    peer.sendall(bytes(size))
+    peer.recv(1)
+for number, size in enumerate([15_000_000, 60_000_000]):
+    threading.Thread(target=give, args=(number, size), daemon=True).start()
+import time
+time.sleep(5)
+";
+        for form in ["normal", "prototype"] {
+            let scheme =
+                KARUNA.replace("params = { ", &format!("params = {{ mcp = {{ form = \"{form}\" }}, "));
+            let text = agent_file(&scheme, due).replace("rate =", "round_trip = \"1.5ms\"\nrate =");
+            write(&place, "agent.toml", &text);
+            let agents = ["h0", "h1"].map(|host| Agent::start(&place, host, "agent.toml"));
+            let before = server.next();
+            let _sender = python(&place, "h0", sender);
+            let first = loop {
+                let now = server.next();
+                if now[1] > before[1] {
+                    break now;
+                }
+            };
+            let (mut at_half, mut came) = (None, None);
+            while came.is_none() {
+                let now = server.next();
+                let (time, share) = (now[0] - first[0], (now[1] - before[1]) / 15e6);
+                if time > 2.0 && at_half.is_none() {
+                    at_half = Some((share, (now[2] - before[2]) / time / 12.5e6));
+                }
+                came = (share >= 1.0).then_some(time);
+                assert!(time < 6.0, "{form}: {share} after {time} s: {}", shown(&place).1);
+            }
+            let (share, others) = at_half.unwrap_or((1.0, 0.0));
+            let came = came.unwrap();
+            println!(
+                "{form}: half of the time gone, {share:.2} have come, others have {others:.2} of the link; all after {came:.2} s"
+            );
+            if form == "normal" {
+                // Both ends of its time are known to a tenth of a second.
+                assert!((0.4..0.65).contains(&share) && (3.6..4.1).contains(&came), "{share}, {came} s");
+                assert!(others > 0.5, "{others} of the link for others");
+            } else {
+                assert!(came < 2.5, "DCTCP in the first queue: all after {came} s");
+            }
+            drop(agents);
+            // Until both connections have ended.
+            (0..50).for_each(|_| {
+                server.next();
+            });
+        }
+        emulation.signal("-TERM");
+        assert_eq!(emulation.end().0, Some(0));
+    }
 }

@@ -43,7 +43,7 @@ pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use real_time::RealTime;
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
-pub use shim::{HostLaw, HostLawKind, WindowShim};
+pub use shim::{HostLaw, HostLawKind, HostMcp, WindowShim};
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};
 pub use strays::Strays;

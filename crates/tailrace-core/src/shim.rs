@@ -1,6 +1,6 @@
 //! What a host's datapath keeps for the connections of programs, whatever their own TCP does.
 
-use crate::Bytes;
+use crate::{Bytes, Time};
 
 /// A window for each connection, by DCTCP's law: it grows by its flow's weight, in segments a round trip, and is cut by half of
 /// the marked share. Programs' TCP cannot exceed it, and sees no marks.
@@ -22,8 +22,8 @@ pub struct WindowShim {
     pub least_threshold: u32,
 }
 
-/// A congestion law that the TCP of a host's own kernel can have: DCTCP's, or one that differs in how deep it cuts and how fast
-/// it grows.
+/// A congestion law that the TCP of a host's own kernel can have: DCTCP's, one that differs in how deep it cuts and how fast it
+/// grows, or DCTCP's beside another one for flows with deadlines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostLaw {
     /// DCTCP's window.
@@ -55,6 +55,37 @@ pub enum HostLawKind {
         /// Bytes sent from which on it is the least.
         to: Bytes,
     },
+    /// Karuna: MCP for flows with a size and a deadline, DCTCP for all others.
+    Karuna(HostMcp),
+}
+
+/// MCP at a host (Karuna §4.2): the rate that just meets a flow's deadline, raised by what was not reached, lowered by the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostMcp {
+    /// Weight of the rate that was not reached.
+    pub residual_gain: f64,
+    /// It raises the expected rate by at most this share of it.
+    pub residual_bound: f64,
+    /// Weight of the queue.
+    pub queue_gain: f64,
+    /// Deadlines are aimed at earlier by so many round trips.
+    pub guard_rtts: f64,
+    /// Segments of a new flow.
+    pub initial_window: f64,
+    /// Segments at least.
+    pub min_window: f64,
+    /// Multiples at most of what fills the path.
+    pub max_bdps: f64,
+    /// Whether rates become windows by the round trip as measured, in place of the unloaded one.
+    pub smoothed: bool,
+    /// Whether segments are spaced in time below the least window.
+    pub pacing: bool,
+    /// Whether a flow that can no longer meet its deadline goes on as it is; if not, it goes on by DCTCP.
+    pub keep: bool,
+    /// The unloaded round trip between the farthest hosts.
+    pub round_trip: Time,
+    /// Payload bytes a second that the host's link carries.
+    pub link: f64,
 }
 
 impl HostLawKind {
@@ -64,6 +95,7 @@ impl HostLawKind {
             HostLawKind::Dctcp => "dctcp",
             HostLawKind::D2tcp { .. } => "d2tcp",
             HostLawKind::L2dct { .. } => "l2dct",
+            HostLawKind::Karuna(_) => "karuna",
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{
-    Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostLaw, HostPolicy, Reveals, Scheme,
-    SliceId, Time, WindowShim,
+    Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostLaw, HostLawKind, HostPolicy, Reveals,
+    Scheme, SliceId, Time, WindowShim,
 };
 use tailrace_linux::{INTERFACE, Tagger};
 use tailrace_scenario::{AgentConfig, LawFor, Scenario};
@@ -107,6 +107,11 @@ fn flow(end: Time, size: Bytes, reveals: Reveals, slice: SliceId) -> FlowRecord 
 /// The scheme's part at a host, if an agent can do it.
 pub fn for_agent(config: &AgentConfig) -> Result<HostPart, ScenarioError> {
     let mut part = at_host(&config.scenario, config.law.as_ref(), Given::InFile)?;
+    if matches!(part.law, Some(HostLaw { kind: HostLawKind::Karuna(_), .. })) && config.round_trip.is_none() {
+        let message = "is missing: Karuna's MCP turns rates into windows by the unloaded round trip between the farthest hosts; give it, \
+                       such as round_trip = \"100us\"";
+        return Err(ScenarioError::new("agent.round_trip", message));
+    }
     let decided = part.learns() || (part.has_controller && part.shim.is_some());
     match config.fleet {
         Some(_) if !decided => {
@@ -287,7 +292,6 @@ fn ages(policy: &impl HostPolicy, flow: &FlowInfo, current: &Directive) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use tailrace_core::HostLawKind;
     use tailrace_schemes::NAMES;
 
     use super::*;
@@ -397,7 +401,18 @@ mod tests {
         assert_eq!(urgent.kind, HostLawKind::D2tcp { urgency: [0.25, 4.0] });
         let karuna = "name = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"1KB\"] }, \
                       port = { queues = 3 } }\n[law]";
-        assert!(part(karuna).unwrap().left_out.iter().any(|said| said.starts_with("MCP does not run")));
+        assert!(part(karuna).err().unwrap().contains("agent.round_trip: is missing: Karuna's MCP"));
+        let with = |scheme: &str| {
+            let text = format!("[agent]\ninterface = \"eth1\"\nround_trip = \"1ms\"\n[scheme]\n{scheme}");
+            for_agent(&AgentConfig::parse(&text).unwrap()).unwrap()
+        };
+        let normal = with(karuna);
+        assert!(normal.left_out.iter().any(|said| said.starts_with("No flow is given up")));
+        let HostLawKind::Karuna(mcp) = normal.law.unwrap().kind else { panic!("{:?}", normal.law) };
+        assert_eq!((mcp.round_trip, mcp.min_window, mcp.pacing), (Time::from_ms(1), 2.0, true));
+        let prototype = with(&karuna.replace("params = { ", "params = { mcp = { form = \"prototype\" }, "));
+        assert_eq!(prototype.law.unwrap().kind, HostLawKind::Dctcp);
+        assert!(prototype.left_out.iter().any(|said| said.starts_with("MCP runs in its normal form only")));
         for (name, said) in
             [("tcp", "law: is given, but the law of tcp is none"), ("wvcc", "keeps windows over any law")]
         {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tailrace_config::{ScenarioError, read_parsed, suggest, table};
 use tailrace_core::{Rate, Time};
-use tailrace_fabric::check_link;
+use tailrace_fabric::{FabricKind, check_link};
 use toml::{Table, Value};
 
 use crate::fleet::Fleet;
@@ -25,6 +25,8 @@ const SECTIONS: [&str; 7] = ["agent", "control", "workload", "scheme", "slice", 
 pub struct AgentConfig {
     /// The interface whose packets are tagged.
     pub interface: String,
+    /// The unloaded round trip between the farthest hosts, if it is given.
+    pub round_trip: Option<Time>,
     /// How many flows are remembered.
     pub flows: u32,
     /// The user as whom it goes on when its programs are in the kernel.
@@ -48,6 +50,7 @@ struct Agent {
     interface: String,
     #[serde(default = "common_rate")]
     rate: Rate,
+    round_trip: Option<Time>,
     #[serde(default = "many")]
     flows: u32,
     #[serde(default = "nobody")]
@@ -67,6 +70,9 @@ fn many() -> u32 {
 fn nobody() -> String {
     "nobody".to_owned()
 }
+
+/// Across continents; datacenters have a thousandth of it.
+const LONGEST_ROUND_TRIP: Time = Time::from_ms(500);
 
 /// More would be gigabytes.
 const MOST_FLOWS: u32 = 1 << 24;
@@ -95,15 +101,18 @@ impl AgentConfig {
             return Err(ScenarioError::new(name, suggest::unknown("section", name, SECTIONS)));
         }
         let own = table::take(&mut given, "agent")?;
-        let Agent { interface, rate, flows, user, pins } =
+        let Agent { interface, rate, round_trip, flows, user, pins } =
             table::read(own).and_then(checked).map_err(|error| error.within("agent"))?;
         let fleet = Fleet::take(&mut given)?;
         let slices = given.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
         let rules = rules::take(&mut given, slices)?;
         let law = law::take(&mut given)?;
         let star = [("kind", Value::from("star")), ("hosts", Value::from(2))];
-        let scenario = of_hosts(given, &star, rate)?;
-        Ok(AgentConfig { interface, flows, user, pins, rules, law, fleet, scenario })
+        let mut scenario = of_hosts(given, &star, rate)?;
+        if let Some(round_trip) = round_trip {
+            set_round_trip(&mut scenario, round_trip)?;
+        }
+        Ok(AgentConfig { interface, round_trip, flows, user, pins, rules, law, fleet, scenario })
     }
 
     /// That of a host of a scenario's own fabric, at this interface. All programs of the host may say what they know of their flows,
@@ -112,8 +121,9 @@ impl AgentConfig {
         let (cgroup, port, slice, size, deadline) = (Some(PathBuf::from("/")), None, None, None, None);
         let rules = vec![FlowRule { cgroup, port, slice, size, deadline }];
         let (interface, scenario) = (interface.to_owned(), scenario.clone());
-        let (law, pins, fleet) = (has_law.then(LawFor::default), None, None);
-        AgentConfig { interface, flows: many(), user: "root".to_owned(), pins, rules, law, fleet, scenario }
+        let (law, round_trip, pins, fleet) = (has_law.then(LawFor::default), None, None, None);
+        let (flows, user) = (many(), "root".to_owned());
+        AgentConfig { interface, round_trip, flows, user, pins, rules, law, fleet, scenario }
     }
 
     /// Whether an agent that runs as `before` says may go on as this says: the scheme and its traffic may differ.
@@ -144,6 +154,25 @@ impl AgentConfig {
         let message = "is another one, but stays as it was as long as the agent runs";
         Err(ScenarioError::new("control", message))
     }
+}
+
+/// Gives the two hosts' links the delay with which a full packet and its acknowledgement take so long.
+fn set_round_trip(scenario: &mut Scenario, round_trip: Time) -> Result<(), ScenarioError> {
+    let FabricKind::Star(star) = &mut scenario.fabric.kind else { return Ok(()) };
+    star.host_delay = Time::ZERO;
+    let (rate, least) = (star.host_rate, scenario.facts(&scenario.fabric.build()).base_rtt);
+    if !(least..=LONGEST_ROUND_TRIP).contains(&round_trip) {
+        let message = format!(
+            "is {round_trip}, but must lie between {least}, which a packet and its acknowledgement take on two links of {rate}, \
+             and {LONGEST_ROUND_TRIP}"
+        );
+        return Err(ScenarioError::new("agent.round_trip", message));
+    }
+    if let FabricKind::Star(star) = &mut scenario.fabric.kind {
+        // Both pass two links.
+        star.host_delay = Time::from_ps((round_trip - least).as_ps() / 4);
+    }
+    Ok(())
 }
 
 fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
@@ -207,6 +236,10 @@ mod tests {
         assert_eq!(config.user, "nobody");
         assert_eq!(config.scenario.fabric.host_rate(), Rate::from_gbps(1));
         assert!(config.scenario.traffic().is_none());
+        let round_trip = AGENT.replace("rate", "round_trip = \"2ms\"\nrate");
+        let scenario = AgentConfig::parse(&round_trip).unwrap().scenario;
+        let found = scenario.facts(&scenario.fabric.build()).base_rtt;
+        assert!((found.as_secs_f64() - 2e-3).abs() < 1e-9, "{found}");
         let traffic = format!("{AGENT}[workload]\nsizes = \"web-search\"\nload = 0.6\n");
         let load = AgentConfig::parse(&traffic).unwrap().scenario.traffic().unwrap().load;
         assert!((load - 0.6).abs() < 1e-9, "{load}");
@@ -225,6 +258,7 @@ mod tests {
             ("1Gbps", "1Kbps", "line 3: agent.rate: is 1Kbps, but must lie between"),
             ("rate", "flows = 0\nrate", "agent.flows: is 0, but must be 1 to 16777216"),
             ("[scheme]\nname = \"mlfq\"", "", "scheme: missing field `name`"),
+            ("rate", "round_trip = \"9us\"\nrate", "agent.round_trip: is 9us, but must lie between 2"),
             ("rate", "rule = 3\nrate", "agent.rule: unknown field"),
         ] {
             assert!(AGENT.contains(from), "{from}");

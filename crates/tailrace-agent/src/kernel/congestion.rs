@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
 use tailrace_core::{Directives, HostLaw};
 
+use super::ear::Told;
 use super::handover::Handover;
 use super::known::{Rule, host_law_bytes};
 use super::{cgroups, ear, flows, load, sys};
 use crate::error::AgentError;
-use crate::shared::{Constants, LawConstants, Trial};
+use crate::shared::{Constants, LawConstants};
+use crate::trial::{McpTrial, Trial};
 
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/congestion.bpf.o"));
 
@@ -63,17 +65,17 @@ pub struct CongestionControl {
 }
 
 impl CongestionControl {
-    /// The law, for the connections that are chosen from [`attach`](Self::attach) on. With `hears`, programs say of their flows
-    /// what they know, which no other program of the kernel does.
+    /// The law, for the connections that are chosen from [`attach`](Self::attach) on. Where nobody else has `heard` programs, it
+    /// hears itself what they say of their flows.
     pub fn new(
         law: &HostLaw,
         directives: &Directives,
         rules: &[Rule],
         chosen: &Chosen,
-        hears: bool,
+        heard: Option<&Told>,
     ) -> Result<Self, AgentError> {
         load::check()?;
-        let (object, name) = loaded(law, chosen)?;
+        let (object, name) = loaded(law, chosen, heard)?;
         let mut control = CongestionControl { links: Vec::new(), object, handover: Handover::new()?, name };
         control.set(law, directives, rules)?;
         let networks = load::map(&control.object, "networks")?;
@@ -82,7 +84,7 @@ impl CongestionControl {
                 .update(&network.key(), &1u32.to_ne_bytes(), MapFlags::ANY)
                 .map_err(load::refused("choosing networks"))?;
         }
-        if hears {
+        if heard.is_none() {
             control.links.extend(ear::open(&mut control.object, None)?);
         }
         Ok(control)
@@ -147,11 +149,21 @@ impl CongestionControl {
         *trial = Trial::read(&bytes);
         Ok(())
     }
+
+    /// One step of Karuna's MCP on a window that is given.
+    pub fn try_mcp(&mut self, trial: &mut McpTrial) -> Result<(), AgentError> {
+        let mut bytes = trial.bytes();
+        let program = load::program(&mut self.object, "try_mcp")?;
+        let input = ProgramInput { context_in: Some(&mut bytes), ..ProgramInput::default() };
+        program.test_run(input).map_err(load::refused("trying MCP on a window"))?;
+        *trial = McpTrial::read(&bytes);
+        Ok(())
+    }
 }
 
 /// The programs, under a name that this kernel does not have.
-fn loaded(law: &HostLaw, chosen: &Chosen) -> Result<(Object, String), AgentError> {
-    let name = format!("tr_{}_{:06x}", law.kind.name(), flows::random()? & 0xff_ffff);
+fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Object, String), AgentError> {
+    let name = format!("tr_{}_{:05x}", law.kind.name(), flows::random()? & 0xf_ffff);
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());
     let mut object = load::open(PROGRAMS)?;
@@ -165,6 +177,7 @@ fn loaded(law: &HostLaw, chosen: &Chosen) -> Result<(Object, String), AgentError
             format!("{} networks are chosen, but {MOST_NETWORKS} is the most", chosen.networks.len());
         return Err(AgentError::Kernel(message));
     }
+    heard.map_or(Ok(()), |heard| heard.share(&mut object))?;
     let mut law = load::open_map(&mut object, "congestion")?;
     let value = law.initial_value_mut().and_then(|value| value.get_mut(NAME_AT..NAME_AT + NAME_BYTES));
     let value = value.ok_or_else(|| AgentError::Kernel("the programs have no law".to_owned()))?;

@@ -1,12 +1,28 @@
 //! What programs say of their flows, heard by a program at the root of cgroups.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
-use libbpf_rs::{Link, Object};
+use libbpf_rs::{Link, MapHandle, Object, OpenObject};
 
 use super::pins::Pins;
 use super::{cgroups, load};
 use crate::error::AgentError;
+
+/// What programs have said of their sockets, as programs of the kernel hear it.
+pub struct Told(MapHandle);
+
+impl Told {
+    pub(super) fn of(object: &Object) -> Result<Self, AgentError> {
+        let map = load::map(object, "told")?;
+        MapHandle::try_from(&map).map(Told).map_err(load::refused("sharing what programs have said"))
+    }
+
+    /// Has programs that are not loaded yet know it.
+    pub(super) fn share(&self, object: &mut OpenObject) -> Result<(), AgentError> {
+        let mut own = load::open_map(object, "told")?;
+        own.reuse_fd(self.0.as_fd()).map_err(load::refused("sharing what programs have said"))
+    }
+}
 
 /// Hears programs from now on, if this machine has cgroups. It is there from an agent's start, whose rights to open it later are
 /// gone; which programs may say something, and whether any, rules say.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use tailrace_core::{Bytes, Directive, Directives, HostLaw, HostLawKind, SliceId, Time, WindowShim};
+use tailrace_core::{Bytes, Directive, Directives, HostLaw, HostLawKind, HostMcp, SliceId, Time, WindowShim};
 
 use super::cgroups::Cgroup;
 use crate::error::AgentError;
@@ -183,18 +183,51 @@ fn law_bytes(law: Option<(&WindowShim, bool)>) -> Vec<u8> {
 
 /// A host's law as the kernel has it: `struct tr_host_law`.
 pub(super) fn host_law_bytes(law: &HostLaw) -> Vec<u8> {
-    let parts = |value: f64| (value * 65_536.0).round() as u32;
-    let (kind, [least, most], [from, to]) = match law.kind {
-        HostLawKind::Dctcp => (1, [0, 0], [0, 0]),
-        HostLawKind::D2tcp { urgency } => (2, urgency.map(parts), [0, 0]),
+    let (kind, [least, most], [from, to], mcp) = match law.kind {
+        HostLawKind::Dctcp => (1, [0, 0], [0, 0], None),
+        HostLawKind::D2tcp { urgency } => (2, urgency.map(parts), [0, 0], None),
         HostLawKind::L2dct { most, least, from, to } => {
-            (3, [least, most].map(parts), [from, to].map(|bytes| bytes.get()))
+            (3, [least, most].map(parts), [from, to].map(|bytes| bytes.get()), None)
         }
+        HostLawKind::Karuna(mcp) => (4, [0, 0], [0, 0], Some(mcp)),
     };
-    let bytes = law_bytes(Some((&law.window, false)))
-        .into_iter()
-        .chain([from, to].into_iter().flat_map(u64::to_ne_bytes));
-    bytes.chain([kind, least, most, 0].into_iter().flat_map(u32::to_ne_bytes)).collect()
+    let mut bytes = law_bytes(Some((&law.window, false)));
+    bytes.extend([from, to].into_iter().flat_map(u64::to_ne_bytes));
+    bytes.extend([kind, least, most, 0].into_iter().flat_map(u32::to_ne_bytes));
+    bytes.extend(mcp_bytes(mcp.as_ref()));
+    bytes
+}
+
+/// In parts of 1/65536.
+fn parts(value: f64) -> u32 {
+    (value * 65_536.0).round() as u32
+}
+
+const SMOOTHED: u32 = 1;
+const PACES: u32 = 2;
+const KEEPS: u32 = 4;
+
+/// MCP's parameters: `struct tr_mcp_law`.
+fn mcp_bytes(mcp: Option<&HostMcp>) -> Vec<u8> {
+    let Some(mcp) = mcp else { return vec![0; 48] };
+    // Products with rates have 64 bits.
+    let parts = |value: f64| parts(value.min(2_048.0));
+    let flags =
+        u32::from(mcp.smoothed) * SMOOTHED + u32::from(mcp.pacing) * PACES + u32::from(mcp.keep) * KEEPS;
+    let numbers = [
+        mcp.round_trip.as_ns().min(u64::from(u32::MAX)) as u32,
+        flags,
+        parts(mcp.residual_gain),
+        parts(mcp.residual_bound),
+        parts(mcp.queue_gain),
+        parts(mcp.guard_rtts),
+        parts(mcp.initial_window),
+        parts(mcp.min_window),
+        parts(mcp.max_bdps),
+        0,
+    ];
+    let link = mcp.link as u64;
+    link.to_ne_bytes().into_iter().chain(numbers.into_iter().flat_map(u32::to_ne_bytes)).collect()
 }
 
 fn table_bytes(directive: &Directive) -> impl Iterator<Item = u8> + use<> {

@@ -17,6 +17,7 @@ mod tagger;
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
 pub use congestion::{Chosen, CongestionControl, Network};
+pub use ear::Told;
 pub use flows::{FlowRow, FlowTable};
 pub use keeper::{Kept, WindowFlow, WindowKeeper};
 pub use known::{Known, Rule};

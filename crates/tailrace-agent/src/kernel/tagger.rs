@@ -3,6 +3,7 @@
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use tailrace_core::Directives;
 
+use super::ear::Told;
 use super::flows::{FlowTable, make_room};
 use super::handover::Handover;
 use super::known::{Known, Rule};
@@ -113,6 +114,11 @@ impl EgressTagger {
     /// The flows that it remembers, for whoever wants to look at them, on any thread.
     pub fn flows(&self) -> Result<FlowTable, AgentError> {
         FlowTable::new(&self.object)
+    }
+
+    /// What programs have said of their sockets, for a law that follows it, too.
+    pub fn told(&self) -> Result<Told, AgentError> {
+        Told::of(&self.object)
     }
 
     /// What it has done so far.

@@ -64,8 +64,12 @@ impl Datapath {
         if let Some(error) = cgroups.filter_map(missing).next() {
             return Err(error.into());
         }
-        let hears = matches!(packets, Packets::Nothing);
-        let law = |law| CongestionControl::new(law, &directives, rules, &chosen(config), hears);
+        let heard = match &packets {
+            Packets::Tags(tagger) => Some(tagger.told().map_err(failed)?),
+            // Windows and a law are never one scheme's.
+            Packets::Windows(_) | Packets::Nothing => None,
+        };
+        let law = |law| CongestionControl::new(law, &directives, rules, &chosen(config), heard.as_ref());
         let law = part.law.as_ref().map(law).transpose().map_err(failed)?;
         Ok(Datapath { packets, law, has: part.law })
     }

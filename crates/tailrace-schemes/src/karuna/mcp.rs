@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, Facts, FlowView, HEADER_BYTES, Loss, MTU_BYTES, ParamError, Rate, SeriesRow,
-    SeriesSink, Time,
+    AckSample, Allowance, Bytes, Facts, FlowView, HEADER_BYTES, HostMcp, Loss, MTU_BYTES, ParamError, Rate,
+    SeriesRow, SeriesSink, Time,
 };
 
 /// Which form of Eq. 11.
@@ -117,6 +117,26 @@ impl McpParams {
             None => Ok(()),
         }
     }
+
+    /// As the TCP of a host's own kernel has it; `None` in a form for study.
+    pub(super) fn at_host(&self, path: &Path) -> Option<HostMcp> {
+        let &McpParams { residual_gain, residual_bound, queue_gain, guard_rtts, .. } = self;
+        let &McpParams { initial_window, min_window, max_bdps, pacing, .. } = self;
+        (self.form == LawForm::Normal).then_some(HostMcp {
+            residual_gain,
+            residual_bound,
+            queue_gain,
+            guard_rtts,
+            initial_window,
+            min_window,
+            max_bdps,
+            smoothed: self.round_trip == RoundTrip::Smoothed,
+            pacing,
+            keep: self.hopeless == Hopeless::Keep,
+            round_trip: Time::from_ps((path.rtt * 1e12) as u64),
+            link: path.link,
+        })
+    }
 }
 
 /// What MCP knows of where it runs.
@@ -216,8 +236,8 @@ impl Mcp {
         let needed = self.source().min(self.cap());
         let paced = self.params.pacing && needed < self.params.min_window && !self.is_urgent(now);
         self.target = if paced { needed } else { needed.ceil().max(self.params.initial_window) };
-        self.window = self.target;
         self.judge(now, 0.0);
+        self.window = self.target;
     }
 
     /// Whether the flow can no longer meet its deadline.
@@ -347,10 +367,13 @@ impl Mcp {
     }
 
     /// Hopeless is what is late, or what even the whole link could not save. What is on its way is not held
-    /// against the flow.
+    /// against the flow. If it goes on, it takes no more than it must from those that have hope.
     fn judge(&mut self, now: f64, sent: f64) {
         let time = self.deadline - now;
         self.hopeless |= time <= 0.0 || self.size - sent > time * self.path.link;
+        if self.hopeless {
+            self.target = self.params.min_window;
+        }
     }
 
     /// Reports the window that has ended.

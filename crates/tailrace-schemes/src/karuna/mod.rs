@@ -27,7 +27,7 @@ use tailrace_queues::{MarkingScope, MarkingThreshold, MultiQueue, PortParams};
 
 use crate::dctcp::{DctcpLaw, LawParams};
 use ideal::Ideal;
-use mcp::{Mcp, McpParams, Path};
+use mcp::{Hopeless, Mcp, McpParams, Path};
 use measured::Measured;
 
 /// An optimum of two kinds of sizes takes tens of milliseconds to find.
@@ -136,10 +136,22 @@ impl Scheme for Karuna {
     fn port(&self, port: &PortFacts) -> MultiQueue {
         MultiQueue::new(&self.params.port, port)
     }
-    /// Of flows without deadlines.
     fn host_law(&self) -> Option<HostLaw> {
-        let left_out = Some("MCP does not run: flows with deadlines have DCTCP's law, too.");
-        Some(HostLaw { left_out, ..self.params.law.host_law(&self.transport, HostLawKind::Dctcp) })
+        let (kind, left_out) = match self.params.mcp.at_host(&self.path) {
+            None => {
+                let message = "MCP runs in its normal form only: flows with deadlines have DCTCP's law, too.";
+                (HostLawKind::Dctcp, Some(message))
+            }
+            Some(mcp) => {
+                let message =
+                    "No flow is given up: one that can no longer meet its deadline goes on by DCTCP.";
+                (
+                    HostLawKind::Karuna(mcp),
+                    (self.params.mcp.hopeless == Hopeless::Terminate).then_some(message),
+                )
+            }
+        };
+        Some(HostLaw { left_out, ..self.params.law.host_law(&self.transport, kind) })
     }
     fn switch_plan(&self, link: Rate) -> Option<SwitchPlan> {
         Some(self.params.port.switch_plan(link, |queue| self.host.holds(queue)))

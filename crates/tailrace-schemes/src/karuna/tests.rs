@@ -181,7 +181,12 @@ fn hopeless_flows_end_or_lose_their_deadline() {
         law
     };
     assert_eq!(standing(&act(Hopeless::Terminate)), Standing::Stopped);
-    assert_eq!(standing(&act(Hopeless::Keep)), Standing::Going);
+    let mut kept = act(Hopeless::Keep);
+    assert_eq!(standing(&kept), Standing::Going);
+    for round in 16..90 {
+        window(&mut kept, Time::from_us(100 * round), 3 + 2 * round, 2, false);
+    }
+    assert_eq!(segments(&kept), 2, "before its deadline and after it");
     let mut demoted = act(Hopeless::Demote);
     assert_eq!(standing(&demoted), Standing::Demoted);
     demoted.demoted();
