@@ -80,14 +80,14 @@ impl Claim {
         })
     }
 
-    /// Whether a number of a smaller run speaks against the direction of one that stood at least in shape: with all
-    /// that chance may have done to it.
+    /// Whether a number of a smaller run speaks against the direction of one that stood at least in shape: even with all
+    /// that chance may have done to it, it goes the other way or nowhere.
     pub fn is_contradicted_by(&self, measured: &Measurement) -> bool {
         let stood = self.judge_record().and_then(|verdict| verdict.standing);
         let (Some(value), Some(spread)) = (measured.value, measured.spread) else { return false };
         let Some(sign) = self.direction() else { return false };
         let has_direction = matches!(stood, Some(Standing::Holds | Standing::InShape));
-        has_direction && sign * value + spread < -ABOUT_EQUAL
+        has_direction && sign * value + spread < ABOUT_EQUAL
     }
 
     fn verdict(&self, measured: Measurement) -> Verdict {
@@ -345,7 +345,13 @@ mod tests {
             claim.is_contradicted_by(&Measurement { value: Some(value), spread, wrong: None })
         };
         assert!(against(0.3, Some(0.1)));
-        assert!(!against(0.3, Some(0.4)) && !against(0.3, None) && !against(-0.1, Some(0.01)));
+        assert!(against(0.0, Some(0.0)) && against(-0.01, Some(0.01)), "nothing changes");
+        assert!(
+            !against(0.3, Some(0.4))
+                && !against(0.0, Some(0.04))
+                && !against(0.3, None)
+                && !against(-0.1, Some(0.01))
+        );
         let deviates = change("paper = -0.4\ntolerance = 0.1\nmeasured = { value = 0.2, scale = 1 }");
         assert!(!deviates.is_contradicted_by(&Measurement {
             value: Some(0.3),

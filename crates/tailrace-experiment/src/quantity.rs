@@ -21,7 +21,8 @@ pub struct Quantity {
     pub against: Option<String>,
     /// Which points of the sweep count: axis = value. Several points (seeds, say) are averaged.
     pub at: Table,
-    /// Instead of that: this statistic (see `stat`) of the numbers of all points, each by itself. With `against`
+    /// Instead of that: this statistic (see `stat`) of the numbers of all points, each by itself, those that differ by seed alone
+    /// too: `max` over seeds is of the worst one. With `against`
     /// these are changes at the same point: `max` is the worst case of something that should fall.
     pub points: Option<String>,
     /// For the scheme after `against`, other points than `at`.

@@ -121,7 +121,8 @@ impl AgentConfig {
         let (cgroup, port, slice, size, deadline) = (Some(PathBuf::from("/")), None, None, None, None);
         let rules = vec![FlowRule { cgroup, port, slice, size, deadline }];
         let (interface, scenario) = (interface.to_owned(), scenario.clone());
-        let (law, round_trip, pins, fleet) = (has_law.then(LawFor::default), None, None, None);
+        let round_trip = Some(scenario.facts(&scenario.fabric.build()).base_rtt);
+        let (law, pins, fleet) = (has_law.then(LawFor::default), None, None);
         let (flows, user) = (many(), "root".to_owned());
         AgentConfig { interface, round_trip, flows, user, pins, rules, law, fleet, scenario }
     }

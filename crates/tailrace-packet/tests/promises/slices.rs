@@ -116,9 +116,9 @@ fn shares(scheme: &str, (light, heavy): (u16, u16), weight: f64, delay: &str) ->
 fn many_light_tunnels_beside_a_few_heavy_ones_share_a_link_by_weight() {
     for (light, heavy, weight, within) in [
         (16, 4, 2.0, [0.15, 0.15]),
-        (10, 2, 10.0, [0.35, 0.1]),
-        (40, 4, 4.0, [0.4, 0.6]),
-        (30, 2, 1.0, [0.25, 0.25]),
+        (10, 2, 10.0, [0.2, 0.1]),
+        (40, 4, 4.0, [0.22, 0.6]),
+        (30, 2, 1.0, [0.2, 0.25]),
     ] {
         for (scheme, within) in ["scc", "uranus"].into_iter().zip(within) {
             let [of_light, of_heavy] = shares(scheme, (light, heavy), weight, "10us");
@@ -129,12 +129,12 @@ fn many_light_tunnels_beside_a_few_heavy_ones_share_a_link_by_weight() {
     }
 }
 
-/// SCC cuts in every round by what the rounds before had of marks, so a queue that is shorter than what the link carries in a round trip
-/// runs empty.
+/// SCC cuts by what one round had of marks, all tunnels at once, so a queue that is shorter than what the link carries in a round trip
+/// runs empty now and then.
 #[test]
 fn tunnels_leave_some_of_a_link_idle_under_scc_where_round_trips_are_long() {
     for (delay, least) in
-        [("10us", [0.93, 0.95, 0.97]), ("50us", [0.8, 0.93, 0.93]), ("100us", [0.7, 0.9, 0.9])]
+        [("10us", [0.98, 0.98, 0.98]), ("50us", [0.92, 0.98, 0.98]), ("100us", [0.87, 0.98, 0.98])]
     {
         for (scheme, least) in ["scc", "uranus", "dctcp"].into_iter().zip(least) {
             let used = shares(scheme, (16, 4), 2.0, delay).iter().sum::<f64>() / 10.0;

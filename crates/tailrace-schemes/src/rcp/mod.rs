@@ -29,8 +29,9 @@ pub enum RouterKind {
     /// From the use of its link and its queue, as published.
     #[default]
     Estimated,
-    /// It counts the flows and divides what those leave that are limited elsewhere: what RCP tends to (Baraat,
-    /// footnote 6).
+    /// It counts the flows and divides what those leave that are limited elsewhere: what estimates tend to where flows stay long enough
+    /// (Baraat, footnote 6). A flow keeps its share for the round trips in which it asks, so short ones beside a long one cost it more
+    /// than estimates do.
     Exact,
 }
 

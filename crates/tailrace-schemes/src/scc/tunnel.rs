@@ -58,6 +58,8 @@ pub struct Tunnel {
     heard: bool,
     /// R_T in bit/s on the wire; 0 as long as no round trip is known.
     rate: f64,
+    /// Whether marks of this round are of what was sent before the last cut.
+    settles: bool,
     flows: u32,
     /// Of all its flows, and of those that have something to send: sums of binary fractions, and so exact.
     weight: f64,
@@ -92,6 +94,7 @@ impl Tunnel {
             cut_at: Time::ZERO,
             heard: true,
             rate: 0.0,
+            settles: false,
             flows: 0,
             weight: 0.0,
             busy: 0.0,
@@ -200,31 +203,33 @@ impl Tunnel {
         self.set_rate();
     }
 
-    /// Once a round trip: α ← (1 − g)·α + g·F; W_T ← W_T·(1 − α/2) + w_T, or twofold in slow start, growing as far as
-    /// the window was used; and the shares of flows that have nothing left to send go to the others.
+    /// Once a round trip: α ← (1 − g)·α + g·F; W_T grows by w_T, or twofold in slow start, as far as the window was used; in every
+    /// second one W_T ← W_T·(1 − F/2); and the shares of flows that have nothing left to send go to the others.
     ///
-    /// The cut is made in rounds without a mark too. A window of two packets has one mark in many rounds where one of
-    /// twenty has some in each, so that windows would go with the root of the weight.
+    /// By F, not by α in rounds with a mark: a window of two packets has one mark in many rounds where one of twenty has some in
+    /// each, so that windows would go with the root of the weight; and α would cut for many rounds after the last mark. In every
+    /// second one, since what comes in the next was sent before the cut.
     fn end_round(&mut self, now: Time) {
+        let marked = if self.acked > Bytes::ZERO { self.marked.as_f64() / self.acked.as_f64() } else { 0.0 };
         if self.acked > Bytes::ZERO {
-            self.alpha += self.gain * (self.marked.as_f64() / self.acked.as_f64() - self.alpha);
+            self.alpha += self.gain * (marked - self.alpha);
         }
         // More than twice the window is of an older and larger one.
         let used = (self.credit.as_f64() / self.mss).min(2.0 * self.window);
         let change = match self.slow_start {
             true => used,
-            false => self.weight * used / self.window - self.window * self.marked_part() / 2.0,
+            false => {
+                let counts = self.heard && !self.settles;
+                let cut = if counts { self.window * marked / 2.0 } else { 0.0 };
+                self.settles = !self.settles;
+                self.weight * used / self.window - cut
+            }
         };
         self.window = (self.window + change).clamp(LEAST_WINDOW, self.most);
         (self.acked, self.marked, self.credit) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
         self.round_start = now;
         self.shared = self.busy;
         self.set_rate();
-    }
-
-    /// α, but nothing as long as the last cut has not been heard of.
-    fn marked_part(&self) -> f64 {
-        if self.heard { self.alpha } else { 0.0 }
     }
 
     /// What a flow's limiter lets through: R_T·w_f/Σw_f. There is none before a round trip is known: what leaves by
