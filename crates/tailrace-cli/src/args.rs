@@ -82,6 +82,7 @@ pub enum Command {
 #[command(after_help = "Examples:
   tailrace run experiments/demo.toml
   tailrace run experiments/awafs/web-search.toml --scale 0.05 --jobs 2
+  tailrace run experiments/live/*.toml           one after another
   tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
   tailrace run FILE --only dctcp --only pias
   tailrace run FILE --json > summary.json
@@ -90,8 +91,9 @@ A run that was stopped goes on where it stopped when the same command is given a
 puts parts together; in a Slurm array of tasks 1 to 10, a part is
   tailrace run FILE --out DIR --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT")]
 pub struct Run {
-    /// Experiment file
-    pub file: PathBuf,
+    /// Experiment files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
@@ -107,7 +109,7 @@ pub struct Run {
     /// Runs at a time; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Result folder; out/<file's name> by default
+    /// Result folder, of several files the folder of theirs; out/<file's name> by default
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Make finished runs again

@@ -1,6 +1,7 @@
 //! `tailrace run`.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Options, Override, Results, run_all};
@@ -11,20 +12,64 @@ use crate::{Drawn, Host, agent, args, output};
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let mut overrides = overrides(&options.set)?;
     overrides.extend(options.level.map(at_level));
-    let experiment = Experiment::read_only(&options.file, &options.only, &overrides, options.scale)?;
-    agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
-    complain_part!("{}", output::cost_note(&experiment));
-    complain_part!("{}", output::level_notes(&experiment)?);
-    let dir = options.out.clone().unwrap_or_else(|| experiment.default_dir());
+    // All files first: a mistake in the last one should not show after an hour.
+    let read = |file: &PathBuf| Experiment::read_only(file, &options.only, &overrides, options.scale);
+    let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
+    check_several(options, &experiments)?;
+    for experiment in &experiments {
+        agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
+        complain_part!("{}", output::cost_note(experiment));
+        complain_part!("{}", output::level_notes(experiment)?);
+    }
+    let mut status = 0;
+    for experiment in &experiments {
+        let dir = match &options.out {
+            None => experiment.default_dir(),
+            Some(out) if experiments.len() == 1 => out.clone(),
+            Some(out) => out.join(&experiment.name),
+        };
+        status = status.max(run_one(experiment, &dir, options, host)?);
+    }
+    Ok(status)
+}
+
+/// Several experiments have folders of their own, and what is for one is given with one.
+fn check_several(options: &args::Run, experiments: &[Experiment]) -> Result<(), ScenarioError> {
+    for option in
+        [("--part", options.part.is_some()), ("--json", options.json), ("--pcap", options.pcap.is_some())]
+    {
+        if let (name, true) = option
+            && experiments.len() > 1
+        {
+            let message = format!("is for one experiment, but {} files are given", experiments.len());
+            return Err(ScenarioError::new(name, message));
+        }
+    }
+    let mut seen = BTreeMap::new();
+    for experiment in experiments {
+        if let Some(other) = seen.insert(&experiment.name, &experiment.file) {
+            let message = format!(
+                "{} and {} would have the same folder, {}: run them by themselves, with --out",
+                other.display(),
+                experiment.file.display(),
+                experiment.name
+            );
+            return Err(ScenarioError::new("FILE", message));
+        }
+    }
+    Ok(())
+}
+
+fn run_one(experiment: &Experiment, dir: &Path, options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
-        Display::new(&experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
+        Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
     let (jobs, pcap) = (jobs(options.jobs), options.pcap.clone());
     let how = Options { jobs, resume: !options.fresh, pcap, runs };
-    let results = run_all(&experiment, &dir, &how, &mut display);
+    let results = run_all(experiment, dir, &how, &mut display);
     display.finish();
     let results = results?;
-    complain_part!("{}", output::warnings(&experiment, &results));
+    complain_part!("{}", output::warnings(experiment, &results));
     if let Some(part) = options.part {
         let (made, all) = (results.runs.len(), experiment.runs.len());
         let dir = dir.display();
@@ -33,14 +78,14 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
         );
         return Ok(0);
     }
-    let drawn = draw(&dir, host);
+    let drawn = draw(dir, host);
     if options.json {
-        say!("{:#}", output::json(&experiment, &results, &drawn.files)?);
+        say!("{:#}", output::json(experiment, &results, &drawn.files)?);
         return Ok(drawn.exit_status());
     }
     say!("{}", experiment.title);
-    say_part!("{}", output::scale_note(&experiment));
-    tables(&experiment.axes(), &results, &dir);
+    say_part!("{}", output::scale_note(experiment));
+    tables(&experiment.axes(), &results, dir);
     drawn.list();
     Ok(drawn.exit_status())
 }

@@ -50,6 +50,41 @@ fn prepared() -> tempfile::TempDir {
     dir
 }
 
+/// Experiments of several files, each in its own folder; what they have in common is no mistake of one.
+#[test]
+fn several_files_run_one_after_another_once_all_are_read() {
+    let dir = prepared();
+    let tailrace = |words: &str| {
+        let args = words.split(' ');
+        Command::new(env!("CARGO_BIN_EXE_tailrace")).args(args).current_dir(dir.path()).output().unwrap()
+    };
+    fs::write(dir.path().join("y.toml"), EXPERIMENT.replace("0.8]", "0.4]")).unwrap();
+    let refused = |words: &str, why: &str| {
+        let output = tailrace(words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(why), "{said}");
+        assert!(!dir.path().join("out").exists(), "{words}");
+    };
+    fs::write(dir.path().join("wrong.toml"), EXPERIMENT.replace("micro4", "micro5")).unwrap();
+    refused("run x.toml wrong.toml", "wrong.toml:3: fabric.preset: unknown preset");
+    refused("run x.toml y.toml --json", "--json: is for one experiment, but 2 files are given");
+    refused("run x.toml y.toml --part 1/2", "--part: is for one experiment");
+    fs::create_dir(dir.path().join("other")).unwrap();
+    fs::write(dir.path().join("other/x.toml"), EXPERIMENT).unwrap();
+    refused(
+        "run x.toml other/x.toml",
+        "x.toml and other/x.toml would have the same folder, x: run them by themselves",
+    );
+    said(&tailrace("run x.toml y.toml --only fifo"));
+    said(&tailrace("run x.toml y.toml --only fifo --out both"));
+    for folder in ["out", "both"] {
+        let runs =
+            |name: &str| fs::read_dir(dir.path().join(folder).join(name).join("runs")).unwrap().count();
+        assert_eq!([runs("x"), runs("y")], [2, 2], "{folder}");
+        assert!(dir.path().join(folder).join("y/summary.csv").exists(), "{folder}");
+    }
+}
+
 #[test]
 fn the_same_folder_takes_the_other_schemes_later() {
     let dir = prepared();
