@@ -11,7 +11,7 @@ AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo test test-kernel programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml
@@ -33,9 +33,20 @@ ifneq ($(wildcard crates/*/benches),)
 	cargo bench --locked $(AGENT) --no-run --bench '*'
 endif
 
+# The host agent on Debian's kernel, beside that kernel's own queues and congestion control, in a guest of QEMU's. Nothing is
+# skipped: what is missing is named.
+test-kernel: GUEST := crates/tailrace-cli/tests/guest/guest.sh
+test-kernel:
+	$(if $(HAS_AGENT),,$(error clang, libelf, zlib or protoc is missing, so there is no host agent to test: make programs installs them))
+	$(GUEST)
+	cargo test --locked $(AGENT) --config 'target."cfg(unix)".runner = "$(CURDIR)/$(GUEST)"' --test guest -- \
+		--ignored --test-threads 1 --nocapture
+
 # Programs that tests of the live level start, and what the host agent is built with; what is missing is skipped, and said.
+# And what `make test-kernel` takes.
 programs:
 	apt-get install --yes memcached etcd-server etcd-client clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev
+	apt-get install --yes --no-install-recommends qemu-system-x86 cpio kmod curl gpgv debian-archive-keyring xz-utils binutils iproute2
 
 # Checks that take seconds come first.
 lint: .venv/tools
