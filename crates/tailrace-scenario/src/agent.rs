@@ -246,6 +246,32 @@ mod tests {
         assert!((load - 0.6).abs() < 1e-9, "{load}");
     }
 
+    /// The reference has each field of each section, and no other.
+    #[test]
+    fn the_reference_has_all_fields() {
+        let reference = include_str!("../../../docs/reference/agent.md");
+        let section = |heading: &str| {
+            let rest = reference.split(&format!("## `{heading}`")).nth(1).unwrap();
+            rest.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"))
+        };
+        for (heading, source, of) in [
+            ("[agent]", include_str!("agent.rs"), "struct Agent {"),
+            ("[[rule]]", include_str!("agent/rules.rs"), "pub struct FlowRule {"),
+            ("[law]", include_str!("agent/law.rs"), "struct Given {"),
+            ("[control]", include_str!("fleet.rs"), "pub struct Fleet {"),
+        ] {
+            let fields = source.split(of).nth(1).unwrap().split("\n}").next().unwrap().lines();
+            let fields = fields.filter_map(|line| line.trim().trim_start_matches("pub ").split_once(": "));
+            let fields = fields.map(|(name, _)| name).filter(|name| !name.contains([' ', '#', '/']));
+            let mut fields: Vec<&str> = fields.collect();
+            let names = |line: &'static str| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
+            let mut said: Vec<&str> = section(heading).flat_map(names).collect();
+            fields.sort_unstable();
+            said.sort_unstable();
+            assert_eq!(said, fields, "{heading}");
+        }
+    }
+
     #[test]
     fn mistakes_name_line_and_field_and_what_would_be_right() {
         for (from, to, said) in [
