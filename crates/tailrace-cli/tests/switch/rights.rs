@@ -50,6 +50,19 @@ fn it_runs_without_rights_and_puts_everything_back_even_when_killed() {
 }
 
 #[test]
+fn an_interface_has_one_switch() {
+    let Some(lab) = Lab::new() else { return };
+    let first = lab.switch(&fifo());
+    let offloads = lab.offloads(0);
+    assert_says(&lab.refused(&fifo()), "interface eth1 has a switch already: end that tailrace switch first");
+    assert_eq!(lab.offloads(0), offloads);
+    ping(&lab, 0, 1, "1");
+    first.end_well();
+    // At once.
+    lab.switch(&fifo()).end_well();
+}
+
+#[test]
 fn an_interface_that_is_gone_ends_it_and_the_others_are_as_before() {
     let Some(lab) = Lab::new() else { return };
     let switch = lab.switch(&fifo());

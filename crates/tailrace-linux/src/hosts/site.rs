@@ -5,6 +5,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use tailrace_core::HostId;
 
@@ -21,6 +23,14 @@ pub(super) const NAMES: &str = "/run/netns";
 const FILES: &str = "/etc/netns";
 /// In a name's folder: what was made, a path a line.
 pub(super) const MADE: &str = "made";
+/// In a name's folder: the process that has it.
+const OWNER: &str = "owner";
+/// The kernel's PF_EXITING.
+const EXITING: u64 = 4;
+/// SIGKILL among a process' signals.
+const KILLED: u64 = 1 << 8;
+/// Hundredths of a second: what takes longer is no death.
+const LONGEST_DEATH: u32 = 500;
 /// In a name's folder: what hosts have in place of the machine's /etc.
 pub(super) const ETC: &str = "etc";
 /// The longest name: prompts and listings show it before that of a host.
@@ -59,7 +69,9 @@ impl Site {
         }
         let begin = || {
             fs::create_dir(&folder)?;
-            lock(&folder)?.ok_or_else(|| io::Error::other("somebody else was faster"))
+            let lock = lock(&folder)?.ok_or_else(|| io::Error::other("somebody else was faster"))?;
+            fs::write(folder.join(OWNER), std::process::id().to_string())?;
+            Ok(lock)
         };
         let _lock = begin().map_err(failed())?;
         let site = Site { folder, names, _lock };
@@ -137,14 +149,34 @@ pub(super) fn names() -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a name's folder; `None` if the process that has the name lives.
+/// Locks a name's folder; `None` if the process that has the name lives. One that was killed holds it until the kernel has taken it
+/// apart, which is waited for.
 pub(super) fn lock(folder: &Path) -> io::Result<Option<File>> {
     let file = File::open(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
+    for _ in 0..LONGEST_DEATH {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if owner_dies(folder) => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
+    Ok(None)
+}
+
+/// Whether the process that has a name is ending, or has just ended.
+fn owner_dies(folder: &Path) -> bool {
+    let Ok(pid) = fs::read_to_string(folder.join(OWNER)) else { return false };
+    let of_process = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", pid.trim()));
+    let (Ok(stat), Ok(status)) = (of_process("stat"), of_process("status")) else { return true };
+    // Behind the program's name, which may have anything in it.
+    let mut rest = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let (state, flags) = (rest.next(), rest.nth(5).and_then(|flags| flags.parse::<u64>().ok()));
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+    let pending = pending.and_then(|signals| u64::from_str_radix(signals.trim(), 16).ok());
+    matches!(state, Some("Z" | "X"))
+        || flags.is_some_and(|flags| flags & EXITING != 0)
+        || pending.is_some_and(|signals| signals & KILLED != 0)
 }
 
 /// One process at a time takes names or takes them away.

@@ -1,5 +1,5 @@
 //! Tests of what is late by microseconds, on machines that others use as well: a test is passed by one try that holds, and
-//! failed by several, in none of which the machine was late itself.
+//! failed by several, in none of which the machine was late itself, or by all, in half of which few packets were.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -44,19 +44,24 @@ pub fn live(scenario: &Scenario, live: &Live) -> Result<Outcome, Failure> {
 pub enum Failure {
     /// The machine was late.
     Machine(String),
+    /// It was, but not with 99 packets of 100.
+    Stumble(String),
     /// It was not.
     Fault(String),
 }
 
 /// What a run whose packets may be `allowed` late is to be blamed for, if its result is not `right`.
 pub fn hold(outcome: &Outcome, allowed: Time, right: bool, message: String) -> Result<(), Failure> {
-    let late = outcome.real_time.as_ref().map_or(Time::ZERO, |real| {
-        let [left, entered] = [&real.left, &real.entered].map(|lag| lag.summary().worst);
-        left.max(entered)
+    let [mostly, late] = outcome.real_time.as_ref().map_or([Time::ZERO; 2], |real| {
+        let [left, entered] = [&real.left, &real.entered].map(|lag| lag.summary());
+        [left.p99.max(entered.p99), left.worst.max(entered.worst)]
     });
     match right {
         true => Ok(()),
-        false if late > allowed => Err(Failure::Machine(format!("{message}; a packet was {late} late"))),
+        false if mostly > allowed => {
+            Err(Failure::Machine(format!("{message}; one packet in a hundred was {mostly} late")))
+        }
+        false if late > allowed => Err(Failure::Stumble(format!("{message}; a packet was {late} late"))),
         false => Err(Failure::Fault(message)),
     }
 }
@@ -64,15 +69,19 @@ pub fn hold(outcome: &Outcome, allowed: Time, right: bool, message: String) -> R
 /// Tries until one try holds, or enough have shown that none will. Where the machine was never still enough to tell, that is
 /// said.
 pub fn some_try_holds(mut attempt: impl FnMut() -> Result<(), Failure>) {
-    let (mut faults, mut stumbles) = (Vec::new(), Vec::new());
+    let (mut faults, mut stumbles, mut late) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TRIES {
         match attempt() {
             Ok(()) => return,
-            Err(Failure::Machine(message)) => stumbles.push(message),
+            Err(Failure::Machine(message)) => late.push(message),
+            Err(Failure::Stumble(message)) => stumbles.push(message),
             Err(Failure::Fault(message)) => faults.push(message),
         }
         assert!(faults.len() < FAULTS, "{}", faults.join("\n"));
     }
     stumbles.extend(faults);
+    // A packet or two may spoil a try, not every one.
+    assert!(stumbles.len() < TRIES / 2, "none of {TRIES} tries holds: {}", stumbles.join("\n"));
+    stumbles.extend(late);
     tailrace_linux::skip_test(format_args!("not in time in {TRIES} tries: {}", stumbles.join("; ")));
 }
