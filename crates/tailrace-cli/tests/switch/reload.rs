@@ -28,8 +28,12 @@ fn parameters_change_in_the_midst_of_a_transfer_and_no_frame_is_lost() {
     let mut source = lab.command(&lab.host(0), &words).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(threshold(&switch), 10_000.0);
-    let waiting = switch.metric("tailrace_queue_bytes{port=\"eth2\"");
-    assert!(waiting > 10_000.0, "{waiting} bytes wait");
+    // Not at every moment: TCP's window has just been halved, or the source has had no processor.
+    let mut waiting = (0..20).map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        switch.metric("tailrace_queue_bytes{port=\"eth2\"")
+    });
+    assert!(waiting.any(|bytes| bytes > 10_000.0), "nothing waits for a second");
     for (text, expected) in [("50KB", 50_000.0), ("20KB", 20_000.0)] {
         let said = switch.reload(&awafs(text));
         assert_says(&said, "read again; the switch goes on as it says");
