@@ -9,6 +9,7 @@ use tailrace_linux::{INTERFACE, Tagger};
 use tailrace_scenario::{AgentConfig, LawFor, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
+use crate::agents::AGENTS_LOOK_EVERY;
 use crate::build;
 use crate::emulate::plain_header;
 use crate::host_tags::HostTags;
@@ -187,8 +188,13 @@ pub fn for_hosts(scenario: &Scenario) -> Result<(AgentConfig, HostPart), Scenari
         ScenarioError { message, ..error }
     })?;
     if part.has_controller {
-        part.left_out
-            .push("Its controller does not run: agents of emulated hosts are of no fleet.".to_owned());
+        part.left_out.push(match part.shim {
+            Some(_) => format!(
+                "Its controller is told of flows every {} ms, not as soon as they come and go.",
+                AGENTS_LOOK_EVERY.as_millis()
+            ),
+            None => "Its controller does not run: agents keep weights by windows alone.".to_owned(),
+        });
     }
     Ok((config, part))
 }

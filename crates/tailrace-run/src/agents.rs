@@ -1,9 +1,14 @@
 //! Agents at the hosts of a live fabric. Which programs they have in the kernel is not known here: whoever asks for a run starts them.
 
+use std::time::Duration;
+
 use tailrace_linux::{Hosts, LiveError};
 use tailrace_scenario::Scenario;
 
 use crate::error::RunError;
+
+/// How often agents at hosts of a live fabric look for what there is to do.
+pub const AGENTS_LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Starts an agent at each of a scenario's hosts.
 pub type StartAgents = fn(&Scenario, &Hosts) -> Result<Box<dyn Agents>, RunError>;

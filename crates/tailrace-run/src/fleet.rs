@@ -20,18 +20,29 @@ pub struct FleetPart {
 
 /// The parts of a scheme that a fleet's controller runs, if there are any.
 pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
-    let part = at_host(&config.scenario, None, Given::InFile)?;
-    let (controller, knows) = build::visit(&config.scenario, Ask(&config.scenario))?;
-    let controller = controller.filter(|_| part.shim.is_some());
-    if controller.is_none() && !part.learns() {
+    let fleet = decides(&config.scenario, Given::InFile)?;
+    if fleet.controller.is_none() && !fleet.part.learns() {
         let message = "has nothing to be decided for many hosts: neither do its thresholds follow flows that end, nor does it \
                        have a controller whose weights agents keep";
         return Err(ScenarioError::new("scheme.name", message));
     }
-    if controller.is_some() && config.racks.is_empty() {
+    if fleet.controller.is_some() && config.racks.is_empty() {
         let message = "is missing: the scheme shares what is between racks, so [[rack]]s must say which addresses are of which";
         return Err(ScenarioError::new("rack", message));
     }
+    Ok(fleet)
+}
+
+/// The same for all hosts of a scenario's own fabric, if it has a controller whose weights agents keep.
+pub fn for_all_hosts(scenario: &Scenario) -> Result<Option<FleetPart>, ScenarioError> {
+    let fleet = decides(scenario, Given::Live)?;
+    Ok(fleet.controller.is_some().then_some(fleet))
+}
+
+fn decides(scenario: &Scenario, given: Given) -> Result<FleetPart, ScenarioError> {
+    let part = at_host(scenario, None, given)?;
+    let (controller, knows) = build::visit(scenario, Ask(scenario))?;
+    let controller = controller.filter(|_| part.shim.is_some());
     Ok(FleetPart { part, controller, knows })
 }
 
@@ -64,6 +75,16 @@ mod tests {
         let whole = part(&format!("{uranus}{racks}")).unwrap();
         assert!(whole.controller.is_some() && whole.part.shim.is_some());
         assert!(part(uranus).err().unwrap().starts_with("rack: is missing"));
+        let on_fabric = |scheme: &str| {
+            let text = format!(
+                "{scheme}fabric = {{ preset = \"micro4\" }}\nworkload = {{ sizes = \"web-search\", load = 0.1, flows = 1, slice = 1 }}\n\
+                 [[slice]]\nweight = 1\n"
+            );
+            for_all_hosts(&Scenario::parse(&text).unwrap()).unwrap().is_some()
+        };
+        assert!(
+            on_fabric("scheme = { name = \"uranus\" }\n") && !on_fabric("scheme = { name = \"wvcc\" }\n")
+        );
         let mlfq = part("[scheme]\nname = \"mlfq\"").err().unwrap();
         assert!(mlfq.contains("scheme.name: has nothing to be decided for many hosts"), "{mlfq}");
     }

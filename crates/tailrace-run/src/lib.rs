@@ -24,14 +24,14 @@ mod replay;
 mod switch;
 
 pub use agent::{HostPart, for_agent, for_hosts};
-pub use agents::{Agents, StartAgents};
+pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
 pub use control::{Control, Unattended};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
-pub use fleet::{FleetPart, for_fleet};
+pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};

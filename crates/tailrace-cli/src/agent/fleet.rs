@@ -2,21 +2,18 @@
 #![expect(clippy::disallowed_methods, reason = "values have an age in real time")]
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tailrace_agent::{
-    Connection, Ended, FlowName, Given, Histogram, Kind, MOST_FLOWS, Member, Policy, Progress, Reached,
-    Report, Sizes, Standing, Weights, monotonic,
-};
-use tailrace_core::{Bytes, Reveals, SliceId, Weight};
+use tailrace_agent::{Connection, Ended, Given, Histogram, Member, Policy, Reached, Report, Sizes, Standing};
+use tailrace_core::{Bytes, Reveals, SliceId};
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
 use tailrace_scenario::{AgentConfig, Scenario};
 
 use super::datapath::Datapath;
 use super::learn::ended;
+use super::weighed::Weighed;
 use crate::control::meeting;
 
 /// What an agent has in common with others.
@@ -27,25 +24,14 @@ pub struct InFleet {
     next: Instant,
     /// Flows that have ended since the last report, by slice and what was known: `Reveals` in the order of [`KNOWN`].
     ended: BTreeMap<(SliceId, usize), Histogram>,
-    /// Connections that are open, where their windows are kept.
-    open: BTreeMap<FlowName, Open>,
+    connections: Weighed,
     /// What it was told last, if it is of this scheme.
     policy: Option<Policy>,
     told_at: Option<Instant>,
     /// The fleet's scheme, if it is another one.
     differs: Option<String>,
-    weights: usize,
 }
 
-struct Open {
-    connection: Connection,
-    delivered: u64,
-    last: u32,
-    weight: Option<Weight>,
-}
-
-/// More are not followed: of those whose end the kernel had no room to tell, none would ever go.
-const MOST_OPEN: usize = 1 << 16;
 const KNOWN: [Reveals; 3] = [Reveals::Nothing, Reveals::Size, Reveals::Deadline];
 
 /// What others are told of it.
@@ -101,11 +87,10 @@ impl InFleet {
             slot,
             next: Instant::now() + slot,
             ended: BTreeMap::new(),
-            open: BTreeMap::new(),
+            connections: Weighed::default(),
             policy: None,
             told_at: None,
             differs: None,
-            weights: 0,
         })
     }
 
@@ -120,24 +105,7 @@ impl InFleet {
         for (size, reveals, slice) in ended(heard, datapath)? {
             self.ended(size, reveals, slice);
         }
-        self.follow(heard, datapath)
-    }
-
-    /// Connections that begin and end.
-    fn follow(&mut self, heard: &[Connection], datapath: &Datapath) -> Result<(), Error> {
-        if !datapath.keeps_windows() {
-            return Ok(());
-        }
-        for connection in heard {
-            let name = flow_name(connection);
-            if connection.kind == Kind::Started && self.open.len() < MOST_OPEN {
-                let open = Open { connection: *connection, delivered: 0, last: 0, weight: None };
-                self.open.insert(name, open);
-            } else if let Some(open) = self.open.remove(&name).filter(|open| open.weight.is_some()) {
-                datapath.give(&open.connection, None)?;
-            }
-        }
-        Ok(())
+        self.connections.follow(heard, datapath)
     }
 
     /// Tells and hears what there is; returns whether flows are to be directed in another way from now on.
@@ -152,7 +120,7 @@ impl InFleet {
             self.told_at = Some(Instant::now());
         }
         if let Some(weights) = weights {
-            self.weigh(&weights, datapath)?;
+            self.connections.weigh(&weights, datapath)?;
         }
         let Some(policy) = policy else { return Ok(false) };
         let news = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
@@ -181,42 +149,8 @@ impl InFleet {
         let ended = std::mem::take(&mut self.ended).into_iter();
         let ended =
             ended.map(|((slice, known), sizes)| Ended { slice, reveals: KNOWN[known], sizes: Sizes(sizes) });
-        let (mut flows, now) = (Vec::new(), monotonic());
-        for (name, open) in &mut self.open {
-            if flows.len() == MOST_FLOWS {
-                break;
-            }
-            let Some(flow) = datapath.window_of(&open.connection)? else { continue };
-            open.delivered += u64::from(flow.delivered.wrapping_sub(open.last));
-            open.last = flow.delivered;
-            let past = flow.known.deadline.then_some(0);
-            flows.push(Progress {
-                flow: *name,
-                slice: flow.known.slice,
-                size: flow.known.size.map(Bytes::get),
-                left_ns: flow.deadline_ns.map(|at| at.saturating_sub(now)).or(past),
-                delivered: open.delivered,
-                told: flow.told,
-            });
-        }
+        let flows = self.connections.progress(datapath)?;
         Ok(Report { scheme: self.scheme.clone(), ended: ended.collect(), flows })
-    }
-
-    /// These are all weights that there are.
-    fn weigh(&mut self, weights: &Weights, datapath: &Datapath) -> Result<(), Error> {
-        let given: BTreeMap<FlowName, Weight> = weights.0.iter().copied().take(MOST_FLOWS).collect();
-        // Those that go make room for those that come.
-        for takes_away in [true, false] {
-            for (name, open) in &mut self.open {
-                let weight = given.get(name).copied();
-                if weight.is_none() == takes_away && weight != open.weight {
-                    datapath.give(&open.connection, weight)?;
-                    open.weight = weight;
-                }
-            }
-        }
-        self.weights = self.open.values().filter(|open| open.weight.is_some()).count();
-        Ok(())
     }
 
     pub fn status(&self) -> FleetStatus {
@@ -224,7 +158,7 @@ impl InFleet {
             standing: self.member.standing(),
             age: self.told_at.map(|at| at.elapsed()),
             differs: self.differs.clone(),
-            weights: self.weights,
+            weights: self.connections.weights(),
         }
     }
 
@@ -232,9 +166,4 @@ impl InFleet {
     pub fn leave(self) {
         self.member.leave();
     }
-}
-
-fn flow_name(connection: &Connection) -> FlowName {
-    let end = |(address, port)| SocketAddr::new(address, port);
-    FlowName { from: end(connection.local), to: end(connection.remote) }
 }

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{Shutdown, shutdown};
-use tailrace_agent::{Capture, FlowTable, Rule, Wanted, check_tagging, monotonic};
-use tailrace_core::HostId;
+use tailrace_agent::{Capture, FlowTable, Heard, Report, Rule, Wanted, check_tagging, monotonic};
+use tailrace_core::{HostId, Time};
 use tailrace_experiment::Error;
+use tailrace_linux::frame::host_of;
 use tailrace_linux::{Hosts, LiveError};
-use tailrace_run::{Agents, HostPart, RunError, for_agent, for_hosts};
+use tailrace_run::{AGENTS_LOOK_EVERY, Agents, HostPart, RunError, for_agent, for_all_hosts, for_hosts};
 use tailrace_scenario::{AgentConfig, Scenario};
 
 use super::datapath::Datapath;
@@ -24,10 +25,11 @@ use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::status::Status;
 use super::tag::{first_status, since};
+use super::weighed::Weighed;
 use super::{answers, claim, failed, known};
+use crate::control::brain::Brain;
+use crate::control::meeting;
 
-/// How often it is looked for what there is to do.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Each agent hears programs at the root of cgroups, where the kernel has room for 64 programs, and others may have some.
 const MOST_HOSTS: usize = 56;
 
@@ -108,17 +110,20 @@ fn attend(
     let agents: Result<Vec<_>, Error> =
         (0..).zip(namespaces).map(|(host, namespace)| Agent::begin(config, host, namespace)).collect();
     let (mut agents, doors): (Vec<Agent>, Vec<Door>) = agents?.into_iter().unzip();
+    let mut controller = Controller::new(&config.scenario)?;
     let _ = ready.send(Ok(()));
     thread::scope(|scope| {
         for Door { claim, status, flows } in &doors {
             scope.spawn(move || answers::serve(claim, status, flows.as_ref()));
         }
-        let mut turn =
-            || agents.iter_mut().zip(&doors).try_for_each(|(agent, door)| agent.turn(&door.status));
+        let mut turn = || {
+            agents.iter_mut().zip(&doors).try_for_each(|(agent, door)| agent.turn(&door.status))?;
+            controller.as_mut().map_or(Ok(()), |controller| controller.turn(&mut agents))
+        };
         let mut ended = Ok(());
         while ended.is_ok() && !stop.load(Ordering::Relaxed) {
             ended = turn();
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(AGENTS_LOOK_EVERY);
         }
         // Who listens for questions waits no more.
         for door in &doors {
@@ -141,6 +146,7 @@ struct Agent {
     rules: Vec<Rule>,
     datapath: Datapath,
     capture: Capture,
+    connections: Weighed,
     started: u64,
 }
 
@@ -160,16 +166,57 @@ impl Agent {
         datapath.attach(None, config, interface.number)?;
         let flows = datapath.flows().map_err(failed)?;
         let status = Mutex::new(first_status(config, &part, &datapath)?);
-        Ok((Agent { part, rules, datapath, capture, started: monotonic() }, Door { claim, status, flows }))
+        let (connections, started) = (Weighed::default(), monotonic());
+        Ok((Agent { part, rules, datapath, capture, connections, started }, Door { claim, status, flows }))
     }
 
     fn turn(&mut self, status: &Mutex<Status>) -> Result<(), Error> {
         let heard = self.capture.look(Duration::ZERO).map_err(failed)?;
         let now = since(self.started);
+        self.connections.follow(&heard, &self.datapath)?;
         let changed = learn(&mut self.part, &self.datapath, &heard, now)?;
         let done = self.datapath.done().map_err(failed)?;
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
         status.lock().unwrap_or_else(PoisonError::into_inner).note(&heard, done, lost, now);
         if changed { hand_over(&self.part, &self.rules, &mut self.datapath, status) } else { Ok(()) }
+    }
+}
+
+/// What gives connections of all hosts their weights. In a fleet it is a process of its own.
+struct Controller {
+    brain: Brain,
+    scheme: String,
+    started: u64,
+}
+
+impl Controller {
+    /// The scheme's, if it has one whose weights agents keep.
+    fn new(scenario: &Scenario) -> Result<Option<Self>, Error> {
+        let fleet = for_all_hosts(scenario)?;
+        Ok(fleet.map(|fleet| Controller {
+            brain: Brain::new(scenario, host_of, fleet, "live"),
+            scheme: meeting::scheme(scenario),
+            started: monotonic(),
+        }))
+    }
+
+    fn now(&self) -> Time {
+        since(self.started)
+    }
+
+    fn turn(&mut self, agents: &mut [Agent]) -> Result<(), Error> {
+        let name = |host: usize| format!("h{host}");
+        for (host, agent) in agents.iter_mut().enumerate() {
+            let flows = agent.connections.progress(&agent.datapath)?;
+            let report = Report { scheme: self.scheme.clone(), ended: Vec::new(), flows };
+            self.brain.hear(self.now(), Heard::Report(name(host), 0, report));
+        }
+        let decision = self.brain.decide(self.now())?;
+        for (host, agent) in agents.iter_mut().enumerate() {
+            if let Some((_, weights)) = decision.weights.get(&name(host)) {
+                agent.connections.weigh(weights, &agent.datapath)?;
+            }
+        }
+        Ok(())
     }
 }

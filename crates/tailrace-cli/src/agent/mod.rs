@@ -31,6 +31,8 @@ mod notify;
 mod status;
 #[cfg(feature = "agent")]
 mod tag;
+#[cfg(feature = "agent")]
+mod weighed;
 
 use tailrace_experiment::Error;
 use tailrace_run::{StartAgents, for_agent};

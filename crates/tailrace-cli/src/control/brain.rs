@@ -1,18 +1,20 @@
 //! What a fleet's controller knows of its hosts, and decides: the scheme's own policy and controller, told of what hosts report.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use tailrace_agent::{Decision, FlowName, Heard, MOST_ENDED, MOST_FLOWS, Policy, Progress, Report, Weights};
-use tailrace_core::{Bytes, FlowId, FlowInfo, Time, Weight, WeightUpdate};
+use tailrace_core::{Bytes, FlowId, FlowInfo, HostId, Time, Weight, WeightUpdate};
 use tailrace_experiment::Error;
 use tailrace_run::FleetPart;
-use tailrace_scenario::ControlConfig;
+use tailrace_scenario::Scenario;
 
 use super::meeting;
 
 /// What is known of a fleet.
 pub struct Brain {
-    config: ControlConfig,
+    /// Which of the scheme's hosts has an address.
+    place: Box<dyn Fn(IpAddr) -> Option<HostId>>,
     fleet: FleetPart,
     scheme: String,
     instance: String,
@@ -48,10 +50,16 @@ struct Followed {
 }
 
 impl Brain {
-    pub fn new(config: ControlConfig, fleet: FleetPart, instance: &str) -> Self {
+    /// Decides by the scheme of `scenario`, among whose hosts `place` finds those that have an address.
+    pub fn new(
+        scenario: &Scenario,
+        place: impl Fn(IpAddr) -> Option<HostId> + 'static,
+        fleet: FleetPart,
+        instance: &str,
+    ) -> Self {
         Brain {
-            scheme: meeting::scheme(&config.scenario),
-            config,
+            scheme: meeting::scheme(scenario),
+            place: Box::new(place),
             fleet,
             instance: instance.to_owned(),
             hosts: BTreeMap::new(),
@@ -145,8 +153,7 @@ impl Brain {
             self.end(now, flow);
         }
         let controller = self.fleet.controller.as_mut()?;
-        let rack = |address: std::net::SocketAddr| self.config.rack_of(address.ip());
-        let (src, dst) = (rack(progress.flow.from)?, rack(progress.flow.to)?);
+        let (src, dst) = ((self.place)(progress.flow.from.ip())?, (self.place)(progress.flow.to.ip())?);
         while self.flows.contains_key(&self.next_flow) {
             self.next_flow = self.next_flow.wrapping_add(1);
         }
@@ -207,6 +214,7 @@ mod tests {
     use tailrace_agent::{Ended, Histogram, Sizes};
     use tailrace_core::Reveals;
     use tailrace_run::for_fleet;
+    use tailrace_scenario::ControlConfig;
 
     use super::*;
 
@@ -219,7 +227,8 @@ mod tests {
         let text = format!("[control]\nendpoints = [\"http://127.0.0.1:2379\"]\n{scheme}");
         let config = ControlConfig::parse(&text).unwrap();
         let fleet = for_fleet(&config).unwrap();
-        Brain::new(config, fleet, "c1:7")
+        let scenario = config.scenario.clone();
+        Brain::new(&scenario, move |address| config.rack_of(address), fleet, "c1:7")
     }
 
     fn flow(port: u16, slice: u8, delivered: u64, told: u32) -> Progress {

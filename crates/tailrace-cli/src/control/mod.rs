@@ -1,7 +1,7 @@
 //! `tailrace control`: what decides for the hosts of a fleet, over etcd.
 
 #[cfg(feature = "agent")]
-mod brain;
+pub mod brain;
 #[cfg(feature = "agent")]
 pub mod meeting;
 #[cfg(feature = "agent")]

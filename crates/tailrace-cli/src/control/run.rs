@@ -45,7 +45,8 @@ pub fn run(
     complain!("{instance}: at fleet {}, with slots of {}", config.fleet.fleet, config.fleet.slot);
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     let doing = Mutex::new(Doing { fleet: config.fleet.fleet.clone(), ..Doing::default() });
-    let brain = Brain::new(config, fleet, &instance);
+    let scenario = config.scenario.clone();
+    let brain = Brain::new(&scenario, move |address| config.rack_of(address), fleet, &instance);
     thread::scope(|scope| {
         if let Some(server) = &server {
             let text = || metrics::text(&doing.lock().unwrap_or_else(PoisonError::into_inner));

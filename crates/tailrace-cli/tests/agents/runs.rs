@@ -133,7 +133,7 @@ fn means(summary: &Path) -> Means {
     let mut means = Means::new();
     for line in lines {
         // Labels with commas are in quotes.
-        let line = line.replace("\"", "").replace(", live", " live");
+        let line = line.replace("\"", "").replace(", live", " live").replace(", agent", " agent");
         let fields: Vec<&str> = line.split(',').collect();
         // A class may have no flows.
         if let Ok(mean) = fields[mean].parse::<f64>() {
@@ -166,6 +166,28 @@ fn schemes_are_in_the_order_in_which_packets_have_them() {
         }
     }
     assert!(compared >= 6, "{compared} pairs differ by more than 15 % in packets: {means:?}");
+}
+
+/// Two flows of a slice beside four of another. By flows they would take half as long again.
+#[test]
+fn connections_have_the_weights_that_uranus_controller_gives_them() {
+    let Some(place) = Place::new() else { return };
+    let text = include_str!("../../../../experiments/live/agent-slices.toml");
+    fs::write(place.dir.path().join("slices.toml"), text).unwrap();
+    let run = || {
+        let mut command = place.command("run slices.toml --fresh --only uranus --only");
+        command.arg("uranus, agent").output().unwrap()
+    };
+    let Some(output) = in_time(run) else { return };
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("Its controller is told of flows every 50 ms"), "{said}");
+    let means = means(&place.dir.path().join("out/slices/summary.csv"));
+    for class in ["all@deadline", "all@no-deadline"] {
+        let [packets, live] = ["uranus", "uranus agent"].map(|scheme| means[class][scheme]);
+        println!("{class}: {packets:.0} ms in packets, {live:.0} ms live");
+        assert!((live / packets - 1.0).abs() < 0.1, "{class}: {packets} ms, {live} ms");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The addresses of a fabric's hosts: each follows from the host's number.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tailrace_core::HostId;
 
@@ -37,6 +37,20 @@ pub fn ipv6_of(host: HostId) -> Ipv6Addr {
     Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host.wrapping_add(1))
 }
 
+/// The host that has an IPv6 address.
+fn host_of_ipv6(address: Ipv6Addr) -> Option<HostId> {
+    let host = address.segments()[7].checked_sub(1)?;
+    (ipv6_of(host) == address).then_some(host)
+}
+
+/// The host that has an address.
+pub fn host_of(address: IpAddr) -> Option<HostId> {
+    match address {
+        IpAddr::V4(address) => host_of_ipv4(address),
+        IpAddr::V6(address) => host_of_ipv6(address),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,9 +60,14 @@ mod tests {
         for host in [0, 1, 255, 256, 65_534] {
             assert_eq!(host_of_mac(&mac_of(host)), Some(host));
             assert_eq!(host_of_ipv4(ipv4_of(host)), Some(host));
+            assert_eq!([ipv4_of(host).into(), ipv6_of(host).into()].map(host_of), [Some(host); 2]);
         }
         assert_eq!([[0xff; 6], [0x02, 0x77, 0, 1, 0, 0]].map(|mac| host_of_mac(&mac)), [None, None]);
         assert_eq!(host_of_mac(&[0x02, 0x77, 0, 0, 1]), None);
+        assert_eq!(
+            ["fd77::", "fd78::1", "fd77::1:1", "10.78.0.1"].map(|text| host_of(text.parse().unwrap())),
+            [None; 4]
+        );
         assert_eq!(
             [[10, 77, 0, 0], [10, 78, 0, 1]].map(|address| host_of_ipv4(address.into())),
             [None, None]

@@ -5,7 +5,7 @@ mod neighbour;
 mod reader;
 pub mod wire;
 
-pub use address::{host_of_ipv4, host_of_mac, ipv4_of, ipv6_of, mac_of};
+pub use address::{host_of, host_of_ipv4, host_of_mac, ipv4_of, ipv6_of, mac_of};
 pub use neighbour::answer;
 pub use reader::{Frame, Transport};
 
