@@ -28,8 +28,8 @@ pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, PortClasses, Rule, Told, Wanted, WindowFlow, WindowKeeper, cgroup_names, check_tagging,
-    interface_number, interface_rate, monotonic, own_cgroup, sort_and_mark, taggers_at,
+    Network, Pins, PortClasses, PortProgram, Rule, Told, Wanted, WindowFlow, WindowKeeper, cgroup_names,
+    check_tagging, interface_number, interface_rate, monotonic, own_cgroup, taggers_at,
     verified_instructions,
 };
 pub use report::{Draft, Facts};

@@ -23,7 +23,7 @@ pub use keeper::{Kept, WindowFlow, WindowKeeper};
 pub use known::{Known, Rule};
 pub use load::check_tagging;
 pub use pins::Pins;
-pub use port::{PortClasses, sort_and_mark};
+pub use port::{PortClasses, PortProgram};
 pub use tagger::{Counts, EgressTagger};
 
 use crate::error::AgentError;

@@ -191,7 +191,7 @@ fn frame(kind: u16, ip: Vec<u8>, tcp: Vec<u8>, payload: usize) -> Vec<u8> {
 }
 
 /// RFC 1071.
-fn checksum(header: &[u8]) -> u16 {
+pub fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
     let sum: u32 = words.sum();
     let sum = (sum & 0xffff) + (sum >> 16);

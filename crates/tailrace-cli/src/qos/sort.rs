@@ -1,6 +1,6 @@
 //! The program before the queues of a port: which class has which DSCP, and from where on it marks.
 
-use tailrace_agent::{PortClasses, interface_number, sort_and_mark};
+use tailrace_agent::{PortClasses, PortProgram, interface_number};
 use tailrace_core::{MTU_BYTES, SwitchPlan};
 use tailrace_experiment::Error;
 
@@ -17,6 +17,8 @@ pub fn sort(job: &Job, plan: &SwitchPlan, interface: &str) -> Result<(), Error> 
     let marks_above = plan.marking.map(|marking| frames(marking.above_bytes));
     let port = PortClasses { classes, others: class(plan.queues.len() - 1), marks_above };
     let gone = || refused(format!("interface {interface} is gone"));
-    sort_and_mark(interface_number(interface).ok_or_else(gone)?, &port)
+    let interface = interface_number(interface).ok_or_else(gone)?;
+    PortProgram::new(&port)
+        .and_then(|program| program.attach(interface))
         .map_err(|error| refused(error.to_string()))
 }
