@@ -35,6 +35,8 @@ pub struct Standing {
     pub refused: u64,
     /// See `refused`.
     pub refusal: String,
+    /// How often another host had said something under the own name meanwhile.
+    pub twins: u64,
 }
 
 /// What a thread of a connection and its owner share.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use etcd_client::{Client, EventType, KeyValue, PutOptions, WatchOptions, WatchResponse, WatchStream};
+use etcd_client::{
+    Client, Compare, CompareOp, EventType, GetOptions, KeyValue, PutOptions, Txn, TxnOp, TxnOpResponse,
+    WatchOptions, WatchResponse, WatchStream,
+};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc};
 
@@ -100,11 +103,14 @@ impl Talk {
         let (policy, weights) = (self.keys.policy(), self.keys.weights(&self.host));
         let mut policies = self.look(&mut client, &policy).await?;
         let mut shares = self.look(&mut client, &weights).await?;
+        let mut is_first = true;
         loop {
             tokio::select! {
                 lost = &mut kept => return Err(lost),
                 report = queue.recv() => match report {
-                    Some(report) => self.put(&mut client, report, lease).await?,
+                    Some(report) => {
+                        self.put(&mut client, report, lease, std::mem::take(&mut is_first)).await?;
+                    }
                     None => {
                         let _ = within("leaving", client.lease_revoke(lease)).await;
                         return Ok(());
@@ -116,10 +122,35 @@ impl Talk {
         }
     }
 
-    async fn put(&self, client: &mut Client, report: Vec<u8>, lease: i64) -> Result<(), ControlError> {
-        let bound = PutOptions::new().with_lease(lease);
-        let put = within("telling etcd", client.put(self.keys.host(&self.host), report, Some(bound))).await;
+    /// What another host has said under this name, is noticed from the second report on.
+    async fn put(
+        &self,
+        client: &mut Client,
+        report: Vec<u8>,
+        lease: i64,
+        is_first: bool,
+    ) -> Result<(), ControlError> {
+        let key = self.keys.host(&self.host);
+        let is_own = (!is_first).then(|| Compare::lease(key.clone(), CompareOp::Equal, lease));
+        let bound = || Some(PutOptions::new().with_lease(lease));
+        let ours = TxnOp::put(key.clone(), report.clone(), bound());
+        let others = TxnOp::get(key.clone(), Some(GetOptions::new().with_keys_only()));
+        let put = Txn::new().when(Vec::from_iter(is_own)).and_then([ours]).or_else([others]);
+        let mut put = within("telling etcd", client.txn(put)).await;
+        let mut twin = false;
+        if let Ok(answer) = &put
+            && !answer.succeeded()
+        {
+            // There may be nothing, if what etcd held is gone.
+            twin = answer
+                .op_responses()
+                .iter()
+                .any(|of| matches!(of, TxnOpResponse::Get(found) if found.count() > 0));
+            let again = Txn::new().and_then([TxnOp::put(key, report, bound())]);
+            put = within("telling etcd", client.txn(again)).await;
+        }
         let standing = &mut lock(&self.shared).standing;
+        standing.twins += u64::from(twin);
         *if put.is_ok() { &mut standing.said } else { &mut standing.unsaid } += 1;
         put.map(|_| ())
     }

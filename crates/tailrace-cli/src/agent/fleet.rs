@@ -19,6 +19,7 @@ use crate::control::meeting;
 /// What an agent has in common with others.
 pub struct InFleet {
     member: Member,
+    name: String,
     scheme: String,
     slot: Duration,
     next: Instant,
@@ -59,7 +60,7 @@ impl FleetStatus {
     }
 
     pub fn json(&self) -> Value {
-        let Standing { lost, losses, said, unsaid, heard, refused, .. } = &self.standing;
+        let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &self.standing;
         json!({
             "connected": lost.is_none(),
             "lost_seconds": self.lost_seconds(),
@@ -67,6 +68,7 @@ impl FleetStatus {
             "losses": losses,
             "reports_told": said,
             "reports_not_told": unsaid,
+            "reports_of_others_with_this_name": twins,
             "values_heard": heard,
             "values_refused": refused,
             "values_age_seconds": self.age.map(|age| age.as_secs_f64()),
@@ -83,6 +85,7 @@ impl InFleet {
             config.fleet.as_ref().map_or(Duration::from_secs(1), |fleet| meeting::duration(fleet.slot));
         Ok(InFleet {
             member: Member::join(reached, &name).map_err(meeting::failed)?,
+            name,
             scheme: meeting::scheme(&config.scenario),
             slot,
             next: Instant::now() + slot,
@@ -151,6 +154,11 @@ impl InFleet {
             ended.map(|((slice, known), sizes)| Ended { slice, reveals: KNOWN[known], sizes: Sizes(sizes) });
         let flows = self.connections.progress(datapath)?;
         Ok(Report { scheme: self.scheme.clone(), ended: ended.collect(), flows })
+    }
+
+    /// What it is called there.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn status(&self) -> FleetStatus {

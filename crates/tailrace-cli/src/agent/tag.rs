@@ -183,6 +183,12 @@ fn note_fleet(status: &Mutex<Status>, fleet: &InFleet) {
         (None, Some(_)) => complain!("etcd is back"),
         _ => {}
     }
+    if now.standing.twins > 0 && before.standing.twins == 0 {
+        complain!(
+            "note: another host of the fleet is called {}, too, and each takes the other's place: give both their own (control.host)",
+            fleet.name()
+        );
+    }
     if let Some(scheme) = now.differs.filter(|scheme| before.differs.as_ref() != Some(scheme)) {
         complain!("note: the fleet's controller has another scheme, which is not heeded: {scheme}");
     }

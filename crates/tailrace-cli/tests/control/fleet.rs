@@ -72,6 +72,30 @@ fn thresholds_follow_the_flows_of_all_hosts() {
 }
 
 #[test]
+fn two_hosts_of_one_name_are_noticed() {
+    let Some(world) = world() else { return };
+    let etcd = Etcd::start(&world.third.path(), world.folder.path(), &ENDPOINTS);
+    let twins =
+        |host: usize| world.status(host)["fleet"]["reports_of_others_with_this_name"].as_u64().unwrap();
+    let agent = |host: usize| {
+        let section = etcd.section(ENDPOINTS[host], SLOT);
+        let text = format!("[agent]\ninterface = \"eth0\"\n{section}host = \"web\"\n{AWAFS}");
+        let file = world.write(&format!("twin{host}.toml"), &text);
+        Running(start(world.host(host), &["agent", self::text(&file)], "read its file again"))
+    };
+    let first = agent(0);
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(twins(0), 0, "alone");
+    drop(first);
+    // Killed, and its lease not over: who comes back is no twin of itself.
+    let _first = agent(0);
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(twins(0), 0, "come back");
+    let _second = agent(1);
+    until("both know", PATIENCE, || twins(0) > 0 && twins(1) > 0);
+}
+
+#[test]
 fn another_controller_takes_over_within_two_slots() {
     let Some(world) = world() else { return };
     let etcd = Etcd::start(&world.third.path(), world.folder.path(), &ENDPOINTS);
