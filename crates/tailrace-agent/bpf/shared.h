@@ -391,7 +391,9 @@ struct tr_window {
 	__u32 first;      /* the sequence number of its first byte */
 };
 _Static_assert(sizeof(struct tr_window) == 176, "tr_window");
+TR_LAYOUT(tr_window, law.segments, 48);
 TR_LAYOUT(tr_window, law.una, 88);
+TR_LAYOUT(tr_window, law.mss, 116);
 TR_LAYOUT(tr_window, flags, 164);
 TR_LAYOUT(tr_window, first, 172);
 

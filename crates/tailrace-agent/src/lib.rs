@@ -28,9 +28,9 @@ pub use histogram::Histogram;
 #[cfg(feature = "bpf")]
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, PortClasses, PortProgram, Rule, Told, Wanted, WindowFlow, WindowKeeper, cgroup_names,
-    check_tagging, interface_number, interface_rate, monotonic, own_cgroup, taggers_at,
-    verified_instructions,
+    Network, Pins, PortClasses, PortProgram, Rule, Told, Wanted, WindowFlow, WindowKeeper, WindowRow,
+    WindowTable, cgroup_names, check_tagging, interface_number, interface_rate, monotonic, own_cgroup,
+    taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
 pub use traffic::{Grouping, Groups, Traffic};

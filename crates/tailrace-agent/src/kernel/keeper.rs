@@ -5,6 +5,7 @@ use tailrace_core::{Directives, Weight, WindowShim};
 
 use super::handover::Handover;
 use super::known::{Known, Rule, TOLD_AT};
+use super::windows::{DEADLINE_AT, FIRST_AT, FLAGS_AT, HAS_PEER, UNA_AT, WindowTable};
 use super::{ear, flows, load, sys};
 use crate::connection::Connection;
 use crate::error::AgentError;
@@ -126,6 +127,11 @@ impl WindowKeeper {
         Ok(Kept { told, refused, flows, shown, marks })
     }
 
+    /// The flows whose windows it keeps.
+    pub fn flows(&self) -> Result<WindowTable, AgentError> {
+        WindowTable::new(&self.object)
+    }
+
     /// What windows take of the kernel's memory.
     pub fn memory_bytes(&self) -> Result<u64, AgentError> {
         flows::memory_of(&load::map(&self.object, "windows")?)
@@ -138,13 +144,6 @@ impl WindowKeeper {
         load::try_on(&mut self.object, name, frame, times)
     }
 }
-
-/// Where things are in `struct tr_window`; bpf/shared.h checks it.
-const DEADLINE_AT: usize = 8;
-const UNA_AT: usize = 88;
-const FLAGS_AT: usize = 164;
-const FIRST_AT: usize = 172;
-const HAS_PEER: u32 = 1;
 
 fn read(window: &[u8]) -> Option<WindowFlow> {
     let number = |at: usize| Some(u32::from_ne_bytes(window.get(at..at + 4)?.try_into().ok()?));

@@ -13,6 +13,7 @@ mod pins;
 mod port;
 mod sys;
 mod tagger;
+mod windows;
 
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
@@ -25,6 +26,7 @@ pub use load::check_tagging;
 pub use pins::Pins;
 pub use port::{PortClasses, PortProgram};
 pub use tagger::{Counts, EgressTagger};
+pub use windows::{WindowRow, WindowTable};
 
 use crate::error::AgentError;
 use nix::ifaddrs::getifaddrs;

@@ -6,9 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tailrace_agent::FlowTable;
+use tailrace_agent::{AgentError, FlowTable, WindowTable};
 
 use super::status::Status;
+
+/// The flows that an agent remembers.
+pub enum Flows {
+    Tagged(FlowTable),
+    WithWindows(WindowTable),
+}
 
 /// Who takes longer to ask or to listen is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -16,14 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: u64 = 64;
 
 /// Answers one after the other, until the listener is shut down.
-pub fn serve(listener: &UnixListener, status: &Mutex<Status>, flows: Option<&FlowTable>) {
+pub fn serve(listener: &UnixListener, status: &Mutex<Status>, flows: Option<&Flows>) {
     while let Ok((stream, _)) = listener.accept() {
         // Whoever asked may have gone.
         let _ = answer(&stream, status, flows);
     }
 }
 
-fn answer(stream: &UnixStream, status: &Mutex<Status>, flows: Option<&FlowTable>) -> io::Result<()> {
+fn answer(stream: &UnixStream, status: &Mutex<Status>, flows: Option<&Flows>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
@@ -34,7 +40,7 @@ fn answer(stream: &UnixStream, status: &Mutex<Status>, flows: Option<&FlowTable>
         Some(("flows", most)) => match (most.parse(), flows) {
             (Ok(most), Some(flows)) => largest(flows, most, &status),
             (Ok(_), None) => {
-                json!({ "error": "its scheme has no tags, so it remembers no flows by what they sent" })
+                json!({ "error": "its scheme has neither tags nor windows, so it remembers no flows" })
             }
             (Err(_), _) => json!({ "error": "flows N" }),
         },
@@ -44,17 +50,24 @@ fn answer(stream: &UnixStream, status: &Mutex<Status>, flows: Option<&FlowTable>
     stream.write_all(format!("{answer}\n").as_bytes())
 }
 
-fn largest<'a>(
-    flows: &FlowTable,
-    most: usize,
-    status: &dyn Fn() -> std::sync::MutexGuard<'a, Status>,
-) -> Value {
+fn largest<'a>(flows: &Flows, most: usize, status: &dyn Fn() -> std::sync::MutexGuard<'a, Status>) -> Value {
     // The table is read first: whoever tags must not wait for that.
-    match flows.largest(most) {
-        Ok((count, rows)) => {
+    let found = match flows {
+        Flows::Tagged(table) => table.largest(most).map(|(count, rows)| {
             let status = status();
-            json!({ "remembered": count, "flows": rows.iter().map(|row| status.flow(row)).collect::<Vec<_>>() })
-        }
+            (count, rows.iter().map(|row| status.flow(row)).collect())
+        }),
+        Flows::WithWindows(table) => table.largest(most).map(|(count, rows)| {
+            let status = status();
+            (count, rows.iter().map(|row| status.window(row)).collect())
+        }),
+    };
+    told(found)
+}
+
+fn told(found: Result<(u64, Vec<Value>), AgentError>) -> Value {
+    match found {
+        Ok((count, rows)) => json!({ "remembered": count, "flows": rows }),
         Err(error) => json!({ "error": error.to_string() }),
     }
 }

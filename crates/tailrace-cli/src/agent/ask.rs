@@ -206,21 +206,35 @@ fn flows(options: &AskFlows) -> Result<i32, Error> {
     let rows = found["flows"].as_array().cloned().unwrap_or_default();
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
-    table.set_header(["from", "to", "sent", "queue", "DSCP"]);
+    let windows = rows.first().is_some_and(has_window);
+    table.set_header(match windows {
+        true => ["from", "to", "acknowledged", "window", "weight"],
+        false => ["from", "to", "sent", "queue", "DSCP"],
+    });
     for row in &rows {
-        let sent = Bytes::new(row["bytes_sent"].as_u64().unwrap_or(0)).to_string();
+        let bytes = |field: &str| Bytes::new(row[field].as_u64().unwrap_or(0)).to_string();
         let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
-        table.add_row([
-            text("source"),
-            text("destination"),
-            sent,
-            row["queue"].to_string(),
-            row["dscp"].to_string(),
-        ]);
+        let own = match windows {
+            true => [bytes(ACKNOWLEDGED), bytes("window_bytes"), weight(row)],
+            false => [bytes("bytes_sent"), row["queue"].to_string(), row["dscp"].to_string()],
+        };
+        table.add_row([text("source"), text("destination")].into_iter().chain(own));
     }
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     say!("{table}\n{} of {} that are remembered", rows.len(), found["remembered"]);
     Ok(0)
+}
+
+/// A flow of which a window is kept has other fields.
+fn has_window(row: &Value) -> bool {
+    !row["window_bytes"].is_null()
+}
+
+/// Of those the count that the kernel has, which begins anew at 2^32.
+const ACKNOWLEDGED: &str = "bytes_acknowledged_modulo_2_32";
+
+fn weight(row: &Value) -> String {
+    format!("{:.3}", row["weight"].as_f64().unwrap_or(0.0))
 }
 
 /// What flows had sent when somebody looked.
@@ -270,7 +284,8 @@ fn sent(found: &Value) -> BTreeMap<(String, String), u64> {
     let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let rows = found["flows"].as_array().into_iter().flatten();
     let pair = |row: &Value| {
-        ((name(&row["source"]), name(&row["destination"])), row["bytes_sent"].as_u64().unwrap_or(0))
+        let sent = if has_window(row) { &row[ACKNOWLEDGED] } else { &row["bytes_sent"] };
+        ((name(&row["source"]), name(&row["destination"])), sent.as_u64().unwrap_or(0))
     };
     rows.map(pair).collect()
 }
@@ -278,8 +293,14 @@ fn sent(found: &Value) -> BTreeMap<(String, String), u64> {
 /// Flows from the fastest on, in lines.
 fn fastest(interface: &str, found: &Value, before: &Look, now: &Look) -> Vec<Line> {
     let seconds = (now.at - before.at) as f64 / 1e9;
+    let windows = found["flows"].get(0).is_some_and(has_window);
     let bits = |(ends, sent): (&(String, String), &u64)| {
-        let more = sent.saturating_sub(before.sent.get(ends).copied().unwrap_or(0));
+        let last = before.sent.get(ends).copied().unwrap_or(0);
+        let more = if windows {
+            u64::from((*sent as u32).wrapping_sub(last as u32))
+        } else {
+            sent.saturating_sub(last)
+        };
         (more as f64 * 8.0 / seconds, ends.clone(), *sent)
     };
     let mut rows: Vec<(f64, (String, String), u64)> =
@@ -289,7 +310,7 @@ fn fastest(interface: &str, found: &Value, before: &Look, now: &Look) -> Vec<Lin
     let queue_of = |ends: &(String, String)| {
         let mut found = found["flows"].as_array().into_iter().flatten();
         let row = found.find(|row| row["source"] == ends.0.as_str() && row["destination"] == ends.1.as_str());
-        row.map_or(0, |row| row["queue"].as_u64().unwrap_or(0))
+        row.map_or_else(String::new, |row| if windows { weight(row) } else { row["queue"].to_string() })
     };
     let rate = |bits: f64| Rate::from_bps(bits as u64).to_string();
     let title = format!(
@@ -298,11 +319,12 @@ fn fastest(interface: &str, found: &Value, before: &Look, now: &Look) -> Vec<Lin
         found["remembered"],
         rate(all)
     );
-    let heads = format!("{:<28} {:<28} {:>14} {:>12} {:>5}", "from", "to", "rate", "sent", "queue");
+    let [sent, last] = if windows { ["acknowledged", "weight"] } else { ["sent", "queue"] };
+    let heads = format!("{:<28} {:<28} {:>14} {:>12} {last:>6}", "from", "to", "rate", sent);
     let row = |(bits, ends, sent): &(f64, (String, String), u64)| {
         let (from, to) = ends;
         let (rate, sent, queue) = (rate(*bits), Bytes::new(*sent).to_string(), queue_of(ends));
-        (Tone::Plain, format!("{from:<28} {to:<28} {rate:>14} {sent:>12} {queue:>5}"))
+        (Tone::Plain, format!("{from:<28} {to:<28} {rate:>14} {sent:>12} {queue:>6}"))
     };
     // No terminal has more rows, and each looks through all flows.
     let rows = rows.iter().take(200).map(row);
@@ -327,6 +349,6 @@ mod tests {
         let ports: Vec<&str> = lines[2..].iter().map(|line| &line[..10]).collect();
         assert_eq!(ports, ["10.0.0.1:2", "10.0.0.1:1", "10.0.0.1:4"]);
         // A million bytes in two seconds.
-        assert!(lines[2].contains("4Mbps") && lines[2].ends_with("    2"), "{lines:?}");
+        assert!(lines[2].contains("4Mbps") && lines[2].ends_with("     2"), "{lines:?}");
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use tailrace_agent::{
-    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, FlowTable, Kept, Known,
-    MOST_FLOWS, Network, Pins, Rule, WindowFlow, WindowKeeper, own_cgroup,
+    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS,
+    Network, Pins, Rule, WindowFlow, WindowKeeper, own_cgroup,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{HostLaw, Weight};
@@ -13,6 +13,7 @@ use tailrace_experiment::Error;
 use tailrace_run::HostPart;
 use tailrace_scenario::{AgentConfig, LawFor};
 
+use super::answers::Flows;
 use super::failed;
 
 pub struct Datapath {
@@ -156,10 +157,11 @@ impl Datapath {
     }
 
     /// The flows that it remembers, if it does.
-    pub fn flows(&self) -> Result<Option<FlowTable>, AgentError> {
+    pub fn flows(&self) -> Result<Option<Flows>, AgentError> {
         match &self.packets {
-            Packets::Tags(tagger) => tagger.flows().map(Some),
-            Packets::Windows(_) | Packets::Nothing => Ok(None),
+            Packets::Tags(tagger) => tagger.flows().map(|table| Some(Flows::Tagged(table))),
+            Packets::Windows(keeper) => keeper.flows().map(|table| Some(Flows::WithWindows(table))),
+            Packets::Nothing => Ok(None),
         }
     }
 

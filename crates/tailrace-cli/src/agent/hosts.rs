@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{Shutdown, shutdown};
-use tailrace_agent::{Capture, FlowTable, Heard, Report, Rule, Wanted, check_tagging, monotonic};
+use tailrace_agent::{Capture, Heard, Report, Rule, Wanted, check_tagging, monotonic};
 use tailrace_core::{HostId, Time};
 use tailrace_experiment::Error;
 use tailrace_linux::frame::host_of;
@@ -137,7 +137,7 @@ fn attend(
 struct Door {
     claim: UnixListener,
     status: Mutex<Status>,
-    flows: Option<FlowTable>,
+    flows: Option<answers::Flows>,
 }
 
 /// The agent of a host.

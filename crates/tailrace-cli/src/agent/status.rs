@@ -1,7 +1,9 @@
 //! What an agent is doing, for those who ask.
 
+use std::net::{IpAddr, SocketAddr};
+
 use serde_json::{Value, json};
-use tailrace_agent::{Connection, FlowRow, Traffic};
+use tailrace_agent::{Connection, FlowRow, Traffic, WindowRow};
 use tailrace_core::{Directive, Directives, MAX_PRIORITIES, Time, dscp_of};
 
 use super::datapath::{Done, DoneToPackets};
@@ -112,13 +114,27 @@ impl Status {
         json
     }
 
+    /// What a flow is to do, by the place of that among all.
+    fn directive(&self, place: usize) -> &Directive {
+        let place = if self.has_rules { place } else { 0 };
+        self.directives.all().get(place).unwrap_or(self.unknown())
+    }
+
+    /// A flow with a window, and its weight.
+    pub fn window(&self, row: &WindowRow) -> Value {
+        json!({
+            "source": end(row.source),
+            "destination": end(row.destination),
+            "bytes_acknowledged_modulo_2_32": row.acknowledged,
+            "window_bytes": row.window,
+            "weight": row.given.unwrap_or_else(|| self.directive(row.directive).weight.get()),
+            "weight_is_given": row.given.is_some(),
+        })
+    }
+
     /// A flow, with the queue in which its next packet will be.
     pub fn flow(&self, row: &FlowRow) -> Value {
-        let known = if self.has_rules { row.directive } else { 0 };
-        let directive = self.directives.all().get(known).unwrap_or(self.unknown());
-        let queue = usize::from(directive.tags.priority(row.sent));
-        let end =
-            |(address, port): (std::net::IpAddr, u16)| std::net::SocketAddr::new(address, port).to_string();
+        let queue = usize::from(self.directive(row.directive).tags.priority(row.sent));
         json!({
             "source": end(row.source),
             "destination": end(row.destination),
@@ -127,4 +143,8 @@ impl Status {
             "dscp": dscp_of(queue),
         })
     }
+}
+
+fn end((address, port): (IpAddr, u16)) -> String {
+    SocketAddr::new(address, port).to_string()
 }

@@ -92,6 +92,17 @@ fn status(place: &Place) -> Value {
     serde_json::from_slice::<Value>(&output.stdout).map_or(Value::Null, |all| all[0].clone())
 }
 
+/// Weights that a controller has given flows of the first host, from the largest on.
+fn given(place: &Place) -> Vec<f64> {
+    let program = env!("CARGO_BIN_EXE_tailrace");
+    let output = place.output(&format!("enter NAME/h0 -- {program} agent flows --json"));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = found["flows"].as_array().unwrap().iter().filter(|row| row["weight_is_given"] == true);
+    let mut weights: Vec<f64> = rows.map(|row| row["weight"].as_f64().unwrap()).collect();
+    weights.sort_by(|a, b| b.total_cmp(a));
+    weights
+}
+
 /// What comes of both slices in so many tenths of a second.
 fn bytes(counts: &mut impl BufRead, tenths: u32) -> [f64; 2] {
     let mut next = || {
@@ -161,6 +172,7 @@ fn slices_share_a_link_by_weight_however_many_flows_they_have() {
     bytes(&mut counts, 20);
     let with = share(&mut counts, 0.5, "with a controller");
     assert!((0.45..0.55).contains(&with), "{with}");
+    assert_eq!(given(&place), [1.0, 0.5, 0.5], "by `tailrace agent flows`");
     // It is gone, and weights stay.
     drop(controller);
     bytes(&mut counts, 60);
