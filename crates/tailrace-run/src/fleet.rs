@@ -20,7 +20,10 @@ pub struct FleetPart {
 
 /// The parts of a scheme that a fleet's controller runs, if there are any.
 pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
-    let fleet = decides(&config.scenario, Given::InFile)?;
+    let part = at_host(&config.scenario, None, Given::InFile)?;
+    let (controller, knows) = build::visit(&config.scenario, Ask(&config.scenario))?;
+    let controller = controller.filter(|_| part.shim.is_some());
+    let fleet = FleetPart { part, controller, knows };
     if fleet.controller.is_none() && !fleet.part.learns() {
         let message = "has nothing to be decided for many hosts: neither do its thresholds follow flows that end, nor does it \
                        have a controller whose weights agents keep";
@@ -35,15 +38,10 @@ pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
 
 /// The same for all hosts of a scenario's own fabric, if it has a controller whose weights agents keep.
 pub fn for_all_hosts(scenario: &Scenario) -> Result<Option<FleetPart>, ScenarioError> {
-    let fleet = decides(scenario, Given::Live)?;
-    Ok(fleet.controller.is_some().then_some(fleet))
-}
-
-fn decides(scenario: &Scenario, given: Given) -> Result<FleetPart, ScenarioError> {
-    let part = at_host(scenario, None, given)?;
     let (controller, knows) = build::visit(scenario, Ask(scenario))?;
-    let controller = controller.filter(|_| part.shim.is_some());
-    Ok(FleetPart { part, controller, knows })
+    let Some(controller) = controller else { return Ok(None) };
+    let part = at_host(scenario, None, Given::Live)?;
+    Ok(part.shim.is_some().then_some(FleetPart { part, controller: Some(controller), knows }))
 }
 
 struct Ask<'a>(&'a Scenario);

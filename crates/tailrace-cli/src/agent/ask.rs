@@ -153,6 +153,9 @@ fn status_text(of: &Value) -> String {
         let [median, p99, most] = [median, p99, most].map(|size| Bytes::new(size as u64));
         lines += &format!("  flow sizes   median {median}, p99 {p99}, largest {most}\n");
     }
+    if let Some(weights) = of["flows_with_weights"].as_u64() {
+        lines += &format!("  weights      {weights} flows have one of the fabric's controller\n");
+    }
     let lost = number(&connections["lost"]);
     if lost > 0 {
         lines += &format!("  LOST         {lost} times the kernel had no room to tell of a connection\n");

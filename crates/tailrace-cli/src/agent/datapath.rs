@@ -1,11 +1,10 @@
 //! What an agent has in the kernel for its scheme: tags, or windows, and a congestion law.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use tailrace_agent::{
     AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS,
-    Network, Pins, Rule, WindowFlow, WindowKeeper, own_cgroup,
+    Network, Pins, Rule, WindowFlow, WindowKeeper,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{HostLaw, Weight};
@@ -14,7 +13,7 @@ use tailrace_run::HostPart;
 use tailrace_scenario::{AgentConfig, LawFor};
 
 use super::answers::Flows;
-use super::failed;
+use super::{failed, known};
 
 pub struct Datapath {
     packets: Packets,
@@ -58,13 +57,7 @@ impl Datapath {
                 Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim).map_err(failed)?)
             }
         };
-        let missing = |(number, path): (usize, &PathBuf)| {
-            own_cgroup(path).err().map(|why| ScenarioError::new(format!("law.cgroups[{number}]"), why))
-        };
-        let cgroups = config.law.iter().flat_map(|law| law.cgroups.iter().enumerate());
-        if let Some(error) = cgroups.filter_map(missing).next() {
-            return Err(error.into());
-        }
+        known::law_cgroups(config)?;
         let heard = match &packets {
             Packets::Tags(tagger) => Some(tagger.told().map_err(failed)?),
             // Windows and a law are never one scheme's.

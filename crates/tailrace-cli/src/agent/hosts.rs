@@ -118,7 +118,7 @@ fn attend(
         }
         let mut turn = || {
             agents.iter_mut().zip(&doors).try_for_each(|(agent, door)| agent.turn(&door.status))?;
-            controller.as_mut().map_or(Ok(()), |controller| controller.turn(&mut agents))
+            controller.as_mut().map_or(Ok(()), |controller| controller.turn(&mut agents, &doors))
         };
         let mut ended = Ok(());
         while ended.is_ok() && !stop.load(Ordering::Relaxed) {
@@ -204,7 +204,7 @@ impl Controller {
         since(self.started)
     }
 
-    fn turn(&mut self, agents: &mut [Agent]) -> Result<(), Error> {
+    fn turn(&mut self, agents: &mut [Agent], doors: &[Door]) -> Result<(), Error> {
         let name = |host: usize| format!("h{host}");
         for (host, agent) in agents.iter_mut().enumerate() {
             let flows = agent.connections.progress(&agent.datapath)?;
@@ -212,10 +212,12 @@ impl Controller {
             self.brain.hear(self.now(), Heard::Report(name(host), 0, report));
         }
         let decision = self.brain.decide(self.now())?;
-        for (host, agent) in agents.iter_mut().enumerate() {
+        for (host, (agent, door)) in agents.iter_mut().zip(doors).enumerate() {
             if let Some((_, weights)) = decision.weights.get(&name(host)) {
                 agent.connections.weigh(weights, &agent.datapath)?;
             }
+            let mut status = door.status.lock().unwrap_or_else(PoisonError::into_inner);
+            status.weights = Some(agent.connections.weights());
         }
         Ok(())
     }

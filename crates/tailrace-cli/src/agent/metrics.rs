@@ -145,6 +145,7 @@ mod tests {
                 law: Some(Given { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
             },
             memory_bytes: 4_096,
+            weights: None,
             fleet: Some(FleetStatus {
                 age: Some(std::time::Duration::from_secs(3)),
                 ..FleetStatus::default()

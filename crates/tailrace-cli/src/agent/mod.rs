@@ -61,6 +61,8 @@ pub fn agent(options: &args::Agent, host: &dyn Host) -> Result<i32, Error> {
     let part = for_agent(&config).map_err(|error| in_file(error.into(), file))?;
     if options.dry_run {
         say_part!("{}", dry_run::tables(&config, &part)?);
+        #[cfg(feature = "agent")]
+        tag::doubts(&config).iter().for_each(|doubt| complain!("note: this machine: {doubt}"));
         return Ok(0);
     }
     #[cfg(feature = "agent")]

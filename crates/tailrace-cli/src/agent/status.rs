@@ -28,6 +28,8 @@ pub struct Status {
     pub done: Done,
     /// What flows take of the kernel's memory, however many there are.
     pub memory_bytes: u64,
+    /// Flows to which a controller of the fabric's own has given weights, if it has one.
+    pub weights: Option<usize>,
     /// How it stands in its fleet, if it is in one.
     pub fleet: Option<FleetStatus>,
     /// What it has heard of connections, and how often the kernel had no room to tell.
@@ -104,6 +106,9 @@ impl Status {
         if let Some(law) = &self.done.law {
             json["congestion_control"] = json!(law.name);
             json["connections_with_it"] = json!(law.connections);
+        }
+        if let Some(weights) = self.weights {
+            json["flows_with_weights"] = json!(weights);
         }
         if let Some(fleet) = &self.fleet {
             json["fleet"] = fleet.json();

@@ -22,6 +22,7 @@ use tailrace_scenario::AgentConfig;
 use super::datapath::Datapath;
 use super::fleet::{self, FleetStatus, InFleet};
 use super::interface::Interface;
+use super::known::LawCgroups;
 use super::learn::{hand_over, learn};
 use super::notify::Notify;
 use super::status::Status;
@@ -34,6 +35,8 @@ use crate::{Host, args};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time between two lines.
 const LINE_EVERY: Time = Time::from_ms(10_000);
+/// Time between two looks at the cgroups that the file names.
+const CGROUPS_EVERY: Time = Time::from_ms(1_000);
 /// As a shell reports a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 
@@ -77,7 +80,7 @@ pub fn tag(
     let fleet = reached.map(|reached| InFleet::join(reached, &config)).transpose()?;
     let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
     let status = Mutex::new(first_status(&config, &part, &datapath)?);
-    let status = &status;
+    let (status, law_cgroups) = (&status, LawCgroups::of(&config));
     let agent = Agent {
         file: file.to_owned(),
         config,
@@ -91,6 +94,9 @@ pub fn tag(
         policy_started: started,
         again,
         next_line: LINE_EVERY,
+        next_cgroups: CGROUPS_EVERY,
+        law_cgroups,
+        lacks: None,
         notify,
         status,
     };
@@ -127,11 +133,21 @@ fn left_behind(config: &AgentConfig, part: Option<&HostPart>) -> Error {
 /// `tailrace agent detach`: what a pinned agent has left is taken away.
 pub fn detach(file: &Path) -> Result<i32, Error> {
     let config = AgentConfig::read(file)?;
-    let interface =
-        Interface::find("agent.interface", &config.interface).map_err(|error| in_file(error, file))?;
+    let of_file = |error| in_file(failed(error), file);
+    let interface = match Interface::find("agent.interface", &config.interface) {
+        Ok(interface) => interface,
+        // Pins outlive their interface, and the program that hears programs with them.
+        Err(error) => match pins(&config, 0).map_err(of_file)?.filter(Pins::are_there) {
+            None => return Err(in_file(error, file)),
+            Some(left) => {
+                left.remove().map_err(of_file)?;
+                say!("took away what an agent had left at {}, which is gone", config.interface);
+                return Ok(0);
+            }
+        },
+    };
     // Not from an agent that runs.
     let _claim = claim::take(&config.interface)?;
-    let of_file = |error| in_file(failed(error), file);
     match pins(&config, interface.number).map_err(of_file)? {
         Some(pins) if pins.are_there() => {
             pins.remove().map_err(of_file)?;
@@ -147,6 +163,19 @@ pub fn detach(file: &Path) -> Result<i32, Error> {
 
 fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What of a file this machine does not have, as far as can be seen before an agent is started.
+pub fn doubts(config: &AgentConfig) -> Vec<String> {
+    let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
+    let user = Account::of(&config.user).map_err(|why| ScenarioError::new("agent.user", why).into());
+    let rules = known::rules(config).map_err(Error::from);
+    let law = known::law_cgroups(config).map_err(Error::from);
+    [interface.map(drop), user.map(drop), rules.map(drop), law.map(drop)]
+        .into_iter()
+        .filter_map(Result::err)
+        .map(|error| error.to_string())
+        .collect()
 }
 
 pub(super) fn first_status(
@@ -166,6 +195,7 @@ pub(super) fn first_status(
         failed_reloads: 0,
         done: datapath.done().map_err(failed)?,
         memory_bytes: datapath.memory_bytes().map_err(failed)?,
+        weights: None,
         fleet: config.fleet.as_ref().map(|_| FleetStatus::default()),
         traffic: Traffic::default(),
         lost: 0,
@@ -214,6 +244,10 @@ struct Agent<'a> {
     policy_started: u64,
     again: Arc<AtomicBool>,
     next_line: Time,
+    next_cgroups: Time,
+    law_cgroups: LawCgroups,
+    /// What of the rules' cgroups is not there, as it was said last.
+    lacks: Option<String>,
     notify: Notify,
     /// What others are told.
     status: &'a Mutex<Status>,
@@ -261,11 +295,16 @@ impl Agent<'_> {
             }
         }
         self.learn()?;
+        self.follow_cgroups()?;
         self.notify.all_is_well();
         let name = &self.config.interface;
         if tailrace_agent::interface_number(name) != Some(self.interface.number) {
+            let pinned = match self.config.pins {
+                Some(_) => "; tailrace agent detach FILE takes away what is pinned",
+                None => "",
+            };
             let message = format!(
-                "interface {name} is gone, and what was at it: nothing of the scheme is done any more"
+                "interface {name} is gone, and what was at it: nothing of the scheme is done any more{pinned}"
             );
             return Err(Error::Live(LiveError::Gone(message)));
         }
@@ -292,6 +331,36 @@ impl Agent<'_> {
         let (lost, _) = self.capture.unsaid().map_err(failed)?;
         lock(self.status).note(&heard, done, lost, self.now());
         if changed { self.hand_over() } else { Ok(()) }
+    }
+
+    /// A service that is started anew has another cgroup of the same name.
+    fn follow_cgroups(&mut self) -> Result<(), Error> {
+        if self.now() < self.next_cgroups {
+            return Ok(());
+        }
+        self.next_cgroups = self.now().saturating_add(CGROUPS_EVERY);
+        for note in self.law_cgroups.notes(&self.config) {
+            complain!("note: {note}");
+        }
+        match known::rules(&self.config) {
+            Ok(rules) if rules != self.rules => {
+                complain!("note: cgroups that rules name are others now; the rules are of those");
+                (self.rules, self.lacks) = (rules, None);
+                self.hand_over()
+            }
+            Ok(_) => {
+                self.lacks = None;
+                Ok(())
+            }
+            Err(error) => {
+                let why = error.to_string();
+                if self.lacks.as_ref() != Some(&why) {
+                    complain!("note: {why}; until it is there, rules are as they were");
+                }
+                self.lacks = Some(why);
+                Ok(())
+            }
+        }
     }
 
     fn hand_over(&mut self) -> Result<(), Error> {

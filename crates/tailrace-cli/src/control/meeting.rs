@@ -50,8 +50,8 @@ pub fn name(fleet: &Fleet, interface: Option<&str>) -> Result<String, ScenarioEr
 pub fn scheme(scenario: &Scenario) -> String {
     let choice = &scenario.scheme;
     let slices: String = scenario.slices.iter().map(|slice| format!(" slice of {}", slice.weight)).collect();
-    let params = table::sorted(choice.params.clone()).to_string();
-    format!("{} {}{slices}", choice.name, params.trim().replace('\n', ", "))
+    let params = toml::Value::Table(table::sorted(choice.params.clone()));
+    format!("{} {params}{slices}", choice.name)
 }
 
 pub fn duration(time: Time) -> Duration {

@@ -124,8 +124,10 @@ fn an_agent_that_keeps_windows_says_of_how_many_connections() {
     assert!(status["memory_bytes"].as_u64().unwrap() > 1_000_000, "{json}");
     let (_, shown) = ask(&["status"]);
     assert!(shown.contains("  windows      of 1 connections; "), "{shown}");
-    let (code, refused) = ask(&["flows"]);
-    assert!(code == 1 && refused.contains("its scheme has no tags, so it remembers no flows"), "{refused}");
+    let (code, flows) = ask(&["flows"]);
+    let line = flows.lines().find(|line| line.contains(&format!("{B4}:80"))).unwrap_or_default();
+    assert!(code == 0 && line.contains("30KB") && line.trim_end().ends_with(" 1.000"), "{flows}");
+    assert!(flows.ends_with("1 of 1 that are remembered\n"), "only one way has bytes: {flows}");
     let page = metrics(&a);
     assert!(page.contains("tailrace_agent_window_connections_total{interface=\"eth0\"} 1\n"), "{page}");
     for agent in [&mut agent, &mut far_agent] {

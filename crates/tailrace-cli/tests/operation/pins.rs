@@ -162,6 +162,28 @@ fn a_pinned_program_tags_without_its_agent_and_the_next_one_takes_over_under_loa
 }
 
 #[test]
+fn what_is_pinned_can_be_taken_away_when_its_interface_is_gone() {
+    let Some(Pair { a, b: _b }) = pair() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let bpf = BpfFs::mount(place.path().join("bpf"));
+    let file = place.path().join("agent.toml");
+    write(&file, &format!("pins = \"{}\"\n", bpf.0.display()), "\"10KB\"", 2);
+    let mut agent = start(&a, &["agent", text(&file)], "read its file again");
+    on(&a, || ip("link del eth0"));
+    wait_for(&mut agent, "interface eth0 is gone");
+    assert_eq!(agent.wait().unwrap().code(), Some(1));
+    assert_eq!(bpf.entries().len(), 1, "the agent has no rights any more");
+    let detach = || {
+        let output = a.inside(|| tailrace(&["agent", "detach", text(&file)]).output()).unwrap();
+        (output.status.code().unwrap(), said(&output))
+    };
+    assert_eq!(detach(), (0, "took away what an agent had left at eth0, which is gone\n".to_owned()));
+    assert_eq!(bpf.entries().len(), 0);
+    let (code, said) = detach();
+    assert!(code == 2 && said.contains("agent.interface: unknown interface"), "{said}");
+}
+
+#[test]
 fn what_is_pinned_by_another_version_or_nowhere_is_one_message() {
     let Some(Pair { a, b: _b }) = pair() else { return };
     let place = tempfile::tempdir().unwrap();

@@ -69,6 +69,33 @@ fn a_cgroup_is_heard_from_the_reload_on_that_names_it() {
     assert_eq!(tell(&a, &cgroup), Err(Errno::ENOPROTOOPT), "there is no agent");
 }
 
+/// As that of a service that is started again.
+#[test]
+fn a_cgroup_that_is_made_anew_is_heard_again() {
+    let Some(Pair { a, b: _b }) = pair() else { return };
+    let Some(cgroup) = Cgroup::new("anew") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("agent.toml");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let rule = format!("[[rule]]\ncgroup = \"{}\"\n", text(&cgroup.path));
+    fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n{KARUNA}{rule}")).unwrap();
+    let mut agent = start(&a, &["agent", text(&file)], "read its file again");
+    assert_eq!(tell(&a, &cgroup), Ok(()));
+    let remove = || {
+        (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            fs::remove_dir(&cgroup.path).is_ok()
+        })
+    };
+    assert!(remove());
+    wait_for(&mut agent, "until it is there, rules are as they were");
+    fs::create_dir(&cgroup.path).unwrap();
+    wait_for(&mut agent, "the rules are of those");
+    assert_eq!(tell(&a, &cgroup), Ok(()));
+    signal(&agent, Signal::SIGTERM);
+    assert!(agent.wait().unwrap().success());
+}
+
 #[test]
 fn without_cgroups_an_agent_tags_and_a_rule_that_names_one_is_a_mistake() {
     let Some(Pair { a, b: _b }) = pair() else { return };
