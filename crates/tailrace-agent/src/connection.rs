@@ -104,9 +104,14 @@ impl Connection {
         }
     }
 
-    /// The port of the end that was asked, by which services are known.
+    /// The port of the end that was asked, by which services are known. Who asked is not known of what was open before the
+    /// capture: there it is the lower one, for ports of those who ask are drawn from high ones.
     pub fn service(&self) -> u16 {
-        if self.active { self.remote.1 } else { self.local.1 }
+        match self.start {
+            None => self.local.1.min(self.remote.1),
+            Some(_) if self.active => self.remote.1,
+            Some(_) => self.local.1,
+        }
     }
 }
 

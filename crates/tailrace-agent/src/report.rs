@@ -212,9 +212,10 @@ fn summary(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> 
     };
     for (group, traffic) in &groups.by {
         let name = quoted(&name(*group));
+        let has_sizes = traffic.sizes.count() > 0;
+        let sizes = if has_sizes { format!("sizes = {:?}\n", group_file(*group)) } else { String::new() };
         text += &format!(
-            "\n[[group]]\nname = {name}\nsizes = {:?}\nwhole = {}\nsent = {}\nreceived = {}\nflows = {}\n",
-            group_file(*group),
+            "\n[[group]]\nname = {name}\n{sizes}whole = {}\nsent = {}\nreceived = {}\nflows = {}\n",
             traffic.whole,
             traffic.sent,
             traffic.received,

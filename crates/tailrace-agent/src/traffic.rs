@@ -175,6 +175,15 @@ pub(crate) mod tests {
         assert_eq!((groups.all.whole, groups.by.len(), groups.others.whole), (300, 256, 44));
     }
 
+    #[test]
+    fn what_was_open_before_is_of_the_lower_port() {
+        let asked = ended(1, 2, 5, 0);
+        let [near, far] = [asked.local, asked.remote];
+        let other_way = Connection { local: far, remote: near, active: false, ..asked };
+        let before = [asked, other_way].map(|of| Connection { start: None, active: false, ..of });
+        assert_eq!([asked, other_way, before[0], before[1]].map(|of| of.service()), [80; 4]);
+    }
+
     proptest! {
         #[test]
         fn two_merged_are_one_of_all(list in prop::collection::vec((0u64..1000, 0u64..1000, any::<u32>(), any::<u16>()), 1..60), cut in 0usize..60) {
