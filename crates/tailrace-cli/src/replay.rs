@@ -13,7 +13,9 @@ pub fn replay(options: &args::Replay) -> Result<i32, Error> {
         replayed.dropped
     );
     if replayed.cut_short {
-        say!("The record ends without saying so: what wrote it was stopped. What it has was compared.");
+        say!(
+            "The record ends without saying so: what writes it was stopped, or still runs. What it has was compared."
+        );
     }
     match replayed.difference {
         None => Ok(0),

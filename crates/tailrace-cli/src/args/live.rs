@@ -90,7 +90,7 @@ pub struct Switch {
   tailrace enter h3 -- ping h0
   tailrace enter fifty/h3 -- iperf3 --server
   tailrace enter h3                              a shell on host h3
-Hosts know one another as h0, h1, and so on. Exit status is the program's.")]
+Hosts know one another as h0, h1, and so on. Exit status is the program's, or 1 where it cannot be started.")]
 pub struct Enter {
     /// The host, such as h3, or NAME/h3 where several emulations run
     pub host: String,

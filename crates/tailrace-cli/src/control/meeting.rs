@@ -49,7 +49,8 @@ pub fn name(fleet: &Fleet, interface: Option<&str>) -> Result<String, ScenarioEr
 /// A scheme with all that its decisions depend on, as one text: those of a fleet must have the same.
 pub fn scheme(scenario: &Scenario) -> String {
     let choice = &scenario.scheme;
-    let slices: String = scenario.slices.iter().map(|slice| format!(" slice of {}", slice.weight)).collect();
+    let slice = |of: &tailrace_core::Slice| format!(" slice of {} for {:?}", of.weight, of.objective);
+    let slices: String = scenario.slices.iter().map(slice).collect();
     let params = toml::Value::Table(table::sorted(choice.params.clone()));
     format!("{} {params}{slices}", choice.name)
 }

@@ -46,11 +46,21 @@ impl<'a> Stops<'a> {
         Ok(Stops { host, told: notice(signals)?, lasts })
     }
 
+    /// Whether the time that was asked for is over.
+    pub fn is_over(lasts: Option<Time>, since_start: Time) -> bool {
+        lasts.is_some_and(|lasts| since_start >= lasts)
+    }
+
+    /// The time that was asked for.
+    pub fn lasts(&self) -> Option<Time> {
+        self.lasts
+    }
+
     fn now(&self, since_start: Time) -> Option<Ended> {
         if self.host.interrupted() {
             return Some(Ended::Interrupted);
         }
-        let over = self.lasts.is_some_and(|lasts| since_start >= lasts);
+        let over = Self::is_over(self.lasts, since_start);
         (over || self.told.load(Ordering::Relaxed)).then_some(Ended::AsAsked)
     }
 }

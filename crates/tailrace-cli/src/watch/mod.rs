@@ -63,10 +63,15 @@ impl Watched<'_> {
         fabric: impl FnOnce(&mut dyn FnMut(View) -> ControlFlow<()>) -> Result<Outcome, RunError> + Send,
     ) -> Seen {
         let (sender, views) = sync_channel(WAITING_VIEWS);
-        let mut watch = move |view: View| match sender.try_send(view) {
-            // If it waits for a terminal, the next one says the same and more.
-            Ok(()) | Err(TrySendError::Full(_)) => ControlFlow::Continue(()),
-            Err(TrySendError::Disconnected(_)) => ControlFlow::Break(()),
+        let lasts = self.stops.lasts();
+        let mut watch = move |view: View| {
+            // Whoever follows says so, too, but a view later.
+            let over = Stops::is_over(lasts, view.now);
+            match sender.try_send(view) {
+                // If it waits for a terminal, the next one says the same and more.
+                Ok(()) | Err(TrySendError::Full(_)) if !over => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
         };
         self.welcome.extend(
             self.server.as_ref().map(|server| format!("metrics: http://{}/metrics", server.server_addr())),
