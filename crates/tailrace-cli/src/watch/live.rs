@@ -68,8 +68,9 @@ pub fn frames(ledger: &Ledger) -> String {
 /// How late frames were, in a line: as they left, and as they had come in.
 pub fn lag(left: &Lateness, entered: &Lateness) -> String {
     let said = |time: tailrace_core::Time| duration(time.as_secs_f64());
-    let all = |lag: &Lateness| {
-        format!("median {}, 99 % below {}, worst {}", said(lag.median), said(lag.p99), said(lag.worst))
+    let all = |lag: &Lateness| match lag.count {
+        0 => "none yet".to_owned(),
+        _ => format!("median {}, 99 % below {}, worst {}", said(lag.median), said(lag.p99), said(lag.worst)),
     };
     format!("lag      {}; in: {}", all(left), all(entered))
 }
@@ -169,12 +170,15 @@ pub fn line(board: &Board, view: &View) -> String {
     let busiest = if busiest.is_empty() { "all ports idle".to_owned() } else { busiest.join(", ") };
     let marked: u64 = view.ports.iter().map(|port| port.counts.marked).sum();
     let moves: u64 = board.reports.values().map(|report| report.moves).sum();
+    let lag = match view.lateness.count {
+        0 => String::new(),
+        _ => format!("; lag below {} for 99 %", duration(view.lateness.p99.as_secs_f64())),
+    };
     format!(
-        "{:.1} s: {busiest}; {} frames delivered, {marked} marked, {} dropped; {moves} moves of thresholds; lag below {} for 99 %",
+        "{:.1} s: {busiest}; {} frames delivered, {marked} marked, {} dropped; {moves} moves of thresholds{lag}",
         view.now.as_secs_f64(),
         view.ledger.delivered.packets,
         view.ledger.dropped().packets,
-        duration(view.lateness.p99.as_secs_f64()),
     )
 }
 

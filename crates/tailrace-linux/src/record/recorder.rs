@@ -29,6 +29,8 @@ impl<H: Header> Recorder<H> {
     pub fn new(out: Box<dyn Write + Send>, description: &str) -> io::Result<Self> {
         let mut out = BufWriter::with_capacity(BUFFER, out);
         out.write_all(&head(H::WIRE_BYTES, description))?;
+        // What is killed before much has entered leaves a record, if one of nothing.
+        out.flush()?;
         Ok(Recorder {
             out,
             numbers: Vec::new(),

@@ -281,3 +281,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_record_is_one_from_the_start() {
+    let file = Shared::default();
+    let recorder = Recorder::<()>::new(Box::new(file.clone()), "a test").unwrap();
+    let killed = file.into_bytes();
+    assert!(killed.starts_with(b"TAILREC") && killed.ends_with(b"a test"), "{killed:?}");
+    drop(recorder);
+}
