@@ -182,6 +182,7 @@ fn connections_have_the_weights_that_uranus_controller_gives_them() {
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("Its controller is told of flows every 50 ms"), "{said}");
+    assert!(!said.contains("no update of the controller has reached a flow"), "{said}");
     let means = means(&place.dir.path().join("out/slices/summary.csv"));
     for class in ["all@deadline", "all@no-deadline"] {
         let [packets, live] = ["uranus", "uranus agent"].map(|scheme| means[class][scheme]);
