@@ -115,6 +115,6 @@ impl Connection {
     }
 }
 
-fn address(bytes: [u8; 16]) -> IpAddr {
+pub(crate) fn address(bytes: [u8; 16]) -> IpAddr {
     Ipv6Addr::from(bytes).to_canonical()
 }

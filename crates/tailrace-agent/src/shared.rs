@@ -1,6 +1,11 @@
 //! Layouts that programs in the kernel share: bpf/shared.h has the same ones, and each side checks them as it is compiled.
 
 use std::mem::offset_of;
+#[cfg(feature = "bpf")]
+use std::net::IpAddr;
+
+#[cfg(feature = "bpf")]
+use crate::connection::address;
 
 /// What is said of a connection: `struct tr_event`.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +161,11 @@ pub(crate) struct FlowKey {
 impl FlowKey {
     /// Its length.
     pub(crate) const BYTES: usize = 36;
+
+    /// Where its packets come from and go: addresses and ports.
+    pub(crate) fn ends(&self) -> [(IpAddr, u16); 2] {
+        [(address(self.source), self.source_port), (address(self.destination), self.destination_port)]
+    }
 
     /// As the kernel has it.
     pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {

@@ -122,7 +122,7 @@ impl Talk {
         }
     }
 
-    /// What another host has said under this name, is noticed from the second report on.
+    /// What another host has said under this name is noticed from the second report on.
     async fn put(
         &self,
         client: &mut Client,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::Read;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
 
@@ -14,7 +14,7 @@ use crate::error::AgentError;
 use crate::shared::{Constants, FlowKey, GOES_ON, PLACES, Place};
 
 /// So many are read with a system call.
-const AT_ONCE: u32 = 256;
+pub(super) const AT_ONCE: u32 = 256;
 /// Of so many flows it is remembered what is known, where there are rules; of others it is found again and again.
 const MOST_KNOWN: u32 = 1 << 15;
 /// A table of the least recently used forgets too early if it is smaller.
@@ -83,13 +83,8 @@ pub(super) fn memory_of(map: &impl MapCore) -> Result<u64, AgentError> {
 }
 
 fn row(key: &FlowKey, sent: u64) -> FlowRow {
-    let address = |bytes: [u8; 16]| Ipv6Addr::from(bytes).to_canonical();
-    FlowRow {
-        sent,
-        source: (address(key.source), key.source_port),
-        destination: (address(key.destination), key.destination_port),
-        directive: 0,
-    }
+    let [source, destination] = key.ends();
+    FlowRow { sent, source, destination, directive: 0 }
 }
 
 /// Gives programs that are not loaded yet room for so many flows. Places are found by a seed that nobody outside knows, so that

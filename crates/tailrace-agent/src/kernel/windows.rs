@@ -1,16 +1,15 @@
 //! The connections whose windows a keeper keeps.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
 
+use super::flows::AT_ONCE;
 use super::known::Known;
 use super::load;
 use crate::error::AgentError;
 use crate::shared::FlowKey;
 
-/// So many are read with a system call.
-const AT_ONCE: u32 = 256;
 /// Parts of a segment, and of a weight.
 const SEGMENT: u64 = 1 << 20;
 const WHOLE: f64 = 65_536.0;
@@ -79,11 +78,11 @@ fn row(key: &[u8], window: &[u8]) -> Option<WindowRow> {
     let number = |at: usize| Some(u32::from_ne_bytes(*window.get(at..)?.first_chunk()?));
     let segments = u64::from_ne_bytes(*window.get(SEGMENTS_AT..)?.first_chunk()?);
     let acknowledged = number(UNA_AT)?.wrapping_sub(number(FIRST_AT)?);
-    let address = |bytes: [u8; 16]| Ipv6Addr::from(bytes).to_canonical();
+    let [source, destination] = key.ends();
     (number(FLAGS_AT)? & HAS_PEER != 0 && acknowledged > 0).then_some(WindowRow {
         acknowledged,
-        source: (address(key.source), key.source_port),
-        destination: (address(key.destination), key.destination_port),
+        source,
+        destination,
         window: (u128::from(segments) * u128::from(number(MSS_AT)?) / u128::from(SEGMENT)) as u64,
         directive: Known::read(window)?.directive,
         given: None,

@@ -16,7 +16,6 @@ const MOST_OPEN: usize = 1 << 16;
 #[derive(Default)]
 pub struct Weighed {
     open: BTreeMap<FlowName, Open>,
-    weights: usize,
 }
 
 struct Open {
@@ -29,7 +28,7 @@ struct Open {
 impl Weighed {
     /// Those that have a weight of their own.
     pub fn weights(&self) -> usize {
-        self.weights
+        self.open.values().filter(|open| open.weight.is_some()).count()
     }
 
     /// Connections that begin and end.
@@ -85,7 +84,6 @@ impl Weighed {
                 }
             }
         }
-        self.weights = self.open.values().filter(|open| open.weight.is_some()).count();
         Ok(())
     }
 }

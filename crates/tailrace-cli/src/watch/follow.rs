@@ -46,22 +46,16 @@ impl<'a> Stops<'a> {
         Ok(Stops { host, told: notice(signals)?, lasts })
     }
 
-    /// Whether the time that was asked for is over.
-    pub fn is_over(lasts: Option<Time>, since_start: Time) -> bool {
-        lasts.is_some_and(|lasts| since_start >= lasts)
-    }
-
-    /// The time that was asked for.
+    /// How long the fabric is to run, which it sees to itself.
     pub fn lasts(&self) -> Option<Time> {
         self.lasts
     }
 
-    fn now(&self, since_start: Time) -> Option<Ended> {
+    fn now(&self) -> Option<Ended> {
         if self.host.interrupted() {
             return Some(Ended::Interrupted);
         }
-        let over = Self::is_over(self.lasts, since_start);
-        (over || self.told.load(Ordering::Relaxed)).then_some(Ended::AsAsked)
+        self.told.load(Ordering::Relaxed).then_some(Ended::AsAsked)
     }
 }
 
@@ -89,13 +83,12 @@ pub struct Follower<'a> {
     stops: Stops<'a>,
     tend: Tend<'a>,
     screen: Option<Screen>,
-    now: Time,
     next_line: Time,
 }
 
 impl<'a> Follower<'a> {
     pub fn new(board: &'a Mutex<Board>, welcome: Vec<String>, stops: Stops<'a>, tend: Tend<'a>) -> Self {
-        Follower { board, welcome, stops, tend, screen: None, now: Time::ZERO, next_line: LINE_EVERY }
+        Follower { board, welcome, stops, tend, screen: None, next_line: LINE_EVERY }
     }
 
     /// Shows views until the fabric is to end, or has. It ends when nobody takes its views.
@@ -114,7 +107,7 @@ impl<'a> Follower<'a> {
                 // It says itself why.
                 Err(RecvTimeoutError::Disconnected) => return Ok(Ended::AsAsked),
             }
-            if let Some(ended) = self.stops.now(self.now) {
+            if let Some(ended) = self.stops.now() {
                 return Ok(ended);
             }
             match self.screen.as_ref().map_or(Ok(false), Screen::asked_to_end) {
@@ -137,7 +130,6 @@ impl<'a> Follower<'a> {
     }
 
     fn take(&mut self, view: View) {
-        self.now = view.now;
         self.board.lock().unwrap_or_else(PoisonError::into_inner).take(view);
     }
 

@@ -65,8 +65,7 @@ impl Watched<'_> {
         let (sender, views) = sync_channel(WAITING_VIEWS);
         let lasts = self.stops.lasts();
         let mut watch = move |view: View| {
-            // Whoever follows says so, too, but a view later.
-            let over = Stops::is_over(lasts, view.now);
+            let over = lasts.is_some_and(|lasts| view.now >= lasts);
             match sender.try_send(view) {
                 // If it waits for a terminal, the next one says the same and more.
                 Ok(()) | Err(TrySendError::Full(_)) if !over => ControlFlow::Continue(()),

@@ -59,6 +59,12 @@ fn end(agent: &mut std::process::Child, with: Signal) {
     agent.wait().unwrap();
 }
 
+/// The exit status of `tailrace agent detach`, and what it says.
+fn detach(namespace: &Namespace, file: &Path) -> (i32, String) {
+    let output = namespace.inside(|| tailrace(&["agent", "detach", text(file)]).output()).unwrap();
+    (output.status.code().unwrap(), said(&output))
+}
+
 #[test]
 fn the_host_is_as_it_was_found_however_an_agent_ends() {
     let Some(Pair { a, b: _b }) = pair() else { return };
@@ -137,10 +143,7 @@ fn a_pinned_program_tags_without_its_agent_and_the_next_one_takes_over_under_loa
     }
     assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
     // Detached by the command, but not from one that runs.
-    let detach = || {
-        let output = a.inside(|| tailrace(&["agent", "detach", text(&file)]).output()).unwrap();
-        (output.status.code().unwrap(), said(&output))
-    };
+    let detach = || detach(&a, &file);
     let (code, refused) = detach();
     assert!(code == 1 && refused.contains("has an agent already, process"), "{refused}");
     end(&mut agent, Signal::SIGTERM);
@@ -173,10 +176,7 @@ fn what_is_pinned_can_be_taken_away_when_its_interface_is_gone() {
     wait_for(&mut agent, "interface eth0 is gone");
     assert_eq!(agent.wait().unwrap().code(), Some(1));
     assert_eq!(bpf.entries().len(), 1, "the agent has no rights any more");
-    let detach = || {
-        let output = a.inside(|| tailrace(&["agent", "detach", text(&file)]).output()).unwrap();
-        (output.status.code().unwrap(), said(&output))
-    };
+    let detach = || detach(&a, &file);
     assert_eq!(detach(), (0, "took away what an agent had left at eth0, which is gone\n".to_owned()));
     assert_eq!(bpf.entries().len(), 0);
     let (code, said) = detach();
