@@ -1,10 +1,10 @@
 //! A TCP connection as the kernel tells of it.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 #[cfg(feature = "bpf")]
 use crate::shared::FlowKey;
-use crate::shared::{ACTIVE, BEFORE, ENDED, EVENT_BYTES, Event, STARTED, STILL_OPEN};
+use crate::shared::{ACTIVE, BEFORE, ENDED, EVENT_BYTES, Event, STARTED, STILL_OPEN, address};
 
 /// The number of the loopback interface, in every network namespace.
 const LOOPBACK: u32 = 1;
@@ -113,8 +113,4 @@ impl Connection {
             Some(_) => self.local.1,
         }
     }
-}
-
-pub(crate) fn address(bytes: [u8; 16]) -> IpAddr {
-    Ipv6Addr::from(bytes).to_canonical()
 }

@@ -1,11 +1,12 @@
 //! Layouts that programs in the kernel share: bpf/shared.h has the same ones, and each side checks them as it is compiled.
 
 use std::mem::offset_of;
-#[cfg(feature = "bpf")]
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
-#[cfg(feature = "bpf")]
-use crate::connection::address;
+/// An address as the kernel has it: of IPv4 as IPv6 maps it.
+pub(crate) fn address(bytes: [u8; 16]) -> IpAddr {
+    Ipv6Addr::from(bytes).to_canonical()
+}
 
 /// What is said of a connection: `struct tr_event`.
 #[derive(Clone, Copy, Debug)]
