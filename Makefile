@@ -28,6 +28,7 @@ endif
 	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace
 	$(BIN)/pytest
 	$(BIN)/tailrace check experiments/smoke/*.toml
+	$(BIN)/tailrace check experiments/demo.toml --scale 0.1
 	$(BIN)/tailrace bench --instructions benches/instructions.json
 ifneq ($(wildcard crates/*/benches),)
 	cargo bench --locked $(AGENT) --no-run --bench '*'

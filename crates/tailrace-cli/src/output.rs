@@ -225,6 +225,24 @@ pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
     Ok(notes.concat())
 }
 
+/// Lists that offer more than a link carries, a line each.
+pub fn overload_notes(experiment: &Experiment) -> String {
+    let mut notes: Vec<String> = Vec::new();
+    for (scenario, _) in experiment.but_for_seeds() {
+        let Some(offered) = &scenario.workload.offered else { continue };
+        let (port, load) = offered.busiest();
+        if load > 1.0 {
+            let link = scenario.fabric.build().port_name(port);
+            notes.push(format!(
+                "warning: the flow list offers {load:.2} times what the link {link} carries: its queue grows as long as flows \
+                 start, so completion times say how long the list is\n"
+            ));
+        }
+    }
+    notes.dedup();
+    notes.concat()
+}
+
 /// What gave way to the scale, one line each.
 pub fn scale_note(experiment: &Experiment) -> String {
     if experiment.scale >= 1.0 {

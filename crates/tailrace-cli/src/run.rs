@@ -20,6 +20,7 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
         agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
         complain_part!("{}", output::cost_note(experiment));
         complain_part!("{}", output::level_notes(experiment)?);
+        complain_part!("{}", output::overload_notes(experiment));
     }
     let mut status = 0;
     for experiment in &experiments {

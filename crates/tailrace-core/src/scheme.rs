@@ -52,7 +52,7 @@ pub struct Traffic {
 }
 
 /// A part of the planned traffic.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TrafficClass {
     /// What its flows reveal.
     pub reveals: Reveals,

@@ -12,7 +12,7 @@ use tailrace_core::{Bytes, Time};
 use tailrace_scenario::Scenario;
 use tailrace_traffic::{Feed, FlowSource};
 use tailrace_workload::flow_list::{columns, reveals, write_csv};
-use tailrace_workload::{Deadlines, FlowSpec, InputFile, Rule};
+use tailrace_workload::{Deadlines, FlowSpec, InputFile, Offered, Rule};
 
 use crate::error::Error;
 use crate::files::{read_parquet, write_parquet, write_whole};
@@ -29,6 +29,20 @@ pub fn flows(scenario: &Scenario) -> Result<Feed, Error> {
         read_flows(&path, setting.hosts, &scenario.workload.flow_list_extra).map_err(|e| e.in_file(&path))?;
     let source = FlowSource::from_records(flows, &setting).map_err(|e| e.in_file(&path))?;
     Ok(source.limited(scenario.workload.flows, scenario.workload.duration).into())
+}
+
+/// Reads what the flow list offers, if the scenario has one.
+pub fn read_offered(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+    if scenario.workload.flow_list.is_none() {
+        return Ok(());
+    }
+    let flows: Vec<FlowSpec> = match flows(scenario) {
+        Ok(flows) => flows.collect(),
+        Err(Error::Input(error)) => return Err(error),
+        Err(error) => return Err(ScenarioError::new("workload.flow_list", error.to_string())),
+    };
+    scenario.workload.offered = Offered::of(&flows, &scenario.fabric.build(), scenario.transport.mss);
+    Ok(())
 }
 
 /// The flows of a scenario, to be run elsewhere. Refused where the run itself decides about deadlines, or when

@@ -9,7 +9,6 @@ use tailrace_config::suggest::unknown;
 use tailrace_scenario::Scenario;
 use toml::{Table, Value};
 
-use crate::error::Error;
 use crate::sweep::{Point, Sweep};
 use crate::{flow_list, name, path};
 
@@ -213,6 +212,7 @@ fn at_point(mut error: ScenarioError, point: &Point) -> ScenarioError {
 pub(crate) fn read_scenario(table: Table, base: &Path) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::from_table(table)?;
     scenario.read_files(base)?;
+    flow_list::read_offered(&mut scenario)?;
     Ok(scenario)
 }
 
@@ -226,18 +226,14 @@ fn place(mut error: ScenarioError, index: usize) -> ScenarioError {
     error
 }
 
-/// Finds out now whether the scheme can run there, and whether the flow list can be read.
+/// Finds out now whether the scheme can run there, and whether there are flows for it.
 fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     tailrace_run::check(scenario)?;
-    check_flows(scenario)
-}
-
-fn check_flows(scenario: &Scenario) -> Result<(), ScenarioError> {
-    match flow_list::flows(scenario) {
-        Ok(_) => Ok(()),
-        Err(Error::Input(error)) => Err(error),
-        Err(error) => Err(ScenarioError::new("workload.flow_list", error.to_string())),
+    // A list has been read already.
+    if scenario.workload.flow_list.is_none() {
+        tailrace_run::feed(scenario)?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

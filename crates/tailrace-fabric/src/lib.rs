@@ -208,6 +208,24 @@ impl Fabric {
         })
     }
 
+    /// How much of what pairs of hosts send, `(source, destination, amount)`, each port carries, if switches divide it evenly among
+    /// equal-cost ports.
+    pub fn divided(&self, demands: impl IntoIterator<Item = (u16, u16, f64)>) -> Vec<f64> {
+        let mut carried = vec![0.0; self.ports.len()];
+        let mut ahead: Vec<(PortId, f64)> = Vec::new();
+        for (src, dst, amount) in demands {
+            ahead.push((PortId::from(src), amount));
+            while let Some((port, amount)) = ahead.pop() {
+                carried[port as usize] += amount;
+                if let Node::Switch(switch) = self.ports[port as usize].to {
+                    let NextHops { first, count } = self.next_hops(switch, dst);
+                    ahead.extend((first..first + count).map(|next| (next, amount / f64::from(count))));
+                }
+            }
+        }
+        carried
+    }
+
     /// Rate of the hosts' links.
     pub fn host_rate(&self) -> Rate {
         self.ports[0].rate

@@ -8,7 +8,7 @@ use tailrace_config::{ScenarioError, fingerprint, read_parsed, suggest, table};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
 use tailrace_fabric::{Buffer, Fabric, FabricParams};
-use tailrace_workload::{Plan, Setting, Sizes, Workload, check_slice, published};
+use tailrace_workload::{Offered, Plan, Setting, Sizes, Workload, check_slice, published};
 use toml::{Table, Value};
 
 use crate::level::{FlowLevel, Level, LiveLevel};
@@ -172,8 +172,12 @@ impl Scenario {
     }
 
     /// The traffic that the workload's rules plan: their size distribution, or a mixture by numbers of flows,
-    /// and the largest load of any host link. `None` for flow lists and where all flows start at once.
+    /// and the largest load of any host link; of a flow list, what it offers. `None` where all flows start at once.
     pub fn traffic(&self) -> Option<Traffic> {
+        if let Some(offered) = &self.workload.offered {
+            let Offered { sizes, load, classes, .. } = offered.clone().at_most(PLANNED_AT_MOST);
+            return Some(Traffic { sizes, workload: None, load, classes });
+        }
         let plan = self.plan().ok()?;
         let mut names = self.workload.rules.iter().map(|rule| rule.sizes.published().map(|table| table.name));
         let first = names.next()?;
@@ -199,6 +203,9 @@ impl Scenario {
         }
     }
 }
+
+/// A list may offer more than links carry, for which nothing can be planned.
+const PLANNED_AT_MOST: f64 = 0.95;
 
 fn published_sizes(workload: &str) -> Option<SizeDistribution> {
     Sizes::Published(published::find(workload)?).distribution().ok()

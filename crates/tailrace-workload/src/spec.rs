@@ -9,6 +9,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::Time;
 
 use super::input_file::InputFile;
+use super::offered::Offered;
 use super::pattern::Pattern;
 use super::rule::Rule;
 use super::task::{TaskCounters, TaskRule};
@@ -33,6 +34,8 @@ pub struct Workload {
     pub flow_list: Option<InputFile>,
     /// Columns of the list that mean nothing to a run.
     pub flow_list_extra: Vec<String>,
+    /// What the list offers, once it has been read.
+    pub offered: Option<Offered>,
     /// A trace of tasks, beside the rules and tasks.
     pub coflow_trace: Option<InputFile>,
 }
