@@ -68,6 +68,36 @@ fn a_crowd_degrades_is_counted_and_recovers() {
     assert_eq!(begun as u32, room);
 }
 
+/// All of them at once, and as many again. A flow's place is one of a few that its hash gives: some find none while others are
+/// free.
+#[test]
+fn two_million_flows_at_once_fill_the_room_for_a_million() {
+    let room = 1_000_000;
+    let Some(mut tagger) = tagger(room) else { return };
+    let mut frame = Frames::plain(true, 500);
+    let (first, last) = (dscp_of(0), dscp_of(7));
+    let mut shares = Vec::new();
+    for flow in 0..2 * room {
+        let found = dscp(&mut tagger, &mut frame, flow, SYN);
+        assert!(found == first || found == last, "{flow}: {found}");
+        if [room / 2, room, 2 * room].contains(&(flow + 1)) {
+            let counts = tagger.counts().unwrap();
+            assert_eq!(counts.flows + counts.crowded, u64::from(flow + 1));
+            shares.push(counts.flows as f64 / f64::from(flow + 1));
+        }
+    }
+    println!("half as many as there is room for, as many, twice as many: {shares:.3?} of them found room");
+    assert!(shares[0] > 0.95 && shares[1] > 0.8 && shares[2] > 0.45, "{shares:?}");
+    // Each of those that end makes room for others.
+    for flow in 0..room {
+        dscp(&mut tagger, &mut frame, flow, FIN_ACK);
+    }
+    let begun = (2 * room..2 * room + 10_000)
+        .filter(|&flow| dscp(&mut tagger, &mut frame, flow, SYN) == first)
+        .count();
+    assert!(begun > 9_000, "{begun}");
+}
+
 #[test]
 fn a_million_flows_take_less_than_64_mb() {
     let Some(tagger) = tagger(1_000_000) else { return };

@@ -155,6 +155,56 @@ mod with_bpf {
         }
     }
 
+    /// While packets leave, tables change as fast as they can be written: of one that is written half, packets would have a
+    /// priority that neither table gives.
+    #[test]
+    fn packets_find_the_old_table_or_the_new_one() {
+        use std::io::{Read, Write};
+        use std::net::Shutdown;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        const CHANGES: usize = 60;
+        let Some(Pair { a, b }) = pair() else { return };
+        // Whatever a flow has sent after its first bytes: the last priority, or the first.
+        let tables = [table(&[1, 2, 3, 4, 5, 6, 7]), table(&[1 << 40, 2 << 40, 3 << 40, 4 << 40, 5 << 40])];
+        let tap = b.inside(|| Ok(Tap::new())).unwrap();
+        let listener = b.inside(|| TcpListener::bind(address(B4, 90))).unwrap();
+        let done = AtomicBool::new(false);
+        a.inside(|| {
+            ip("link set eth0 gso_max_segs 1");
+            let mut tagger = EgressTagger::new(64, &same(&tables[0], 0), &[]).unwrap();
+            tagger.attach(nix::net::if_::if_nametoindex("eth0")?).unwrap();
+            let mut near = TcpStream::connect(address(B4, 90))?;
+            let (mut far, _) = listener.accept()?;
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        near.write_all(&[1; 28_960]).unwrap();
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                    near.shutdown(Shutdown::Write).unwrap();
+                });
+                scope.spawn(|| far.read_to_end(&mut Vec::new()).unwrap());
+                for change in 1..=CHANGES {
+                    tagger.set(&same(&tables[change % 2], 0), &[]).unwrap();
+                }
+                done.store(true, Ordering::Relaxed);
+            });
+            Ok(())
+        })
+        .unwrap();
+        let seen = segments(&tap, 90);
+        let of = |priority: usize| {
+            seen.iter().filter(|(before, dscp)| *before > 10 && *dscp == dscp_of(priority)).count()
+        };
+        let (first, last) = (of(0), of(7));
+        println!(
+            "{CHANGES} changes under {} packets: {first} of the first priority, {last} of the last",
+            seen.len()
+        );
+        assert!(first > 500 && last > 500, "{first}, {last}");
+        assert_eq!(first + last, seen.iter().filter(|(before, _)| *before > 10).count());
+    }
+
     fn carry(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
         use std::io::{Read, Write};
         std::thread::scope(|scope| {

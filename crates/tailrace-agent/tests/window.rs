@@ -6,6 +6,8 @@
 mod common;
 #[cfg(feature = "bpf")]
 mod connection;
+#[cfg(feature = "bpf")]
+mod frames;
 
 #[cfg(not(feature = "bpf"))]
 #[test]
@@ -31,6 +33,7 @@ mod with_bpf {
 
     use super::common::*;
     use super::connection::{Connection, MSS, SCALE, sums_are_right};
+    use super::frames::{Frames, without_marks};
 
     /// Slices 1, 2 and 3 of these weights.
     fn wvcc(weights: [f64; 3]) -> (Wvcc, Directives, WindowShim) {
@@ -259,6 +262,38 @@ mod with_bpf {
             assert_eq!(keeper.try_on(false, &frame, 1).unwrap().0, frame);
         }
         assert_eq!(keeper.kept().unwrap().flows, 3);
+    }
+
+    /// Whatever comes, and in whatever direction: pieces, headers that lie, what is cut short, what is not TCP.
+    #[test]
+    fn of_any_frame_only_marks_and_windows_change() {
+        let Some((_, mut keeper)) = keeper([1.0, 2.0, 4.0]) else { return };
+        // Those of connections that have windows are among them.
+        let connection = Connection::open(&mut keeper, true, 5_001);
+        let own = [connection.frame_out(MSS), connection.frame_in(3, MSS, 0)];
+        let (mut frames, mut segments) = (Frames::new(7), 0);
+        let mut random = Stream::new(7, "frames", 0);
+        for number in 0..50_000 {
+            let frame = match random.below(4) {
+                0 => {
+                    let mut frame = own[random.below(2) as usize].clone();
+                    let at = random.below(54) as usize;
+                    frame[at] = random.below(256) as u8;
+                    frame.truncate(34 + random.below(frame.len() as u32 - 33) as usize);
+                    frame
+                }
+                _ => frames.next(),
+            };
+            let leaves = random.below(2) == 0;
+            let (after, _) = keeper.try_on(leaves, &frame, 1).unwrap();
+            let head = &frame[..frame.len().min(80)];
+            match without_marks(&frame) {
+                None => assert!(after == frame, "frame {number}, leaves: {leaves}: {head:02x?}"),
+                rest => assert!(without_marks(&after) == rest, "frame {number}, {leaves}: {head:02x?}"),
+            }
+            segments += u32::from(without_marks(&frame).is_some());
+        }
+        assert!((20_000..45_000).contains(&segments), "{segments}");
     }
 
     #[test]

@@ -241,8 +241,14 @@ fn what_cannot_be_set_up_leaves_the_interface_as_it_was() {
     assert!(bridge.qos("plan.toml --apply p2").status.success());
     let twice = bridge.qos("plan.toml --apply p2");
     assert!(twice.status.code() == Some(1) && stderr(&twice).contains("has queues of tailrace qos already"));
+    // Somebody puts other queues in the place of ours: the program before them is still known.
+    let other = ["tc", "qdisc", "replace", "dev", "p2", "root", "pfifo"];
+    assert!(bridge.command("s", &other).status().unwrap().success());
+    let twice = bridge.qos("plan.toml --apply p2");
+    assert!(stderr(&twice).contains("has queues of tailrace qos already"), "{}", stderr(&twice));
     assert!(bridge.qos("--remove p2").status.success());
-    let own = ["tc", "qdisc", "add", "dev", "p2", "root", "handle", "5:", "htb"];
+    assert!(!bridge.shown().contains("clsact"), "{}", bridge.shown());
+    let own = ["tc", "qdisc", "replace", "dev", "p2", "root", "handle", "5:", "htb"];
     assert!(bridge.command("s", &own).status().unwrap().success());
     let foreign = bridge.shown();
     let output = bridge.qos("plan.toml --apply p2");

@@ -11,7 +11,7 @@ use tailrace_schemes::SchemeVisitor;
 
 use crate::agents::AGENTS_LOOK_EVERY;
 use crate::build;
-use crate::emulate::plain_header;
+use crate::emulate::without_header;
 use crate::host_tags::HostTags;
 
 /// What one host of a scheme decides of its flows.
@@ -133,7 +133,7 @@ pub(crate) fn at_host(
     law: Option<&LawFor>,
     given: Given,
 ) -> Result<HostPart, ScenarioError> {
-    build::visit(scenario, Ask(scenario, law, given))
+    build::visit_for_frames(scenario, Ask(scenario, law, given))
 }
 
 /// What a scheme that tags in hosts only if it is asked to needs.
@@ -207,7 +207,7 @@ impl SchemeVisitor for Ask<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let scenario = self.0;
         let scheme = build::for_packets::<S>(scenario, &scenario.fabric.build())?;
-        plain_header(&scheme, "")?;
+        without_header(&scheme, AWAFS, "")?;
         let (start, size, deadline) = (Time::ZERO, None, None);
         let unknown = FlowInfo { id: 0, src: 0, dst: 1, size, start, deadline, slice: 0, task: 0 };
         let policy = scheme.host();

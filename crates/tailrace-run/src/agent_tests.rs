@@ -172,6 +172,11 @@ fn what_cannot_be_carried_is_said() {
     assert!(
         part("name = \"baraat\"").err().unwrap().contains("a header that the TCP of programs cannot carry")
     );
+    assert!(
+        part("name = \"pfabric\"").err().unwrap().contains("placement = \"host\""),
+        "what an agent can do"
+    );
+    assert!(part("name = \"srpt\"").err().unwrap().contains("flow level only: it has no ports"));
     let qjump = part("name = \"qjump\"").err().unwrap();
     assert!(qjump.contains("one priority") || qjump.contains("limit rates"), "{qjump}");
     let ageing =

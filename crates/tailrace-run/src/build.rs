@@ -39,6 +39,22 @@ where
     })
 }
 
+/// The same where packets are real, so that there is no other level.
+pub(crate) fn visit_for_frames<T, V>(scenario: &Scenario, visitor: V) -> Result<T, ScenarioError>
+where
+    V: SchemeVisitor<Output = Result<T, ScenarioError>>,
+{
+    let name = &scenario.scheme.name;
+    if FLOW_NAMES.contains(&name.as_str()) {
+        let message = format!(
+            "is {name}, which exists at flow level only: it has no ports and hosts for real packets; `tailrace schemes` lists \
+             those that do"
+        );
+        return Err(ScenarioError::new("scheme.name", message));
+    }
+    visit(scenario, visitor)
+}
+
 /// Builds scheme `S` for a scenario of packets.
 pub(crate) fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     if S::ONE_PATH && fabric.load_balancing != LoadBalancing::Ecmp {

@@ -39,12 +39,20 @@ impl Programs {
 
 /// Refuses a scheme whose ports need a header; there may be a way out beside another scheme.
 pub(crate) fn plain_header<S: Scheme>(scheme: &S, otherwise: &str) -> Result<(), ScenarioError> {
+    without_header(scheme, "awafs needs none with params = { silence = \"20ms\" }", otherwise)
+}
+
+/// The same with the scheme to choose instead.
+pub(crate) fn without_header<S: Scheme>(
+    scheme: &S,
+    instead: &str,
+    otherwise: &str,
+) -> Result<(), ScenarioError> {
     if !scheme.needs_header() {
         return Ok(());
     }
     let message = format!(
-        "is {}, whose ports read a header that the TCP of programs cannot carry; choose another scheme (awafs needs none \
-         with params = {{ silence = \"20ms\" }}){otherwise}",
+        "is {}, whose ports read a header that the TCP of programs cannot carry; choose another scheme ({instead}){otherwise}",
         S::NAME
     );
     Err(ScenarioError::new("scheme.name", message))
@@ -65,7 +73,7 @@ pub fn for_programs(scenario: &Scenario) -> Result<Programs, ScenarioError> {
             Ok(Programs::new(&scheme, self.0, &fabric))
         }
     }
-    build::visit(scenario, Ask(scenario))
+    build::visit_for_frames(scenario, Ask(scenario))
 }
 
 /// Runs the scenario's fabric between `hosts`, until `watch` says stop. The policies of the ports that the scenario

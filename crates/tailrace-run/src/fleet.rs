@@ -21,7 +21,7 @@ pub struct FleetPart {
 /// The parts of a scheme that a fleet's controller runs, if there are any.
 pub fn for_fleet(config: &ControlConfig) -> Result<FleetPart, ScenarioError> {
     let part = at_host(&config.scenario, None, Given::InFile)?;
-    let (controller, knows) = build::visit(&config.scenario, Ask(&config.scenario))?;
+    let (controller, knows) = build::visit_for_frames(&config.scenario, Ask(&config.scenario))?;
     let controller = controller.filter(|_| part.shim.is_some());
     let fleet = FleetPart { part, controller, knows };
     if fleet.controller.is_none() && !fleet.part.learns() {

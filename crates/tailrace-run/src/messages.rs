@@ -30,7 +30,7 @@ pub fn for_proxies(scenario: &Scenario) -> Result<Programs, ScenarioError> {
             })
         }
     }
-    build::visit(scenario, Ask(scenario))
+    build::visit_for_frames(scenario, Ask(scenario))
 }
 
 /// The messages of `host`, in whose network namespace this thread must be.

@@ -27,7 +27,7 @@ pub fn for_switch(config: &SwitchConfig) -> Result<Programs, ScenarioError> {
             Ok(Programs::new(&scheme, scenario, &fabric))
         }
     }
-    build::visit(&config.scenario, Ask(config))
+    build::visit_for_frames(&config.scenario, Ask(config))
 }
 
 /// Makes the interfaces that are `taken` over a switch, gives up this process' rights, and runs it until `watch` says stop.

@@ -113,6 +113,17 @@ impl ControlError {
     }
 }
 
+impl ControlError {
+    /// Of several endpoints: certificates that do not fit are the user's to mend, whatever else is wrong.
+    fn all(why: &[Self]) -> Self {
+        let text = why.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        match why.iter().any(|error| matches!(error, ControlError::Certificate(_))) {
+            true => ControlError::Certificate(text),
+            false => ControlError::Away(text),
+        }
+    }
+}
+
 /// An error and its causes, which say more than it.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -141,15 +152,14 @@ impl Access {
 
     /// The first of the endpoints that answers: requests to others would wait without saying for what.
     async fn reachable(&self) -> Result<&str, ControlError> {
-        let mut last = ControlError::Away("no endpoint is given".to_owned());
+        let mut why = Vec::new();
         for name in &self.endpoints {
-            let what = format!("reaching {name}");
             match self.try_endpoint(name).await {
                 Ok(()) => return Ok(name),
-                Err(error) => last = ControlError::by_text(&what, &chain(&error)),
+                Err(error) => why.push(ControlError::by_text(&format!("reaching {name}"), &chain(&error))),
             }
         }
-        Err(last)
+        Err(ControlError::all(&why))
     }
 
     async fn try_endpoint(&self, name: &str) -> Result<(), tonic::transport::Error> {

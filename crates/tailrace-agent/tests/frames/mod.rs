@@ -198,8 +198,27 @@ pub fn checksum(header: &[u8]) -> u16 {
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
 
+/// A frame without what programs in the kernel may write: class, ECN and checksum of the packet, flags, window, checksum and urgent
+/// pointer of the segment. `None` if there is no segment in one piece in it.
+pub fn without_marks(frame: &[u8]) -> Option<Vec<u8>> {
+    let tcp = ETHERNET + parse(frame)?.offset;
+    let mut frame = frame.to_vec();
+    if frame[ETHERNET] >> 4 == 4 {
+        frame[ETHERNET + 1] = 0;
+        frame[ETHERNET + 10..ETHERNET + 12].fill(0);
+    } else {
+        frame[ETHERNET] &= 0xf0;
+        frame[ETHERNET + 1] &= 15;
+    }
+    frame[tcp + 12] &= 0xf0;
+    frame[tcp + 13..tcp + 20].fill(0);
+    Some(frame)
+}
+
 /// A TCP segment in a frame.
 struct Found {
+    /// Where it begins in the packet.
+    offset: usize,
     flow: (Vec<u8>, [u8; 4]),
     sequence: u32,
     payload: usize,
@@ -248,6 +267,7 @@ fn parse(frame: &[u8]) -> Option<Found> {
         return None;
     }
     Some(Found {
+        offset,
         flow: (addresses, tcp[..4].try_into().unwrap()),
         sequence: u32::from_be_bytes(tcp[4..8].try_into().unwrap()),
         payload: end - offset - length,

@@ -13,6 +13,8 @@ use super::Job;
 use super::sort::sort;
 use crate::traffic::wrong;
 
+/// What the kernel calls the program.
+const PROGRAM: &str = "port_out";
 /// The root's number, by which it is known again.
 pub(super) const ROOT: u32 = 0x7a11;
 /// What a class may send before those ahead of it: next to nothing.
@@ -51,7 +53,9 @@ pub fn apply(job: &Job, interface: &str) -> Result<(), Error> {
 
 /// Takes away what [`apply`] has put there.
 pub fn remove(interface: &str) -> Result<(), Error> {
-    if !disciplines("--remove", interface)?.iter().any(is_ours) {
+    let found = disciplines("--remove", interface)?;
+    // Somebody may have put other queues in the place of ours; the program is left then.
+    if !found.iter().any(is_ours) && !has_program(&found, interface)? {
         return Err(refused(format!(
             "{interface} has no queues of tailrace qos --apply: nothing was changed"
         )));
@@ -62,7 +66,7 @@ pub fn remove(interface: &str) -> Result<(), Error> {
 /// The interface has nothing but what the kernel gives every one.
 fn check_free(interface: &str) -> Result<(), Error> {
     let found = disciplines("--apply", interface)?;
-    if found.iter().any(is_ours) {
+    if found.iter().any(is_ours) || has_program(&found, interface)? {
         let message = format!(
             "{interface} has queues of tailrace qos already: tailrace qos --remove {interface} takes them away"
         );
@@ -84,6 +88,12 @@ fn handle() -> String {
 
 fn is_ours(discipline: &Value) -> bool {
     discipline["kind"] == "htb" && discipline["handle"] == handle().as_str()
+}
+
+/// Whether the program of [`sort`] is there.
+fn has_program(found: &[Value], interface: &str) -> Result<bool, Error> {
+    let has_place = found.iter().any(|of| of["kind"] == "clsact");
+    Ok(has_place && tc(&["filter", "show", "dev", interface, "egress"])?.contains(PROGRAM))
 }
 
 fn disciplines(option: &str, interface: &str) -> Result<Vec<Value>, Error> {
