@@ -34,5 +34,6 @@ macro_rules! tests {
 }
 
 tests! {
-    agenda, cdf_file, coflow_trace, experiment_file, flow_list, frames, headers, live_record, memcached, scenario_text, transport,
+    agenda, cdf_file, coflow_trace, experiment_file, flow_list, frames, headers, live_record, memcached, scenario_text, trace,
+    transport,
 }

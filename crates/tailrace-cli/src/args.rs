@@ -16,6 +16,7 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use tailrace_core::Rate;
+use tailrace_experiment::trace::Mapping;
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
@@ -36,6 +37,10 @@ pub struct Args {
 pub enum Command {
     /// Run an experiment: tables, Parquet files and plots
     Run(Run),
+    /// Run your flows under several schemes, and compare them flow by flow
+    Compare(Compare),
+    /// Say what a list of your flows holds: hosts, load of links, sizes, and what to know before it is run
+    Describe(OwnTrace),
     /// Put together the finished runs of an experiment that was made in parts, or interrupted
     Gather(Gather),
     /// Run experiments twice; compare digests, expectations and the paper's claims
@@ -124,6 +129,54 @@ pub struct Run {
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
+}
+
+/// Flows of one's own, and the fabric that they are for.
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace describe trace.csv
+  tailrace describe trace.parquet --fabric rack16
+  tailrace describe trace.csv --column start=ts:us --column size=\"payload length\"
+Columns are recognised by their names (start_s, timestamp, src, srcIP, dst, bytes, size_kb, deadline_ms, task, …).")]
+pub struct OwnTrace {
+    /// The flows, one a row: CSV with a header, or Parquet
+    pub trace: PathBuf,
+    /// A preset's name, or a file whose [fabric] it is; by default one switch (or leaves and spines) fast enough for the flows
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub fabric: Option<String>,
+    /// What a column is: src, dst, size, start, deadline, class, slice, task or flow_type, with a unit where it has one
+    #[arg(long = "column", value_name = "ROLE=COLUMN[:UNIT]")]
+    pub columns: Vec<Mapping>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace compare trace.csv
+  tailrace compare trace.csv --schemes dctcp,pias,karuna --fabric spine144
+  tailrace compare trace.csv --level flow --schemes rcp,srpt
+The first scheme is the one that others are compared with. What is run is an ordinary experiment: TRACE.toml in the folder,
+beside the flows that it names. Change it, and run it with `tailrace run`. Results are in the folder's results.")]
+pub struct Compare {
+    #[command(flatten)]
+    pub own: OwnTrace,
+    /// Schemes, separated by commas; some usual ones by default
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub schemes: Vec<String>,
+    /// What becomes of flows
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// Change a field of the experiment: dotted path and value
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// Runs at a time; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Folder of the experiment and its results; out/<trace's name> by default
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Make finished runs again
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 #[derive(ClapArgs)]

@@ -9,7 +9,9 @@ mod bench;
 mod catalogue;
 mod check;
 mod claims;
+mod compare;
 mod control;
+mod describe;
 mod emulate;
 mod enter;
 mod flows;
@@ -77,6 +79,8 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
     use args::Command;
     match command {
         Command::Run(options) => run::run(options, host),
+        Command::Compare(options) => compare::compare(options, host),
+        Command::Describe(options) => describe::describe(options),
         Command::Gather(options) => gather::gather(options, host),
         Command::Check(options) => check::check(options, host),
         Command::Claims(options) => claims::claims(options),

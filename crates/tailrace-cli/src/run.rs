@@ -10,6 +10,11 @@ use crate::progress::Display;
 use crate::{Drawn, Host, agent, args, output};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
+    made(options, host).map(|(status, _)| status)
+}
+
+/// Runs and shows what is asked for; returns the results, too, of each file.
+pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<Results>), Error> {
     let mut overrides = overrides(&options.set)?;
     overrides.extend(options.level.map(at_level));
     // All files first: a mistake in the last one should not show after an hour.
@@ -22,16 +27,18 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
         complain_part!("{}", output::level_notes(experiment)?);
         complain_part!("{}", output::overload_notes(experiment));
     }
-    let mut status = 0;
+    let (mut status, mut all) = (0, Vec::new());
     for experiment in &experiments {
         let dir = match &options.out {
             None => experiment.default_dir(),
             Some(out) if experiments.len() == 1 => out.clone(),
             Some(out) => out.join(&experiment.name),
         };
-        status = status.max(run_one(experiment, &dir, options, host)?);
+        let (own, results) = run_one(experiment, &dir, options, host)?;
+        status = status.max(own);
+        all.push(results);
     }
-    Ok(status)
+    Ok((status, all))
 }
 
 /// Several experiments have folders of their own, and what is for one is given with one.
@@ -61,7 +68,12 @@ fn check_several(options: &args::Run, experiments: &[Experiment]) -> Result<(), 
     Ok(())
 }
 
-fn run_one(experiment: &Experiment, dir: &Path, options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
+fn run_one(
+    experiment: &Experiment,
+    dir: &Path,
+    options: &args::Run,
+    host: &dyn Host,
+) -> Result<(i32, Results), Error> {
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
@@ -77,18 +89,18 @@ fn run_one(experiment: &Experiment, dir: &Path, options: &args::Run, host: &dyn 
         say!(
             "part {part}: its runs, {made} of {all}, are in {dir}; tailrace gather {dir} puts together what is there"
         );
-        return Ok(0);
+        return Ok((0, results));
     }
     let drawn = draw(dir, host);
     if options.json {
         say!("{:#}", output::json(experiment, &results, &drawn.files)?);
-        return Ok(drawn.exit_status());
+        return Ok((drawn.exit_status(), results));
     }
     say!("{}", experiment.title);
     say_part!("{}", output::scale_note(experiment));
     tables(&experiment.axes(), &results, dir);
     drawn.list();
-    Ok(drawn.exit_status())
+    Ok((drawn.exit_status(), results))
 }
 
 /// Shows the tables of results, and says where they are.

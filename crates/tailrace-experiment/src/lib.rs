@@ -14,6 +14,7 @@ mod groups;
 mod judge;
 mod name;
 mod numbers;
+pub mod paired;
 mod path;
 mod pcap;
 mod plan;
@@ -31,6 +32,7 @@ mod summary;
 mod sweep;
 mod tables;
 mod task_stats;
+pub mod trace;
 mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};

@@ -44,18 +44,17 @@ impl Offered {
         let ports: Vec<f64> = bytes.into_iter().zip(&fabric.ports).map(load).collect();
         let sent = met(ports[..fabric.hosts].iter().copied());
         let load = sent.max(met(fabric.port_to.iter().map(|&port| ports[port as usize])));
-        let all: u64 = flows.iter().map(|flow| flow.size.get()).sum();
+        let payload = |sizes: &[u64]| sizes.iter().map(|&size| size as f64).sum::<f64>();
+        let sizes: Vec<u64> = flows.iter().map(|flow| flow.size.get()).collect();
         let class = |reveals| {
             let own: Vec<u64> =
                 flows.iter().filter(|flow| flow.reveals == reveals).map(|flow| flow.size.get()).collect();
-            let bytes: u64 = own.iter().sum();
-            let load = load * bytes as f64 / all as f64;
-            (bytes > 0).then(|| TrafficClass { reveals, sizes: table(own), load })
+            let load = load * payload(&own) / payload(&sizes);
+            (!own.is_empty()).then(|| TrafficClass { reveals, sizes: table(own), load })
         };
         let classes =
             [Reveals::Deadline, Reveals::Size, Reveals::Nothing].into_iter().filter_map(class).collect();
-        let sizes = table(flows.iter().map(|flow| flow.size.get()).collect());
-        Some(Offered { flows: flows.len(), span, sizes, ports, load, classes })
+        Some(Offered { flows: flows.len(), span, sizes: table(sizes), ports, load, classes })
     }
 
     /// The port whose link is loaded most, and its load.

@@ -10,6 +10,7 @@ mod headers;
 mod live_record;
 mod memcached;
 mod scenario_text;
+mod trace;
 mod transport;
 
 use tailrace_config::ScenarioError;
@@ -44,7 +45,7 @@ pub enum Outcome {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "agenda", check: agenda::check, syntax: Syntax::Bytes },
     Target { name: "cdf_file", check: cdf_file::check, syntax: Syntax::Bytes },
     Target { name: "coflow_trace", check: coflow_trace::check, syntax: Syntax::Bytes },
@@ -55,6 +56,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "live_record", check: live_record::check, syntax: Syntax::Bytes },
     Target { name: "memcached", check: memcached::check, syntax: Syntax::Bytes },
     Target { name: "scenario_text", check: scenario_text::check, syntax: Syntax::Toml },
+    Target { name: "trace", check: trace::check, syntax: Syntax::Bytes },
     Target { name: "transport", check: transport::check, syntax: Syntax::Bytes },
 ];
 

@@ -1,0 +1,140 @@
+//! `tailrace compare`.
+
+use std::path::PathBuf;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+use tailrace_config::{ScenarioError, suggest};
+use tailrace_core::Bytes;
+use tailrace_experiment::paired::{Estimate, Lost, Pair, Pairs, pairs};
+use tailrace_experiment::trace::comparison;
+use tailrace_experiment::{Error, Finished, Results};
+use tailrace_scenario::Measure;
+use tailrace_schemes::{FLOW_NAMES, NAMES};
+
+use crate::{Host, args, describe, run};
+
+pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
+    let described = describe::read(&options.own)?;
+    say_part!("{}", describe::text(&options.own, &described)?);
+    let schemes = match options.schemes.as_slice() {
+        [] => comparison::usual_schemes(&described.trace.flows),
+        given => given.to_vec(),
+    };
+    check(&schemes)?;
+    let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
+    if dir.join("experiment.toml").exists() {
+        let message = format!("{} is a result folder of `tailrace run`: choose another one", dir.display());
+        return Err(ScenarioError::new("--out", message).into());
+    }
+    let file = comparison::write(&described, &name, &schemes, &dir, options.fresh)?;
+    let as_run = args::Run {
+        files: vec![file.clone()],
+        set: options.set.clone(),
+        level: options.level,
+        only: Vec::new(),
+        scale: 1.0,
+        jobs: options.jobs,
+        out: Some(dir.join("results")),
+        fresh: options.fresh,
+        part: None,
+        json: false,
+        pcap: None,
+    };
+    let (status, results) = run::made(&as_run, host)?;
+    for results in &results {
+        say!("{}", beside(results)?);
+    }
+    say!("experiment: {}", file.display());
+    Ok(status)
+}
+
+/// Two schemes at least, which exist and differ.
+fn check(schemes: &[String]) -> Result<(), ScenarioError> {
+    let wrong = |message: String| Err(ScenarioError::new("--schemes", message));
+    let known = || NAMES.iter().chain(FLOW_NAMES).copied();
+    if let Some(name) = schemes.iter().find(|name| !known().any(|known| known == name.as_str())) {
+        return wrong(suggest::unknown("scheme", name, known()));
+    }
+    if let Some(twice) = schemes.iter().enumerate().find(|(place, name)| schemes[..*place].contains(name)) {
+        return wrong(format!("names {} twice", twice.1));
+    }
+    match schemes {
+        [one] => wrong(format!("is {one} alone: give two or more, separated by commas")),
+        _ => Ok(()),
+    }
+}
+
+/// Each scheme beside the first one, flow by flow, by size.
+fn beside(results: &Results) -> Result<String, Error> {
+    let [first, others @ ..] = results.runs.as_slice() else { return Ok(String::new()) };
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.set_header(["flows", "scheme", "paired", "faster", "slower", "time, × (95 %)", "mean (95 %)"]);
+    let mut notes = Vec::new();
+    for other in others {
+        let all = pairs(first, other)?;
+        for (name, part) in by_size(&all) {
+            let Some(found) = Pairs::of(&part) else { continue };
+            table.add_row(row(name, other, &found));
+            if name == "all" {
+                notes.extend(note(other, &found));
+            }
+        }
+    }
+    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    Ok(format!("beside {}, flow by flow\n{table}\n{}", first.scheme, notes.join("\n")))
+}
+
+fn by_size(pairs: &[Pair]) -> Vec<(&'static str, Vec<Pair>)> {
+    let Measure { short, long, .. } = Measure::default();
+    let [short, long] = [short, long].map(Bytes::get);
+    let part = |from: u64, to: u64| {
+        pairs.iter().copied().filter(|pair| (from..=to).contains(&pair.bytes)).collect::<Vec<_>>()
+    };
+    vec![
+        ("all", pairs.to_vec()),
+        ("short", part(0, short)),
+        ("medium", part(short + 1, long)),
+        ("long", part(long + 1, u64::MAX)),
+    ]
+}
+
+fn row(name: &str, run: &Finished, found: &Pairs) -> Vec<String> {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let change = |share: f64| format!("{:+.1} %", 100.0 * share);
+    vec![
+        name.to_owned(),
+        run.scheme.clone(),
+        found.flows.to_string(),
+        percent(found.faster),
+        percent(found.slower),
+        estimate(found.ratio, |ratio| format!("{ratio:.3}")),
+        estimate(found.mean_change, change),
+    ]
+}
+
+fn estimate(of: Estimate, text: impl Fn(f64) -> String) -> String {
+    match of.interval {
+        Some([low, high]) => format!("{} ({} to {})", text(of.value), text(low), text(high)),
+        None => text(of.value),
+    }
+}
+
+/// Which flows lose, and what did not complete under both.
+fn note(run: &Finished, found: &Pairs) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(Lost { share, median_bytes, median_bytes_of_all, median_ratio }) = found.lost {
+        notes.push(format!(
+            "{}: {:.1} % of the flows take more than 1.1 times as long, half of these {median_ratio:.2} times or more; their \
+             median size is {median_bytes:.0} bytes, that of all {median_bytes_of_all:.0}",
+            run.scheme,
+            100.0 * share
+        ));
+    }
+    if found.unpaired > 0 {
+        notes.push(format!("{}: {} flows completed under one of both only", run.scheme, found.unpaired));
+    }
+    notes
+}

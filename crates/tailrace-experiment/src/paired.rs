@@ -1,0 +1,236 @@
+//! The same flows under two schemes, flow by flow: who is faster, by how much, and whose flows lose.
+//!
+//! Flows that are near one another in time meet the same queues, so they are no independent draws. Intervals are those of
+//! batch means: flows in order of start in [`BATCHES`] parts, whose means are taken for independent (Law, Simulation Modeling
+//! and Analysis, §9.5.3).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+
+use crate::error::Error;
+use crate::files::read_parquet;
+use crate::numbers::{mean, percentile, student};
+use crate::results::Finished;
+use crate::store::verify_file;
+
+/// Parts of the flows.
+const BATCHES: usize = 30;
+/// Completion times that differ by less than this are alike.
+const ALIKE: f64 = 0.01;
+/// A flow that takes so many times as long has lost.
+const LOST: f64 = 1.1;
+const FLOWS: &str = "flows.parquet";
+
+/// A number, and in which interval the true one is with 95 % confidence; `None` of too few flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// Both ends.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Flows of one group under a scheme, beside the same flows under another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    /// Flows that completed under both.
+    pub flows: usize,
+    /// Flows that completed under one of them only.
+    pub unpaired: usize,
+    /// Share of flows that were faster, and slower, by more than 1 %.
+    pub faster: f64,
+    /// See `faster`.
+    pub slower: f64,
+    /// Geometric mean of the ratios of completion times.
+    pub ratio: Estimate,
+    /// Change of the mean completion time, as a share of it.
+    pub mean_change: Estimate,
+    /// Flows that took more than 1.1 times as long, if there are any.
+    pub lost: Option<Lost>,
+}
+
+/// Flows that lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lost {
+    /// Their share of all.
+    pub share: f64,
+    /// Their median size in bytes, and that of all.
+    pub median_bytes: f64,
+    /// See `median_bytes`.
+    pub median_bytes_of_all: f64,
+    /// How many times as long half of them took at least.
+    pub median_ratio: f64,
+}
+
+/// A flow under two schemes: its size in bytes, and its completion times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Its size.
+    pub bytes: u64,
+    /// Under the scheme that others are compared with, if it completed.
+    pub before: Option<f64>,
+    /// Under the other one.
+    pub after: Option<f64>,
+}
+
+/// The flows of two runs of one workload, in order of start. Fails if a run's flows cannot be read, or are other flows.
+pub fn pairs(before: &Finished, after: &Finished) -> Result<Vec<Pair>, Error> {
+    let (first, second) = (flows(before)?, flows(after)?);
+    let same = first.len() == second.len() && first.iter().zip(&second).all(|(a, b)| a.0 == b.0);
+    if !same {
+        let message = "holds other flows than the run that it is compared with";
+        return Err(Error::storage(&after.dir.join(FLOWS), std::io::Error::other(message)));
+    }
+    Ok(first
+        .into_iter()
+        .zip(second)
+        .map(|((bytes, before), (_, after))| Pair { bytes, before, after })
+        .collect())
+}
+
+/// Size and completion time of each flow of a run, in order of their numbers, which is that of start.
+fn flows(run: &Finished) -> Result<Vec<(u64, Option<f64>)>, Error> {
+    verify_file(&run.dir, FLOWS)?;
+    let path = run.dir.join(FLOWS);
+    let mut rows: Vec<(u32, u64, Option<f64>)> = Vec::new();
+    for batch in read_parquet(&path)? {
+        let column = |name: &str| batch.column_by_name(name);
+        let flow = column("flow").and_then(|column| column.as_primitive_opt::<UInt32Type>());
+        let bytes = column("size_bytes").and_then(|column| column.as_primitive_opt::<UInt64Type>());
+        let fct = column("fct_ns").and_then(|column| column.as_primitive_opt::<Float64Type>());
+        let (Some(flow), Some(bytes), Some(fct)) = (flow, bytes, fct) else {
+            let message = "has other columns than flows have";
+            return Err(Error::storage(&path, std::io::Error::other(message)));
+        };
+        rows.extend(flow.values().iter().zip(bytes.values()).zip(fct).map(|((f, b), fct)| (*f, *b, fct)));
+    }
+    rows.sort_by_key(|row| row.0);
+    Ok(rows.into_iter().map(|(_, bytes, fct)| (bytes, fct)).collect())
+}
+
+impl Pairs {
+    /// Of flows in order of start.
+    pub fn of(pairs: &[Pair]) -> Option<Self> {
+        let both = |pair: &Pair| Some((pair.bytes as f64, pair.before?, pair.after?));
+        let flows: Vec<(f64, f64, f64)> = pairs.iter().filter_map(both).collect();
+        let unpaired = pairs.iter().filter(|pair| pair.before.is_some() != pair.after.is_some()).count();
+        let count = flows.len() as f64;
+        let share = |is: &dyn Fn(f64) -> bool| {
+            flows.iter().filter(|(_, before, after)| is(after / before)).count() as f64 / count
+        };
+        let logs: Vec<f64> = flows.iter().map(|(_, before, after)| (after / before).ln()).collect();
+        let differences: Vec<f64> = flows.iter().map(|(_, before, after)| after - before).collect();
+        let before = mean(&flows.iter().map(|(_, before, _)| *before).collect::<Vec<_>>())?;
+        Some(Pairs {
+            flows: flows.len(),
+            unpaired,
+            faster: share(&|ratio| ratio < 1.0 - ALIKE),
+            slower: share(&|ratio| ratio > 1.0 + ALIKE),
+            ratio: by_batches(&logs)?.map(f64::exp),
+            mean_change: by_batches(&differences)?.map(|change| change / before),
+            lost: lost(&flows),
+        })
+    }
+}
+
+fn lost(flows: &[(f64, f64, f64)]) -> Option<Lost> {
+    let sorted = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let lost: Vec<_> = flows.iter().filter(|(_, before, after)| after / before > LOST).collect();
+    Some(Lost {
+        share: lost.len() as f64 / flows.len() as f64,
+        median_bytes: percentile(&sorted(lost.iter().map(|flow| flow.0).collect()), 50.0)?,
+        median_bytes_of_all: percentile(&sorted(flows.iter().map(|flow| flow.0).collect()), 50.0)?,
+        median_ratio: percentile(&sorted(lost.iter().map(|flow| flow.2 / flow.1).collect()), 50.0)?,
+    })
+}
+
+impl Estimate {
+    /// The same of another scale; `of` must rise.
+    fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Estimate { value: of(self.value), interval: self.interval.map(|ends| ends.map(of)) }
+    }
+}
+
+/// The mean of values in order of time, by means of batches.
+fn by_batches(values: &[f64]) -> Option<Estimate> {
+    let value = mean(values)?;
+    // A batch of a few flows has no mean to speak of.
+    if values.len() < 10 * BATCHES {
+        return Some(Estimate { value, interval: None });
+    }
+    let batch = |number: usize| {
+        let [from, to] = [number, number + 1].map(|number| number * values.len() / BATCHES);
+        values[from..to].iter().sum::<f64>() / (to - from) as f64
+    };
+    let means: Vec<f64> = (0..BATCHES).map(batch).collect();
+    let middle = mean(&means)?;
+    let variance = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (BATCHES - 1) as f64;
+    let half = student(0.975, BATCHES as u32 - 1)? * (variance / BATCHES as f64).sqrt();
+    Some(Estimate { value, interval: Some([value - half, value + half]) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailrace_core::random::Stream;
+
+    fn pair(bytes: u64, before: f64, after: f64) -> Pair {
+        Pair { bytes, before: Some(before), after: Some(after) }
+    }
+
+    #[test]
+    fn pairs_are_counted_by_hand() {
+        let mut pairs =
+            vec![pair(10, 4.0, 2.0), pair(20, 1.0, 1.005), pair(30, 1.0, 2.0), pair(40, 2.0, 2.1)];
+        pairs.push(Pair { bytes: 50, before: Some(1.0), after: None });
+        pairs.push(Pair { bytes: 60, before: None, after: None });
+        let found = Pairs::of(&pairs).unwrap();
+        assert_eq!((found.flows, found.unpaired, found.faster, found.slower), (4, 1, 0.25, 0.5));
+        assert!((found.ratio.value - (0.5 * 1.005 * 2.0 * 1.05_f64).powf(0.25)).abs() < 1e-12);
+        assert!((found.mean_change.value - (7.105 / 8.0 - 1.0)).abs() < 1e-12);
+        assert_eq!(found.ratio.interval, None);
+        let lost = found.lost.unwrap();
+        assert_eq!(
+            (lost.share, lost.median_bytes, lost.median_bytes_of_all, lost.median_ratio),
+            (0.25, 30.0, 20.0, 2.0)
+        );
+        assert_eq!(Pairs::of(&[]), None);
+        assert_eq!(Pairs::of(&pairs[..2]).unwrap().lost, None);
+    }
+
+    /// Ratios that follow one another (each keeps some of the last), around a truth that is known: an interval of 95 % has it in 95
+    /// of a hundred repetitions.
+    #[test]
+    fn intervals_cover_the_truth() {
+        let (repetitions, flows, truth) = (400, 3_000, 0.7_f64);
+        let (mut covered, mut covered_mean) = (0, 0);
+        for repetition in 0..repetitions {
+            let mut random = Stream::new(repetition, "noise", 0);
+            let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+            let mut slow = 0.0;
+            let pairs: Vec<Pair> = (0..flows)
+                .map(|_| {
+                    slow = 0.8 * slow + 0.6 * normal();
+                    let before = 100.0 * (0.5 * normal()).exp();
+                    pair(1, before, before * truth * (0.4 * slow).exp())
+                })
+                .collect();
+            let found = Pairs::of(&pairs).unwrap();
+            let covers = |of: Estimate, truth: f64| {
+                let [low, high] = of.interval.unwrap();
+                low <= truth && truth <= high
+            };
+            covered += u32::from(covers(found.ratio, truth));
+            // The mean of exp(0.4 z), where z has variance 1.
+            covered_mean += u32::from(covers(found.mean_change, truth * 0.08_f64.exp() - 1.0));
+        }
+        println!("covered: ratio {covered}, mean {covered_mean} of {repetitions}");
+        // 380 are expected, with a deviation of 4.4.
+        for covered in [covered, covered_mean] {
+            assert!((367..=393).contains(&covered), "{covered}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A trace on a fabric: what it offers, and what a user should know before anything runs.
+
+use std::path::Path;
+
+use tailrace_config::{ScenarioError, read_parsed};
+use tailrace_core::{HEADER_BYTES, Rate, Time, duration};
+use tailrace_fabric::{Fabric, FabricParams};
+use tailrace_workload::Offered;
+use toml::{Table, Value};
+
+use super::{Mapping, Trace, read};
+
+/// Payload of a full segment, as in a scenario that says nothing of it.
+const MSS: u16 = 1460;
+/// Rates of host links that there are, in Gbps.
+const RATES: [u32; 8] = [1, 10, 25, 40, 100, 200, 400, 800];
+/// A fabric that nobody has named is fast enough for its links to have this load.
+const MOST_LOAD: f64 = 0.8;
+/// Hosts of one switch at most, and under one leaf of several.
+const OF_ONE_SWITCH: usize = 64;
+const UNDER_A_LEAF: usize = 32;
+/// Percentiles are of few flows below this.
+const FEW: usize = 1_000;
+/// A pause that is so much of a trace is worth a word.
+const LONG_PAUSE: f64 = 0.1;
+
+/// A trace on a fabric.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The flows.
+    pub trace: Trace,
+    /// `[fabric]`.
+    pub fabric: Table,
+    /// Whether nobody has named that fabric.
+    pub is_chosen: bool,
+    /// What the flows offer to it; `None` if all of them start at once.
+    pub offered: Option<Offered>,
+    /// What to know before a run, each with what can be done.
+    pub warnings: Vec<String>,
+}
+
+impl Described {
+    /// Reads a trace, for the fabric or for one that carries it.
+    pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<Table>) -> Result<Self, ScenarioError> {
+        let given = fabric.as_ref().map(FabricParams::from_table).transpose();
+        let given = given.map_err(|error| error.within("--fabric"))?;
+        let trace = read(path, mapping, given.as_ref().map(FabricParams::hosts))?;
+        let is_chosen = fabric.is_none();
+        let table = fabric.unwrap_or_else(|| chosen(&trace));
+        let built = FabricParams::from_table(&table).map_err(|error| error.within("--fabric"))?.build();
+        let offered = Offered::of(&trace.flows, &built, MSS);
+        let warnings = warnings(&trace, &built, offered.as_ref());
+        Ok(Described { trace, fabric: table, is_chosen, offered, warnings })
+    }
+
+    /// The fabric, ready to run.
+    pub fn built(&self) -> Result<Fabric, ScenarioError> {
+        Ok(FabricParams::from_table(&self.fabric)?.build())
+    }
+}
+
+/// `[fabric]` by a preset's name, or of a file that has one.
+pub fn fabric_named(name: &str) -> Result<Table, ScenarioError> {
+    if Path::new(name).extension().is_some_and(|ending| ending == "toml") {
+        return read_parsed(Path::new(name), |text, _| {
+            let mut table: Table = text.parse().map_err(|error| ScenarioError::syntax(&error, text))?;
+            match table.remove("fabric") {
+                Some(Value::Table(fabric)) => Ok(fabric),
+                _ => Err(ScenarioError::new("fabric", "is missing: the file must have a table [fabric]")),
+            }
+        });
+    }
+    let table: Table = [("preset".to_owned(), Value::String(name.to_owned()))].into_iter().collect();
+    FabricParams::from_table(&table).map_err(|error| {
+        let message = format!("{}; or a file with [fabric], whose name ends in .toml", error.message);
+        ScenarioError::new("--fabric", message)
+    })?;
+    Ok(table)
+}
+
+/// A fabric without a bottleneck but its hosts' links, at the slowest rate at which none of them is loaded too much.
+fn chosen(trace: &Trace) -> Table {
+    let hosts = trace.hosts.len().max(2);
+    let at = |gbps: u32| -> Table {
+        let rate = Value::String(format!("{gbps}Gbps"));
+        let fields: Vec<(&str, Value)> = if hosts <= OF_ONE_SWITCH {
+            vec![("kind", "star".into()), ("hosts", (hosts as i64).into()), ("host_rate", rate)]
+        } else {
+            let number = |count: usize| Value::Integer(count as i64);
+            vec![
+                ("kind", "leaf-spine".into()),
+                ("leaves", number(hosts.div_ceil(UNDER_A_LEAF))),
+                ("spines", number(8)),
+                ("hosts_per_leaf", number(UNDER_A_LEAF)),
+                ("host_rate", rate),
+                // Eight of them carry what 32 hosts send.
+                ("spine_rate", Value::String(format!("{}Gbps", 4 * gbps))),
+            ]
+        };
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    };
+    let carries = |gbps: &u32| {
+        let fabric = FabricParams::from_table(&at(*gbps)).ok()?.build();
+        Some(Offered::of(&trace.flows, &fabric, MSS)?.busiest().1 <= MOST_LOAD)
+    };
+    let rate = RATES.into_iter().find(|gbps| carries(gbps) == Some(true));
+    // What starts at once has no load.
+    let starts_at_once = carries(&RATES[0]).is_none();
+    at(rate.unwrap_or(if starts_at_once { 10 } else { RATES[RATES.len() - 1] }))
+}
+
+fn warnings(trace: &Trace, fabric: &Fabric, offered: Option<&Offered>) -> Vec<String> {
+    let flows = &trace.flows;
+    let mut warnings = Vec::new();
+    if flows.len() < FEW {
+        let tail = 100.0 * (1.0 - 10.0 / flows.len().max(11) as f64);
+        warnings.push(format!(
+            "{} flows are few: beyond the {tail:.0}th percentile there are ten of them; take a longer trace",
+            flows.len()
+        ));
+    }
+    let Some(offered) = offered else {
+        warnings.push(
+            "all flows start at once, so there is no load: schemes that plan with one need thresholds of yours"
+                .to_owned(),
+        );
+        return warnings;
+    };
+    let (port, load) = offered.busiest();
+    if load > 1.0 {
+        warnings.push(format!(
+            "overload: {load:.2} times what the link {} carries; its queue grows as long as flows start, so completion \
+             times say how long the trace is: name a faster --fabric",
+            fabric.port_name(port)
+        ));
+    }
+    let span = offered.span;
+    let pause = flows.windows(2).map(|pair| (pair[1].start.saturating_sub(pair[0].start), pair[0].start));
+    let (pause, after) = pause.max().unwrap_or_default();
+    if flows.len() > 10 && pause.as_secs_f64() > LONG_PAUSE * span.as_secs_f64() {
+        warnings.push(format!(
+            "idle: no flow starts for {} after {}, so that the load is higher than its mean for the rest of the time",
+            duration(pause.as_secs_f64()),
+            duration(after.as_secs_f64())
+        ));
+    }
+    let alone = |size: u64| wire_time(size, fabric.host_rate());
+    let long = flows.iter().filter(|flow| alone(flow.size.get()) > span).count();
+    if long > 0 {
+        let longest = flows.iter().map(|flow| flow.size.get()).max().unwrap_or_default();
+        let flows = if long == 1 { "one flow takes".to_owned() } else { format!("{long} flows take") };
+        warnings.push(format!(
+            "{flows} longer alone than the trace lasts, up to {}: most of what is sent then meets no other flow",
+            duration(alone(longest).as_secs_f64())
+        ));
+    }
+    warnings
+}
+
+/// What so many bytes take on a link of that rate, headers of full segments included.
+fn wire_time(bytes: u64, rate: Rate) -> Time {
+    let wire = bytes as f64 * f64::from(MSS + HEADER_BYTES) / f64::from(MSS);
+    Time::from_ps((wire * 8e12 / rate.as_bps() as f64).min(u64::MAX as f64) as u64)
+}

@@ -1,0 +1,108 @@
+//! Who the ends of flows are: hosts have numbers from 0, whatever a file calls them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::table::Column;
+
+/// What a file's hosts are called, and their numbers.
+#[derive(Debug)]
+pub struct Numbering {
+    /// By number.
+    names: Vec<String>,
+    /// The ends of each row.
+    ends: Vec<[u16; 2]>,
+    /// Whether the file's own numbers are kept.
+    kept: bool,
+}
+
+impl Numbering {
+    /// Of the two columns that name the ends, for a fabric of so many hosts. Numbers stand where they fit; all else is numbered
+    /// in order: numbers and addresses by value, names by letters.
+    pub fn of(ends: [&Column; 2], fabric: Option<u16>) -> Result<Self, String> {
+        let all: BTreeSet<Name> =
+            ends.iter().flat_map(|column| &column.cells).map(|text| Name::of(text)).collect();
+        if all.contains(&Name::Text(String::new())) {
+            return Err("has flows without source or destination: each needs both".to_owned());
+        }
+        let many = all.len();
+        let most = fabric.map_or(usize::from(u16::MAX), usize::from);
+        if many > most {
+            let there = if fabric.is_some() { "the fabric has" } else { "a fabric has at most" };
+            return Err(format!("names {many} hosts, but {there} {most}"));
+        }
+        let fits = |number: u64| match fabric {
+            Some(hosts) => number < u64::from(hosts),
+            // More than half of them take part.
+            None => number < 2 * many as u64,
+        };
+        let kept = all.iter().all(|name| matches!(name, Name::Number(number) if fits(*number)));
+        let number_of: BTreeMap<&Name, u16> = all
+            .iter()
+            .enumerate()
+            .map(|(place, name)| match name {
+                Name::Number(number) if kept => (name, *number as u16),
+                _ => (name, place as u16),
+            })
+            .collect();
+        let mut names =
+            vec![String::new(); number_of.values().max().map_or(0, |&last| usize::from(last) + 1)];
+        number_of.iter().for_each(|(name, &number)| names[usize::from(number)] = name.to_string());
+        let number = |text: &String| number_of[&Name::of(text)];
+        let [from, to] = ends;
+        let ends = from.cells.iter().zip(&to.cells).map(|(from, to)| [number(from), number(to)]).collect();
+        Ok(Numbering { names, ends, kept })
+    }
+
+    /// The numbers of a row's ends.
+    pub fn ends(&self, row: usize) -> [u16; 2] {
+        self.ends[row]
+    }
+
+    /// What the file calls them, by number; empty for numbers that it does not mention.
+    pub fn names(self) -> Vec<String> {
+        self.names
+    }
+
+    /// What a user should know of the numbers.
+    pub fn notes(&self, fabric: Option<u16>) -> Vec<String> {
+        let count = self.names.len();
+        let silent = self.names.iter().filter(|name| name.is_empty()).count();
+        let mut notes = Vec::new();
+        if !self.kept {
+            let (first, last) = (&self.names[0], &self.names[count - 1]);
+            notes.push(format!("hosts are numbered from 0, in order: {first} is 0, {last} is {}", count - 1));
+        } else if silent > 0 && fabric.is_none() {
+            notes.push(format!("{silent} of the hosts 0 to {} have no flows", count - 1));
+        }
+        notes
+    }
+}
+
+/// What a file calls a host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Number(u64),
+    Address(IpAddr),
+    Text(String),
+}
+
+impl Name {
+    fn of(text: &str) -> Self {
+        match (text.parse(), text.parse()) {
+            (Ok(number), _) => Name::Number(number),
+            (_, Ok(address)) => Name::Address(address),
+            _ => Name::Text(text.to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Name::Number(number) => write!(f, "{number}"),
+            Name::Address(address) => write!(f, "{address}"),
+            Name::Text(text) => f.write_str(text),
+        }
+    }
+}

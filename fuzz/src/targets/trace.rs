@@ -1,0 +1,27 @@
+//! Any file is flows of somebody's hosts that can be described, or an error that names the file.
+
+use tailrace_core::Time;
+use tailrace_experiment::trace::Described;
+
+use super::{Outcome, magnitude, refused};
+use crate::scratch;
+
+pub(super) fn check(bytes: &[u8]) -> Outcome {
+    let path = scratch::write("trace.csv", bytes);
+    let described = match Described::read(&path, &[], None) {
+        Err(error) => {
+            assert!(error.to_string().contains("trace.csv"), "{error}");
+            return refused(&error);
+        }
+        Ok(described) => described,
+    };
+    let flows = &described.trace.flows;
+    let hosts = described.trace.hosts.len();
+    assert!(flows[0].start == Time::ZERO && flows.is_sorted_by_key(|flow| flow.start));
+    assert!(flows.iter().all(|flow| flow.src != flow.dst && usize::from(flow.src.max(flow.dst)) < hosts));
+    if let Some(offered) = &described.offered {
+        assert!(offered.load.is_finite() && offered.load <= offered.busiest().1 * (1.0 + 1e-9));
+        assert_eq!(offered.flows, flows.len());
+    }
+    Outcome::Used(format!("2^{} flows, {} warnings", magnitude(flows.len() as u64), described.warnings.len()))
+}
