@@ -99,27 +99,17 @@ pub struct Run {
     /// Experiment files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Change a field: dotted path and value, as in the file
-    #[arg(long = "set", value_name = "FIELD=VALUE")]
-    pub set: Vec<String>,
-    /// What becomes of flows; as the file says by default
-    #[arg(long, value_enum)]
-    pub level: Option<Level>,
+    #[command(flatten)]
+    pub how: How,
     /// Run this scheme only, by its label; may be given several times
     #[arg(long, value_name = "LABEL")]
     pub only: Vec<String>,
     /// Shrink the experiment as its [scale] table says; 1 is the paper's scale
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub scale: f64,
-    /// Runs at a time; as many as there are processors by default
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
     /// Result folder, of several files the folder of theirs; out/<file's name> by default
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Make finished runs again
-    #[arg(long)]
-    pub fresh: bool,
     /// Make the K-th of N parts of the runs only: no tables, no plots
     #[arg(long, value_name = "K/N", conflicts_with = "json")]
     pub part: Option<Part>,
@@ -129,6 +119,23 @@ pub struct Run {
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
+}
+
+/// How runs are made.
+#[derive(ClapArgs, Clone)]
+pub struct How {
+    /// Change a field: dotted path and value, as in the file
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// What becomes of flows; as the file says by default
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// Runs at a time; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Make finished runs again
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 /// Flows of one's own, and the fabric that they are for.
@@ -155,28 +162,19 @@ pub struct OwnTrace {
   tailrace compare trace.csv --schemes dctcp,pias,karuna --fabric spine144
   tailrace compare trace.csv --level flow --schemes rcp,srpt
 The first scheme is the one that others are compared with. What is run is an ordinary experiment: TRACE.toml in the folder,
-beside the flows that it names. Change it, and run it with `tailrace run`. Results are in the folder's results.")]
+beside the flows that it names. Change it, and run it with `tailrace run`. Results are in the folder's results.
+--fresh writes TRACE.toml anew, too.")]
 pub struct Compare {
     #[command(flatten)]
     pub own: OwnTrace,
     /// Schemes, separated by commas; some usual ones by default
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// What becomes of flows
-    #[arg(long, value_enum)]
-    pub level: Option<Level>,
-    /// Change a field of the experiment: dotted path and value
-    #[arg(long = "set", value_name = "FIELD=VALUE")]
-    pub set: Vec<String>,
-    /// Runs at a time; as many as there are processors by default
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub how: How,
     /// Folder of the experiment and its results; out/<trace's name> by default
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Make finished runs again
-    #[arg(long)]
-    pub fresh: bool,
 }
 
 #[derive(ClapArgs)]

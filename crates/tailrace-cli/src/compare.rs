@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
-use tailrace_core::Bytes;
-use tailrace_experiment::paired::{Estimate, Lost, Pair, Pairs, pairs};
+use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::comparison;
-use tailrace_experiment::{Error, Finished, Results};
-use tailrace_scenario::Measure;
+use tailrace_experiment::{Error, Experiment, Finished, Results};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
 use crate::{Host, args, describe, run};
@@ -28,23 +26,20 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         let message = format!("{} is a result folder of `tailrace run`: choose another one", dir.display());
         return Err(ScenarioError::new("--out", message).into());
     }
-    let file = comparison::write(&described, &name, &schemes, &dir, options.fresh)?;
+    let file = comparison::write(&described, &name, &schemes, &dir, options.how.fresh)?;
     let as_run = args::Run {
         files: vec![file.clone()],
-        set: options.set.clone(),
-        level: options.level,
+        how: options.how.clone(),
         only: Vec::new(),
         scale: 1.0,
-        jobs: options.jobs,
         out: Some(dir.join("results")),
-        fresh: options.fresh,
         part: None,
         json: false,
         pcap: None,
     };
-    let (status, results) = run::made(&as_run, host)?;
-    for results in &results {
-        say!("{}", beside(results)?);
+    let (status, made) = run::made(&as_run, host)?;
+    for (experiment, results) in &made {
+        say!("{}", beside(experiment, results)?);
     }
     say!("experiment: {}", file.display());
     Ok(status)
@@ -67,16 +62,15 @@ fn check(schemes: &[String]) -> Result<(), ScenarioError> {
 }
 
 /// Each scheme beside the first one, flow by flow, by size.
-fn beside(results: &Results) -> Result<String, Error> {
+fn beside(experiment: &Experiment, results: &Results) -> Result<String, Error> {
     let [first, others @ ..] = results.runs.as_slice() else { return Ok(String::new()) };
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
     table.set_header(["flows", "scheme", "paired", "faster", "slower", "time, × (95 %)", "mean (95 %)"]);
     let mut notes = Vec::new();
+    let measure = &experiment.runs[0].but_for_seed().measure;
     for other in others {
-        let all = pairs(first, other)?;
-        for (name, part) in by_size(&all) {
-            let Some(found) = Pairs::of(&part) else { continue };
+        for (name, found) in by_size(first, other, measure)? {
             table.add_row(row(name, other, &found));
             if name == "all" {
                 notes.extend(note(other, &found));
@@ -85,20 +79,6 @@ fn beside(results: &Results) -> Result<String, Error> {
     }
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     Ok(format!("beside {}, flow by flow\n{table}\n{}", first.scheme, notes.join("\n")))
-}
-
-fn by_size(pairs: &[Pair]) -> Vec<(&'static str, Vec<Pair>)> {
-    let Measure { short, long, .. } = Measure::default();
-    let [short, long] = [short, long].map(Bytes::get);
-    let part = |from: u64, to: u64| {
-        pairs.iter().copied().filter(|pair| (from..=to).contains(&pair.bytes)).collect::<Vec<_>>()
-    };
-    vec![
-        ("all", pairs.to_vec()),
-        ("short", part(0, short)),
-        ("medium", part(short + 1, long)),
-        ("long", part(long + 1, u64::MAX)),
-    ]
 }
 
 fn row(name: &str, run: &Finished, found: &Pairs) -> Vec<String> {

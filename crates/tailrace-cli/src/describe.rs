@@ -5,7 +5,7 @@ use tailrace_experiment::Error;
 use tailrace_experiment::trace::{Described, fabric_named};
 use tailrace_workload::Offered;
 
-use crate::args;
+use crate::{args, output};
 
 /// Links that are named, from the busiest on.
 const NAMED: usize = 3;
@@ -13,6 +13,9 @@ const NAMED: usize = 3;
 pub fn describe(options: &args::OwnTrace) -> Result<i32, Error> {
     let described = read(options)?;
     say_part!("{}", text(options, &described)?);
+    let fabric = described.built()?;
+    let overload = described.offered.as_ref().and_then(|offered| output::overload(offered, &fabric));
+    overload.iter().for_each(|warning| say_part!("{}", line("warning", warning)));
     Ok(0)
 }
 
@@ -24,7 +27,6 @@ pub fn read(options: &args::OwnTrace) -> Result<Described, Error> {
 /// What a trace holds, a line each.
 pub fn text(options: &args::OwnTrace, described: &Described) -> Result<String, Error> {
     let Described { trace, fabric, is_chosen, offered, warnings } = described;
-    let line = |what: &str, text: &str| format!("{what:<9} {text}\n");
     let span = trace.flows.last().map_or(0.0, |flow| flow.start.as_secs_f64());
     let busy = trace.hosts.iter().filter(|host| !host.is_empty()).count();
     let mut lines = format!(
@@ -48,6 +50,10 @@ pub fn text(options: &args::OwnTrace, described: &Described) -> Result<String, E
     trace.notes.iter().for_each(|note| lines += &line("note", note));
     warnings.iter().for_each(|warning| lines += &line("warning", warning));
     Ok(lines)
+}
+
+fn line(what: &str, text: &str) -> String {
+    format!("{what:<9} {text}\n")
 }
 
 fn sizes(sizes: &SizeDistribution) -> String {

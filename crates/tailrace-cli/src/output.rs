@@ -10,7 +10,9 @@ use tailrace_core::duration;
 use tailrace_experiment::{
     Claim, ClassSummary, Error, Experiment, Finished, LiveSide, Results, axis_text, expected_packet_hops,
 };
+use tailrace_fabric::Fabric;
 use tailrace_scenario::{Level, LiveLevel, Scenario};
+use tailrace_workload::Offered;
 
 /// The table of results: one row per run and size class.
 pub fn table(axes: &[String], results: &Results) -> String {
@@ -225,19 +227,24 @@ pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
     Ok(notes.concat())
 }
 
+/// That a list of flows offers more than a link carries, if it does.
+pub fn overload(offered: &Offered, fabric: &Fabric) -> Option<String> {
+    let (port, load) = offered.busiest();
+    (load > 1.0).then(|| {
+        format!(
+            "overload: the flow list offers {load:.2} times what the link {} carries; its queue grows as long as flows start, \
+             so completion times say how long the list is: take a faster fabric",
+            fabric.port_name(port)
+        )
+    })
+}
+
 /// Lists that offer more than a link carries, a line each.
 pub fn overload_notes(experiment: &Experiment) -> String {
     let mut notes: Vec<String> = Vec::new();
     for (scenario, _) in experiment.but_for_seeds() {
         let Some(offered) = &scenario.workload.offered else { continue };
-        let (port, load) = offered.busiest();
-        if load > 1.0 {
-            let link = scenario.fabric.build().port_name(port);
-            notes.push(format!(
-                "warning: the flow list offers {load:.2} times what the link {link} carries: its queue grows as long as flows \
-                 start, so completion times say how long the list is\n"
-            ));
-        }
+        notes.extend(overload(offered, &scenario.fabric.build()).map(|what| format!("warning: {what}\n")));
     }
     notes.dedup();
     notes.concat()

@@ -13,10 +13,10 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     made(options, host).map(|(status, _)| status)
 }
 
-/// Runs and shows what is asked for; returns the results, too, of each file.
-pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<Results>), Error> {
-    let mut overrides = overrides(&options.set)?;
-    overrides.extend(options.level.map(at_level));
+/// Runs and shows what is asked for; returns the experiments and their results, too.
+pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experiment, Results)>), Error> {
+    let mut overrides = overrides(&options.how.set)?;
+    overrides.extend(options.how.level.map(at_level));
     // All files first: a mistake in the last one should not show after an hour.
     let read = |file: &PathBuf| Experiment::read_only(file, &options.only, &overrides, options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
@@ -28,15 +28,15 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<Results>),
         complain_part!("{}", output::overload_notes(experiment));
     }
     let (mut status, mut all) = (0, Vec::new());
-    for experiment in &experiments {
+    for experiment in experiments {
         let dir = match &options.out {
             None => experiment.default_dir(),
-            Some(out) if experiments.len() == 1 => out.clone(),
+            Some(out) if options.files.len() == 1 => out.clone(),
             Some(out) => out.join(&experiment.name),
         };
-        let (own, results) = run_one(experiment, &dir, options, host)?;
+        let (own, results) = run_one(&experiment, &dir, options, host)?;
         status = status.max(own);
-        all.push(results);
+        all.push((experiment, results));
     }
     Ok((status, all))
 }
@@ -77,8 +77,8 @@ fn run_one(
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
-    let (jobs, pcap) = (jobs(options.jobs), options.pcap.clone());
-    let how = Options { jobs, resume: !options.fresh, pcap, runs };
+    let (jobs, pcap) = (jobs(options.how.jobs), options.pcap.clone());
+    let how = Options { jobs, resume: !options.how.fresh, pcap, runs };
     let results = run_all(experiment, dir, &how, &mut display);
     display.finish();
     let results = results?;

@@ -80,7 +80,8 @@ fn what_to_know_before_a_run_is_said() {
     assert!(few.contains("100 flows are few: beyond the 90th percentile there are ten"), "{few}");
     let overload = write(&rows(0, 2_000, 1_000_000));
     assert!(
-        overload.contains("warning   overload: 2.7") && overload.contains("what the link host"),
+        overload.contains("warning   overload: the flow list offers 2.7")
+            && overload.contains("what the link host"),
         "{overload}"
     );
     let idle = write(&(rows(0, 1_000, 1_000) + &rows(3_000, 4_000, 1_000)));

@@ -1,6 +1,7 @@
 //! Flows as statistics see them, and the groups that they fall into.
 
 use tailrace_core::{FlowRecord, Time};
+use tailrace_scenario::Measure;
 
 /// One measured flow, reduced to what statistics need.
 #[derive(Clone, Copy, Debug)]
@@ -117,3 +118,12 @@ const NO_DEADLINE: &str = "no-deadline";
 
 /// Size classes: of all flows, and of those that a scenario's `short` and `long` part.
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
+
+/// The size class of a flow of so many bytes.
+pub fn size_class(bytes: u64, measure: &Measure) -> &'static str {
+    match bytes {
+        bytes if bytes <= measure.short.get() => "short",
+        bytes if bytes <= measure.long.get() => "medium",
+        _ => "long",
+    }
+}

@@ -4,11 +4,15 @@
 //! batch means: flows in order of start in [`BATCHES`] parts, whose means are taken for independent (Law, Simulation Modeling
 //! and Analysis, §9.5.3).
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 
+use tailrace_scenario::Measure;
+
 use crate::error::Error;
 use crate::files::read_parquet;
+use crate::groups::{SIZE_CLASSES, size_class};
 use crate::numbers::{mean, percentile, student};
 use crate::results::Finished;
 use crate::store::verify_file;
@@ -73,39 +77,64 @@ pub struct Pair {
     pub after: Option<f64>,
 }
 
-/// The flows of two runs of one workload, in order of start. Fails if a run's flows cannot be read, or are other flows.
-pub fn pairs(before: &Finished, after: &Finished) -> Result<Vec<Pair>, Error> {
+/// The flows that were measured in two runs of one workload, by size class, where there are such. Fails if a run's flows cannot be
+/// read, or are other flows.
+pub fn by_size(
+    before: &Finished,
+    after: &Finished,
+    measure: &Measure,
+) -> Result<Vec<(&'static str, Pairs)>, Error> {
+    let pairs = pairs(before, after, measure.warmup.as_ps() as f64 / 1e3)?;
+    let of = |class: &'static str| {
+        let belongs = |pair: &&Pair| class == "all" || size_class(pair.bytes, measure) == class;
+        Some((class, Pairs::of(&pairs.iter().filter(belongs).copied().collect::<Vec<_>>())?))
+    };
+    Ok(SIZE_CLASSES.into_iter().filter_map(of).collect())
+}
+
+/// The flows of both runs that started at this time or later, in order of start.
+fn pairs(before: &Finished, after: &Finished, from_ns: f64) -> Result<Vec<Pair>, Error> {
     let (first, second) = (flows(before)?, flows(after)?);
-    let same = first.len() == second.len() && first.iter().zip(&second).all(|(a, b)| a.0 == b.0);
-    if !same {
+    let same = |(a, b): (&Flow, &Flow)| a.bytes == b.bytes && a.start_ns == b.start_ns;
+    if first.len() != second.len() || !first.iter().zip(&second).all(same) {
         let message = "holds other flows than the run that it is compared with";
         return Err(Error::storage(&after.dir.join(FLOWS), std::io::Error::other(message)));
     }
-    Ok(first
-        .into_iter()
-        .zip(second)
-        .map(|((bytes, before), (_, after))| Pair { bytes, before, after })
-        .collect())
+    let both = first.into_iter().zip(second).filter(|(flow, _)| flow.start_ns >= from_ns);
+    Ok(both.map(|(a, b)| Pair { bytes: a.bytes, before: a.fct_ns, after: b.fct_ns }).collect())
 }
 
-/// Size and completion time of each flow of a run, in order of their numbers, which is that of start.
-fn flows(run: &Finished) -> Result<Vec<(u64, Option<f64>)>, Error> {
+/// A row of a run's flows.
+struct Flow {
+    bytes: u64,
+    start_ns: f64,
+    fct_ns: Option<f64>,
+}
+
+/// The flows of a run in order of their numbers, which is that of start.
+fn flows(run: &Finished) -> Result<Vec<Flow>, Error> {
     verify_file(&run.dir, FLOWS)?;
     let path = run.dir.join(FLOWS);
-    let mut rows: Vec<(u32, u64, Option<f64>)> = Vec::new();
+    let mut rows: Vec<(u32, Flow)> = Vec::new();
     for batch in read_parquet(&path)? {
-        let column = |name: &str| batch.column_by_name(name);
-        let flow = column("flow").and_then(|column| column.as_primitive_opt::<UInt32Type>());
-        let bytes = column("size_bytes").and_then(|column| column.as_primitive_opt::<UInt64Type>());
-        let fct = column("fct_ns").and_then(|column| column.as_primitive_opt::<Float64Type>());
-        let (Some(flow), Some(bytes), Some(fct)) = (flow, bytes, fct) else {
-            let message = "has other columns than flows have";
-            return Err(Error::storage(&path, std::io::Error::other(message)));
-        };
-        rows.extend(flow.values().iter().zip(bytes.values()).zip(fct).map(|((f, b), fct)| (*f, *b, fct)));
+        let found = rows_of(&batch).ok_or_else(|| {
+            Error::storage(&path, std::io::Error::other("has other columns than flows have"))
+        })?;
+        rows.extend(found);
     }
     rows.sort_by_key(|row| row.0);
-    Ok(rows.into_iter().map(|(_, bytes, fct)| (bytes, fct)).collect())
+    Ok(rows.into_iter().map(|(_, flow)| flow).collect())
+}
+
+fn rows_of(batch: &RecordBatch) -> Option<Vec<(u32, Flow)>> {
+    let number = batch.column_by_name("flow")?.as_primitive_opt::<UInt32Type>()?;
+    let bytes = batch.column_by_name("size_bytes")?.as_primitive_opt::<UInt64Type>()?;
+    let start = batch.column_by_name("start_ns")?.as_primitive_opt::<Float64Type>()?;
+    let fct = batch.column_by_name("fct_ns")?.as_primitive_opt::<Float64Type>()?;
+    let row = |(place, fct_ns)| {
+        (number.value(place), Flow { bytes: bytes.value(place), start_ns: start.value(place), fct_ns })
+    };
+    Some(fct.iter().enumerate().map(row).collect())
 }
 
 impl Pairs {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{FlowRecord, TaskRecord, Time};
 use tailrace_scenario::Measure;
 
-use crate::groups::{Group, Measured, SIZE_CLASSES, payload};
+use crate::groups::{Group, Measured, SIZE_CLASSES, payload, size_class};
 use crate::numbers::{mean, percentile};
 use crate::task_stats::TaskSummary;
 
@@ -151,17 +151,12 @@ pub(crate) fn summarise<'a>(
 ) -> Vec<ClassSummary> {
     let flows: Vec<Measured> =
         records.filter(|r| r.start >= measure.warmup).map(|r| Measured::of(r, ideal(r))).collect();
-    let size_class = |flow: &Measured| match flow.size {
-        size if size <= measure.short.get() => "short",
-        size if size <= measure.long.get() => "medium",
-        _ => "long",
-    };
     let all_bytes = payload(&flows);
     let mut summaries = Vec::new();
     for group in Group::of(&flows) {
         let of_group: Vec<Measured> = flows.iter().filter(|flow| group.has(flow)).copied().collect();
         for size in SIZE_CLASSES {
-            let belongs = |f: &&Measured| size == "all" || size_class(f) == size;
+            let belongs = |f: &&Measured| size == "all" || size_class(f.size, measure) == size;
             let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
             let class = format!("{size}{}", group.suffix());
             let of_tasks = || TaskSummary::of(group, tasks, measure.warmup);

@@ -29,7 +29,7 @@ pub use flow::FlowSpec;
 pub use gamma::{Gamma, Scope};
 pub use hosts::Hosts;
 pub use input_file::InputFile;
-pub use offered::{Offered, on_the_wire, span};
+pub use offered::{Offered, on_the_wire};
 pub use pairs::Pairs;
 pub use pattern::{Incast, PairFilter, Pattern};
 pub use plan::{HostLoad, Plan, PlannedRule};

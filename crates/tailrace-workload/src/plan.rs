@@ -5,6 +5,7 @@ use tailrace_core::{HEADER_BYTES, Reveals, SizeDistribution, Time, TrafficClass}
 
 use super::Sampler;
 use super::deadlines::Deadlines;
+use super::offered::on_the_wire;
 use super::pairs::Pairs;
 use super::pattern::{PairFilter, Pattern};
 use super::rule::{Arrivals, Rule};
@@ -227,11 +228,9 @@ impl PlannedRule {
         if reveals == Reveals::Deadline { due } else { (1.0 - due) / 2.0 }
     }
 
-    /// Share of a host link's rate that one flow a second takes up: its mean size with headers, where each
-    /// segment counts as full (AWAFS and PIAS scale E\[size\] by 1500/1460).
+    /// Share of a host link's rate that one flow a second takes up: its mean size with headers.
     fn link_share(&self, setting: &Setting) -> f64 {
-        let mss = f64::from(setting.mss);
-        self.sampler.mean() * (mss + f64::from(HEADER_BYTES)) / mss / setting.host_rate.bytes_per_sec()
+        on_the_wire(self.sampler.mean(), setting.mss) / setting.host_rate.bytes_per_sec()
     }
 
     /// Sets the rate from the rule's own load, or from the time between its flows. A filter leaves each pair

@@ -21,7 +21,6 @@ pub(super) fn check(bytes: &[u8]) -> Outcome {
     assert!(flows.iter().all(|flow| flow.src != flow.dst && usize::from(flow.src.max(flow.dst)) < hosts));
     if let Some(offered) = &described.offered {
         assert!(offered.load.is_finite() && offered.load <= offered.busiest().1 * (1.0 + 1e-9));
-        assert_eq!(offered.flows, flows.len());
     }
     Outcome::Used(format!("2^{} flows, {} warnings", magnitude(flows.len() as u64), described.warnings.len()))
 }

@@ -100,6 +100,15 @@ impl ControlError {
         }
     }
 
+    /// Of several endpoints: certificates that do not fit are the user's to mend, whatever else is wrong.
+    fn all(why: &[Self]) -> Self {
+        let text = why.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        match why.iter().any(|error| matches!(error, ControlError::Certificate(_))) {
+            true => ControlError::Certificate(text),
+            false => ControlError::Away(text),
+        }
+    }
+
     fn by_text(what: &str, text: &str) -> Self {
         let message = format!("{what}: {text}");
         if ["certificate", "CertificateRequired", "UnknownCA", "BadCertificate", "UnknownIssuer"]
@@ -109,17 +118,6 @@ impl ControlError {
             ControlError::Certificate(message)
         } else {
             ControlError::Away(message)
-        }
-    }
-}
-
-impl ControlError {
-    /// Of several endpoints: certificates that do not fit are the user's to mend, whatever else is wrong.
-    fn all(why: &[Self]) -> Self {
-        let text = why.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        match why.iter().any(|error| matches!(error, ControlError::Certificate(_))) {
-            true => ControlError::Certificate(text),
-            false => ControlError::Away(text),
         }
     }
 }

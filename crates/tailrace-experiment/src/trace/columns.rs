@@ -1,4 +1,4 @@
-//! What a column is by its name, and in which unit its values are.
+//! What a column is by its name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,7 @@ use std::str::FromStr;
 use tailrace_config::{ScenarioError, suggest};
 
 use super::decimal::Decimal;
+use super::units::{SIZES, TIMES, Unit, of_times};
 
 /// What a column says of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,6 +119,11 @@ impl Role {
         }
     }
 
+    /// Whether its numbers count something.
+    pub fn has_unit(self) -> bool {
+        !self.units().is_empty()
+    }
+
     fn units(self) -> &'static [Unit] {
         match self {
             Role::Size => &SIZES,
@@ -126,39 +132,6 @@ impl Role {
         }
     }
 }
-
-/// A unit of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
-    /// Its name in full.
-    pub name: &'static str,
-    /// Bytes or picoseconds in it.
-    pub factor: u64,
-    /// How column names and options say it.
-    said: &'static [&'static str],
-}
-
-const fn unit(name: &'static str, factor: u64, said: &'static [&'static str]) -> Unit {
-    Unit { name, factor, said }
-}
-
-const TIMES: [Unit; 5] = [
-    unit("seconds", 1_000_000_000_000, &["s", "sec", "secs", "second", "seconds"]),
-    unit("milliseconds", 1_000_000_000, &["ms", "msec", "millis", "millisecond", "milliseconds"]),
-    unit("microseconds", 1_000_000, &["us", "µs", "μs", "usec", "micros", "microsecond", "microseconds"]),
-    unit("nanoseconds", 1_000, &["ns", "nsec", "nanos", "nanosecond", "nanoseconds"]),
-    unit("picoseconds", 1, &["ps"]),
-];
-
-const SIZES: [Unit; 7] = [
-    unit("bytes", 1, &["bytes", "byte", "octets"]),
-    unit("kilobytes", 1_000, &["kb", "kilobytes"]),
-    unit("megabytes", 1_000_000, &["mb", "megabytes"]),
-    unit("gigabytes", 1_000_000_000, &["gb", "gigabytes"]),
-    unit("kibibytes", 1 << 10, &["kib", "kibibytes"]),
-    unit("mebibytes", 1 << 20, &["mib", "mebibytes"]),
-    unit("gibibytes", 1 << 30, &["gib", "gibibytes"]),
-];
 
 /// A column that was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,37 +264,24 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The unit of a column: that of its name or type, else what its values can be.
-pub fn unit_of(
-    found: &Recognised,
-    of_type: Option<&'static str>,
-    values: &[Option<Decimal>],
-) -> Result<Unit, ScenarioError> {
-    let of_type = of_type.and_then(|said| TIMES.into_iter().find(|unit| unit.said.contains(&said)));
-    if let Some(unit) = found.unit.or(of_type) {
-        return Ok(unit);
+impl Recognised {
+    /// Its unit: that of its name or type, else what its values can be.
+    pub fn unit_of(
+        &self,
+        of_type: Option<&'static str>,
+        values: &[Option<Decimal>],
+    ) -> Result<Unit, ScenarioError> {
+        let of_type = of_type.and_then(|said| TIMES.into_iter().find(|unit| unit.said.contains(&said)));
+        let of_values = || if self.role == Role::Size { Some(SIZES[0]) } else { of_times(values) };
+        self.unit.or(of_type).or_else(of_values).ok_or_else(|| {
+            let message = format!(
+                "has whole numbers and no unit: say which with --column {}={}:UNIT, where UNIT is s, ms, us or ns",
+                self.role.name(),
+                self.name
+            );
+            ScenarioError::new(&self.name, message)
+        })
     }
-    if found.role == Role::Size {
-        return Ok(SIZES[0]);
-    }
-    let numbers = || values.iter().flatten().copied();
-    if numbers().any(|number| !number.is_whole()) {
-        return Ok(TIMES[0]);
-    }
-    // Since 1970: between 2001 and 2286 in each unit.
-    let since = |digits: u32| {
-        let from: Decimal = format!("1e{digits}").parse().unwrap_or_default();
-        numbers().next().is_some() && numbers().all(|number| number >= from && number < from.times(10))
-    };
-    let epoch = TIMES.into_iter().zip([9, 12, 15, 18]).find(|(_, digits)| since(*digits));
-    epoch.map(|(unit, _)| unit).ok_or_else(|| {
-        let role = found.role.name();
-        let message = format!(
-            "has whole numbers and no unit: say which with --column {role}={name}:UNIT, where UNIT is s, ms, us or ns",
-            name = found.name
-        );
-        ScenarioError::new(&found.name, message)
-    })
 }
 
 impl fmt::Display for Recognised {
@@ -402,24 +362,6 @@ mod tests {
             ("src=", "names no column"),
         ] {
             assert!(text.parse::<Mapping>().unwrap_err().contains(why), "{text}");
-        }
-    }
-
-    #[test]
-    fn units_follow_from_values_where_they_can() {
-        let unit = |values: &[&str]| {
-            let found = Recognised { role: Role::Start, name: "t".to_owned(), place: 0, unit: None };
-            let values: Vec<_> = values.iter().map(|text| Some(text.parse().unwrap())).collect();
-            unit_of(&found, None, &values).map(|unit| unit.name)
-        };
-        assert_eq!(unit(&["0.5", "1"]).unwrap(), "seconds");
-        assert_eq!(unit(&["1700000000", "1700000001"]).unwrap(), "seconds");
-        assert_eq!(unit(&["1700000000000", "1700000001000"]).unwrap(), "milliseconds");
-        assert_eq!(unit(&["1700000000000000"]).unwrap(), "microseconds");
-        assert_eq!(unit(&["1700000000000000000"]).unwrap(), "nanoseconds");
-        for values in [&["0", "100"][..], &[], &["1700000000", "17000000000"]] {
-            let error = unit(values).unwrap_err().to_string();
-            assert!(error.contains("--column start=t:UNIT"), "{error}");
         }
     }
 }

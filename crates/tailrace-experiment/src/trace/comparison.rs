@@ -9,7 +9,7 @@ use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
 use toml::{Table, Value};
 
-use super::Described;
+use super::described::Described;
 use crate::error::Error;
 use crate::files::write_whole;
 use crate::flow_list::write_flows;

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use tailrace_config::{ScenarioError, read_parsed};
-use tailrace_core::{HEADER_BYTES, Rate, Time, duration};
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, Rate, Time, duration};
 use tailrace_fabric::{Fabric, FabricParams};
-use tailrace_workload::Offered;
+use tailrace_workload::{Offered, on_the_wire};
 use toml::{Table, Value};
 
-use super::{Mapping, Trace, read};
+use super::columns::Mapping;
+use super::read::{Trace, read};
 
-/// Payload of a full segment, as in a scenario that says nothing of it.
-const MSS: u16 = 1460;
 /// Rates of host links that there are, in Gbps.
 const RATES: [u32; 8] = [1, 10, 25, 40, 100, 200, 400, 800];
 /// A fabric that nobody has named is fast enough for its links to have this load.
@@ -35,7 +35,7 @@ pub struct Described {
     pub is_chosen: bool,
     /// What the flows offer to it; `None` if all of them start at once.
     pub offered: Option<Offered>,
-    /// What to know before a run, each with what can be done.
+    /// What to know before a run, each with what can be done. That a link is overloaded each run says by itself.
     pub warnings: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Described {
         let is_chosen = fabric.is_none();
         let table = fabric.unwrap_or_else(|| chosen(&trace));
         let built = FabricParams::from_table(&table).map_err(|error| error.within("--fabric"))?.build();
-        let offered = Offered::of(&trace.flows, &built, MSS);
+        let offered = Offered::of(&trace.flows, &built, mss());
         let warnings = warnings(&trace, &built, offered.as_ref());
         Ok(Described { trace, fabric: table, is_chosen, offered, warnings })
     }
@@ -57,6 +57,11 @@ impl Described {
     pub fn built(&self) -> Result<Fabric, ScenarioError> {
         Ok(FabricParams::from_table(&self.fabric)?.build())
     }
+}
+
+/// Payload of a full segment, as in a scenario that says nothing of it.
+fn mss() -> u16 {
+    TransportParams::default().mss
 }
 
 /// `[fabric]` by a preset's name, or of a file that has one.
@@ -101,7 +106,7 @@ fn chosen(trace: &Trace) -> Table {
     };
     let carries = |gbps: &u32| {
         let fabric = FabricParams::from_table(&at(*gbps)).ok()?.build();
-        Some(Offered::of(&trace.flows, &fabric, MSS)?.busiest().1 <= MOST_LOAD)
+        Some(Offered::of(&trace.flows, &fabric, mss())?.busiest().1 <= MOST_LOAD)
     };
     let rate = RATES.into_iter().find(|gbps| carries(gbps) == Some(true));
     // What starts at once has no load.
@@ -126,14 +131,6 @@ fn warnings(trace: &Trace, fabric: &Fabric, offered: Option<&Offered>) -> Vec<St
         );
         return warnings;
     };
-    let (port, load) = offered.busiest();
-    if load > 1.0 {
-        warnings.push(format!(
-            "overload: {load:.2} times what the link {} carries; its queue grows as long as flows start, so completion \
-             times say how long the trace is: name a faster --fabric",
-            fabric.port_name(port)
-        ));
-    }
     let span = offered.span;
     let pause = flows.windows(2).map(|pair| (pair[1].start.saturating_sub(pair[0].start), pair[0].start));
     let (pause, after) = pause.max().unwrap_or_default();
@@ -157,8 +154,7 @@ fn warnings(trace: &Trace, fabric: &Fabric, offered: Option<&Offered>) -> Vec<St
     warnings
 }
 
-/// What so many bytes take on a link of that rate, headers of full segments included.
+/// What so many bytes take on a link of that rate.
 fn wire_time(bytes: u64, rate: Rate) -> Time {
-    let wire = bytes as f64 * f64::from(MSS + HEADER_BYTES) / f64::from(MSS);
-    Time::from_ps((wire * 8e12 / rate.as_bps() as f64).min(u64::MAX as f64) as u64)
+    rate.time_for(Bytes::new(on_the_wire(bytes as f64, mss()).ceil() as u64))
 }

@@ -1,0 +1,79 @@
+//! From a file to flows.
+
+use std::path::Path;
+
+use tailrace_config::ScenarioError;
+use tailrace_core::Bytes;
+use tailrace_workload::FlowSpec;
+
+use super::columns::{self, Mapping, Recognised};
+use super::rows::Rows;
+use super::table::Table;
+
+/// Flows of a file that says of each who sends how much to whom, and when.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The flows in order of start; the first starts at 0.
+    pub flows: Vec<FlowSpec>,
+    /// What the file calls the hosts, by their numbers.
+    pub hosts: Vec<String>,
+    /// What its columns are.
+    pub columns: Vec<Recognised>,
+    /// Columns that mean nothing to a run.
+    pub unused: Vec<String>,
+    /// What else a user should know of how it was read.
+    pub notes: Vec<String>,
+}
+
+/// Reads a trace for a fabric of so many hosts, if that is known. Columns are what `mapping` says, else what their names say.
+pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<u16>) -> Result<Trace, ScenarioError> {
+    let table = Table::read(path)?;
+    of_table(&table, mapping, fabric).map_err(|error| error.in_file(path))
+}
+
+fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<u16>) -> Result<Trace, ScenarioError> {
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    let mut columns = columns::recognise(&names, mapping)?;
+    let unused: Vec<String> = (0..names.len())
+        .filter(|place| !columns.iter().any(|found| found.place == *place))
+        .map(|place| names[place].to_owned())
+        .collect();
+    let rows = Rows::of(table, &mut columns, fabric)?;
+    let mut notes = rows.numbering.notes(fabric);
+    let (mut flows, mut empty, mut own) = (Vec::with_capacity(table.rows), 0, 0);
+    for row in 0..table.rows {
+        let flow = rows.flow(row)?;
+        // Neither of these has anything to send over the fabric.
+        if flow.size == Bytes::ZERO {
+            empty += 1;
+        } else if flow.src == flow.dst {
+            own += 1;
+        } else {
+            flows.push(flow);
+        }
+    }
+    if flows.is_empty() {
+        return Err(ScenarioError::new("", "has no flow that crosses the network"));
+    }
+    if !flows.is_sorted_by_key(|flow| flow.start) {
+        flows.sort_by_key(|flow| flow.start);
+        notes.push("rows are not in order of start: they were put into it".to_owned());
+    }
+    for (count, why) in [(empty, "have no bytes"), (own, "stay on their host")] {
+        if count > 0 {
+            notes.push(format!("{count} of {} flows {why}: they were left out", table.rows));
+        }
+    }
+    // The first that is left may not be the first that there was.
+    let shift = flows[0].start;
+    for flow in &mut flows {
+        flow.start = flow.start.saturating_sub(shift);
+        flow.deadline = flow.deadline.map(|at| at.saturating_sub(shift));
+    }
+    let hosts = rows.numbering.names();
+    Ok(Trace { flows, hosts, columns, unused, notes })
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;
