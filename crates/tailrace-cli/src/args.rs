@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use tailrace_core::Rate;
+use tailrace_core::{Rate, Time};
 use tailrace_experiment::trace::Mapping;
 
 /// Simulate how schemes schedule the flows of a datacenter.
@@ -416,4 +416,12 @@ pub struct Fluid {
     /// Print the means as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+/// A time that something may last.
+fn some_time(text: &str) -> Result<Time, String> {
+    match text.parse() {
+        Ok(Time::ZERO) => Err("must be more than no time, such as 10s".to_owned()),
+        parsed => parsed.map_err(|error: <Time as FromStr>::Err| error.to_string()),
+    }
 }

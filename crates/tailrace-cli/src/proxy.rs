@@ -2,18 +2,18 @@
 
 use tailrace_core::HostId;
 use tailrace_experiment::Error;
-use tailrace_linux::{LiveError, own_host};
+use tailrace_linux::{LiveError, Messages, own_host};
 use tailrace_proxy::{Entry, Proxy, ProxyError, Roles};
 use tailrace_run::{for_proxies, messages};
 
-use crate::emulate::{Planned, planned};
-use crate::flows::in_file;
+use crate::emulate::planned;
 use crate::traffic::wrong;
 use crate::{Host, args};
 
 pub fn proxy(options: &args::Proxy, host: &dyn Host) -> Result<i32, Error> {
-    let Planned { scenario, scheme, .. } = planned(&options.file, options.scheme.as_deref(), &options.set)?;
-    let hosts = for_proxies(&scenario).map_err(|error| in_file(error.into(), &options.file))?.hosts;
+    let chosen = planned(&options.file, options.scheme.as_deref(), &options.set)?;
+    let (scenario, scheme) = (&chosen.scenario, &chosen.scheme);
+    let hosts = for_proxies(scenario).map_err(|error| chosen.of_file(error))?.hosts;
     let Some(here) = own_host().map_err(Error::Live)?.filter(|here| usize::from(*here) < hosts) else {
         let message = format!(
             "no interface here has an address of one of the {hosts} hosts of {}: run the proxy in a host of the fabric",
@@ -27,17 +27,30 @@ pub fn proxy(options: &args::Proxy, host: &dyn Host) -> Result<i32, Error> {
         servers: options.servers.clone(),
         memcached: options.memcached,
     };
-    let mut messages = messages(&scenario, here).map_err(Error::from)?;
+    let mut messages = messages(scenario, here).map_err(Error::from)?;
     let mut proxy = Proxy::new(&*messages, &roles).map_err(failure)?;
-    say!("{}", ready(here, &scheme, &roles));
-    proxy.run(&mut *messages, &|| host.interrupted()).map_err(failure)?;
+    say!("{}", ready(here, scheme, &roles));
+    let mut told = false;
+    let mut stop = |messages: &dyn Messages| {
+        if !told && messages.strange() > 0 {
+            told = true;
+            complain!("note: {}", not_heard(scheme));
+        }
+        host.interrupted()
+    };
+    proxy.run(&mut *messages, &mut stop).map_err(failure)?;
     if messages.strange() > 0 {
-        complain!(
-            "note: {} datagrams came to this host that are none of Tailrace's transport",
-            messages.strange()
-        );
+        complain!("note: {} such datagrams came in all", messages.strange());
     }
     Ok(0)
+}
+
+/// What it means that datagrams come which the transport cannot read.
+fn not_heard(scheme: &str) -> String {
+    format!(
+        "a datagram came to this host that is none of {scheme}'s transport. All proxies of a fabric must run the same \
+         scheme and version: they do not hear one another otherwise"
+    )
 }
 
 fn failure(error: ProxyError) -> Error {

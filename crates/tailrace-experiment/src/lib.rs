@@ -49,7 +49,7 @@ pub use groups::Measured;
 pub use judge::{Measurement, Standing, Verdict};
 pub use numbers::{STATISTICS, mean, rounded, student};
 pub use pcap::Capture;
-pub use plan::Planned;
+pub use plan::{Planned, place as place_in_scheme};
 pub use plan_table::Entry;
 pub use plot::{Ground, Plot};
 pub use quantity::Quantity;

@@ -217,7 +217,7 @@ pub(crate) fn read_scenario(table: Table, base: &Path) -> Result<Scenario, Scena
 }
 
 /// An error in a scenario's `scheme` table is in the file's `index`-th `[[scheme]]`.
-fn place(mut error: ScenarioError, index: usize) -> ScenarioError {
+pub fn place(mut error: ScenarioError, index: usize) -> ScenarioError {
     if let Some(rest) = error.field.strip_prefix("scheme")
         && (rest.is_empty() || rest.starts_with('.'))
     {

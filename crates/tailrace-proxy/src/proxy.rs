@@ -100,9 +100,13 @@ impl Proxy {
         })
     }
 
-    /// Runs until `stop` says so; it is asked ten times a second at least.
-    pub fn run(&mut self, messages: &mut dyn Messages, stop: &dyn Fn() -> bool) -> Result<(), ProxyError> {
-        while !stop() {
+    /// Runs until `stop` says so; it sees the fabric's side, ten times a second at least.
+    pub fn run(
+        &mut self,
+        messages: &mut dyn Messages,
+        stop: &mut dyn FnMut(&dyn Messages) -> bool,
+    ) -> Result<(), ProxyError> {
+        while !stop(messages) {
             messages.turn()?;
             while let Some(event) = messages.next() {
                 self.hear(messages, event);

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::Receiver;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Outcome, Place, PortId, Scheme};
+use tailrace_core::{Objective, Outcome, Place, PortId, Scheme, Slice};
 use tailrace_fabric::Fabric;
 use tailrace_linux::{Account, Driver, LiveError, MacTable, Priorities, TakenOver, View, Wanted};
-use tailrace_scenario::SwitchConfig;
+use tailrace_scenario::{Scenario, SwitchConfig};
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::Feed;
 
@@ -22,12 +22,30 @@ pub fn for_switch(config: &SwitchConfig) -> Result<Programs, ScenarioError> {
         type Output = Result<Programs, ScenarioError>;
         fn visit<S: Scheme>(self) -> Self::Output {
             let (scenario, fabric) = (&self.0.scenario, self.0.fabric());
-            let scheme = build::for_packets::<S>(scenario, &fabric)?;
+            let scheme = build::for_packets::<S>(scenario, &fabric).map_err(|error| {
+                if only_lacks_slices::<S>(scenario, &fabric) { no_slices::<S>() } else { error }
+            })?;
             plain_header(&scheme, "")?;
             Ok(Programs::new(&scheme, scenario, &fabric))
         }
     }
     build::visit_for_frames(&config.scenario, Ask(config))
+}
+
+/// Whether a scheme would do, were there a slice.
+fn only_lacks_slices<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> bool {
+    let with_one =
+        Scenario { slices: vec![Slice { weight: 1.0, objective: Objective::default() }], ..scenario.clone() };
+    build::for_packets::<S>(&with_one, fabric).is_ok()
+}
+
+/// Slices are of hosts, and a switch's file has none.
+fn no_slices<S: Scheme>() -> ScenarioError {
+    let message = format!(
+        "is {}, whose slices and controller are the hosts'; for a switch write \"wvcc\", whose ports are the same",
+        S::NAME
+    );
+    ScenarioError::new("scheme.name", message)
 }
 
 /// Makes the interfaces that are `taken` over a switch, gives up this process' rights, and runs it until `watch` says stop.

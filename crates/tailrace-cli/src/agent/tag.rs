@@ -70,8 +70,15 @@ pub fn tag(
     let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
     let capture = Capture::new(&wanted).map_err(failed)?;
     let reached = fleet::reach(&config).map_err(|error| in_file(error, file))?;
-    datapath.attach(pins.as_ref(), &config, interface.number)?;
-    no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live)?;
+    let anew = pins.as_ref().filter(|pins| !pins.are_there());
+    let attached = datapath.attach(pins.as_ref(), &config, interface.number);
+    let begun =
+        attached.and_then(|()| no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live));
+    if begun.is_err() {
+        // The reason is told, not what else cannot be done about it.
+        anew.map(Pins::remove);
+    }
+    begun?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
     unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));

@@ -27,7 +27,7 @@ appears when the capture has ended, with all files, or not at all. Without --for
 Connections of other network namespaces, such as those of containers, are not seen.")]
 pub struct Measure {
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
     /// Connections over this interface only; all but loopback by default
     #[arg(long, value_name = "NAME")]
@@ -78,7 +78,7 @@ pub struct Agent {
     #[arg(long)]
     pub dry_run: bool,
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
     /// Answer Prometheus at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -133,7 +133,7 @@ pub struct AskTop {
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
 }
 
@@ -158,7 +158,7 @@ pub struct Control {
     /// File of the controller
     pub file: PathBuf,
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
     /// Answer Prometheus at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -39,7 +39,7 @@ pub struct Emulate {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
     /// Answer Prometheus at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -78,7 +78,7 @@ pub struct Switch {
     /// File of the switch
     pub file: PathBuf,
     /// End by itself after so long
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::some_time)]
     pub lasts: Option<Time>,
     /// Answer Prometheus at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -122,7 +122,7 @@ pub struct Proxy {
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
     /// The hosts of memcached servers that clients of this host use
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = host_number)]
     pub servers: Vec<HostId>,
     /// Where clients find the first server; the others are at the next ports. May be given several times
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:11211")]
@@ -142,4 +142,8 @@ it does.")]
 pub struct Replay {
     /// The record
     pub file: PathBuf,
+}
+
+fn host_number(text: &str) -> Result<HostId, String> {
+    text.parse().map_err(|_| "must be hosts' numbers, such as 4,5,6: h4 has number 4".to_owned())
 }

@@ -1,10 +1,11 @@
 //! What is emulated: a scenario of a file, under a name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, PortId, Rate};
-use tailrace_experiment::{Error, Experiment};
+use tailrace_experiment::{Error, Experiment, place_in_scheme};
 use tailrace_fabric::PortSpec;
 use tailrace_linux::{LEAST_MTU_FOR_IPV6, LONGEST_NAME};
 use tailrace_run::{Programs, StartAgents, asks_for_much, for_hosts, for_programs, for_proxies, switch_plan};
@@ -31,19 +32,21 @@ pub struct Chosen {
 }
 
 pub fn choose(options: &args::Emulate, file: &Path) -> Result<Chosen, Error> {
-    let Planned { mut scenario, scheme, experiment } =
-        planned(file, options.scheme.as_deref(), &options.set)?;
+    let chosen = planned(file, options.scheme.as_deref(), &options.set)?;
+    let of_file = |error| chosen.of_file(error);
+    let mut scenario = chosen.scenario.clone();
     scenario.live.agent |= options.agents;
-    let of_file = |error| in_file(Error::Input(error), file);
     let ask = if options.proxies { for_proxies } else { for_programs };
     let programs = ask(&scenario).map_err(of_file)?;
-    let agents =
-        scenario.live.agent.then(|| agents(&scenario)).transpose().map_err(|error| in_file(error, file))?;
+    let agents = scenario.live.agent.then(|| agents(&scenario)).transpose().map_err(|error| match error {
+        Error::Input(error) => of_file(error),
+        other => other,
+    })?;
     let host_rate = scenario.fabric.build().host_rate();
     let plan = if programs.tagged { switch_plan(&scenario, host_rate).map_err(of_file)? } else { None };
     let queues = plan.map(|plan| plan.queues).unwrap_or_default();
-    let name = options.name.clone().unwrap_or_else(|| name_of(&experiment));
-    Ok(Chosen { scenario, programs, agents, name, scheme, queues, host_rate })
+    let name = options.name.clone().unwrap_or_else(|| name_of(&chosen.experiment));
+    Ok(Chosen { scenario, programs, agents, name, scheme: chosen.scheme, queues, host_rate })
 }
 
 /// How agents are started, if this build and the scheme have such.
@@ -59,21 +62,32 @@ pub struct Planned {
     pub scheme: String,
     /// What the experiment is called.
     pub experiment: String,
+    file: PathBuf,
+    /// Which of the file's schemes it is.
+    place: usize,
+}
+
+impl Planned {
+    /// An error in the scenario is one in the file.
+    pub fn of_file(&self, error: ScenarioError) -> Error {
+        in_file(Error::Input(place_in_scheme(error, self.place)), &self.file)
+    }
 }
 
 /// The first point of an experiment's sweep, under the scheme of that label, or the first.
 pub fn planned(file: &Path, label: Option<&str>, set: &[String]) -> Result<Planned, Error> {
     let experiment = Experiment::read(file, &overrides(set)?, 1.0)?;
     let labels = || experiment.runs.iter().map(|run| run.scheme.as_str());
-    let run = match label {
-        None => &experiment.runs[0],
-        Some(label) => experiment
-            .runs
-            .iter()
-            .find(|run| run.scheme == label)
+    // The runs of a point are in the order of the file's schemes.
+    let place = match label {
+        None => 0,
+        Some(label) => labels()
+            .position(|other| other == label)
             .ok_or_else(|| wrong("--scheme", unknown("scheme of this experiment", label, labels())))?,
     };
-    Ok(Planned { scenario: run.scenario(), scheme: run.scheme.clone(), experiment: experiment.name.clone() })
+    let (run, file) = (&experiment.runs[place], file.to_owned());
+    let (scenario, scheme) = (run.scenario(), run.scheme.clone());
+    Ok(Planned { scenario, scheme, experiment: experiment.name.clone(), file, place })
 }
 
 /// A name that namespaces can have, after that of a file.

@@ -11,7 +11,7 @@ use tailrace_run::Live;
 
 use crate::watch::{self, Board, Stops, Watched};
 use crate::{Host, args};
-pub use choose::{Planned, planned, what_tags_mean, without_tags};
+pub use choose::{planned, what_tags_mean, without_tags};
 
 pub fn emulate(options: &args::Emulate, host: &dyn Host) -> Result<i32, Error> {
     let Some(file) = &options.file else { return clean() };

@@ -13,7 +13,7 @@ fn mistakes_get_one_clear_message_and_change_nothing() {
     for (words, message) in [
         (
             "emulate star.toml --scheme pfabric --name NAME",
-            "whose ports read a header that the TCP of programs cannot carry",
+            "star.toml:17: scheme[2].name: is pfabric, whose ports read a header that the TCP of programs cannot carry",
         ),
         (
             "emulate star.toml --scheme tags --name NAME",
@@ -21,6 +21,8 @@ fn mistakes_get_one_clear_message_and_change_nothing() {
         ),
         ("emulate star.toml --name a/b", "\"a/b\" cannot be a name: it must have 1 to 32 letters"),
         ("emulate star.toml --for soon", "soon"),
+        ("emulate star.toml --for 0s", "must be more than no time, such as 10s"),
+        ("proxy star.toml --servers 1,four", "must be hosts' numbers, such as 4,5,6: h4 has number 4"),
         ("emulate star.toml --clean", "cannot be used with"),
         ("emulate missing.toml", "missing.toml"),
         ("emulate", "<FILE>"),

@@ -212,6 +212,30 @@ fn what_is_pinned_by_another_version_or_nowhere_is_one_message() {
     assert!(code == 2 && said.contains("is no folder of a bpf file system: mount -t bpf"), "{said}");
 }
 
+/// Here it cannot give up its rights, which it does when its program is attached and pinned.
+#[test]
+fn an_agent_that_does_not_start_leaves_no_pins() {
+    let Some(Pair { a, b: _b }) = pair() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let bpf = BpfFs::mount(place.path().join("bpf"));
+    let file = place.path().join("agent.toml");
+    write(&file, &format!("pins = \"{}\"\n", bpf.0.display()), "\"10KB\"", 2);
+    let without = [
+        "--bounding-set",
+        "-setuid,-setgid",
+        "--inh-caps",
+        "-setuid,-setgid",
+        env!("CARGO_BIN_EXE_tailrace"),
+    ];
+    let mut agent = Command::new("setpriv");
+    agent.args(without).args(["agent", text(&file)]);
+    let output = a.inside(|| agent.output()).unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("going on as user nobody"), "{said}");
+    assert_eq!((bpf.entries().len(), taggers(&a)), (0, 0), "{said}");
+}
+
 /// What an agent says that does not start, in one line.
 fn refusal(namespace: &Namespace, file: &Path) -> (i32, String) {
     let output = namespace.inside(|| tailrace(&["agent", text(file)]).output()).unwrap();

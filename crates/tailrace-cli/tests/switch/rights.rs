@@ -105,6 +105,11 @@ fn mistakes_get_one_clear_message() {
         ("\"eth2\"", "\"lo\"", "port[1].interface: is \"lo\", which carries no Ethernet frames"),
         ("\"eth2\"", "\"eth1\"", "lab.toml:7: port[1].interface: is \"eth1\", which is port 0 already"),
         ("\"fifo\"", "\"pfabric\"", "whose ports read a header that the TCP of programs cannot carry"),
+        (
+            "\"fifo\"",
+            "\"uranus\"",
+            "scheme.name: is uranus, whose slices and controller are the hosts'; for a switch write",
+        ),
         ("\"fifo\"", "\"fito\"", "scheme.name: unknown scheme \"fito\"; did you mean \"fifo\"?"),
         ("\"fifo\"", "\"fifo\"\nparams = { bufer = 1 }", "lab.toml:14: scheme.params"),
         ("200KB", "1KB", "lab.toml:2: switch.buffer: is 1KB, but must hold at least one packet"),
