@@ -96,7 +96,7 @@ mod with_bpf {
         let given = |policy: &_, rules: &[Rule]| (Directives::of(policy, ALL, 0).unwrap(), rules.to_vec());
         let (first, none) = given(&policies[0], &[]);
         let count =
-            std::env::var("TAILRACE_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
+            std::env::var("TAILRACE_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
         // Frames that are no longer what they were are of flows of their own, and all must find room.
         let mut tagger = EgressTagger::new(4 * count as u32, &first, &none).unwrap();
         let (mut frames, mut model) = (Frames::new(2), Model::default());

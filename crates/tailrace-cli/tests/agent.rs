@@ -40,7 +40,7 @@ mod with_agent {
     use std::net::{TcpListener, TcpStream};
     use std::process::Command;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use nix::sys::signal::Signal;
 
@@ -279,5 +279,45 @@ mod with_agent {
         let first_low = seen.iter().find(|(_, class)| class >> 2 == 6).map(|(before, _)| *before);
         assert!(first_low.is_some_and(|at| (18_000..24_000).contains(&at)), "{first_low:?}");
         assert!(seen.iter().all(|(before, class)| (class >> 2 == 7) == (*before < first_low.unwrap())));
+    }
+
+    /// Flows of these sizes, one after another.
+    fn flows(pair: &Pair, sizes: impl Iterator<Item = u64>) {
+        let listener = pair.b.inside(|| TcpListener::bind(address(B4, 80))).unwrap();
+        let exchanges: Vec<Exchange> =
+            sizes.map(|asked| Exchange { asked, answered: 0, server_closes: false }).collect();
+        thread::scope(|scope| {
+            scope.spawn(|| serve(&listener, exchanges.len()));
+            on(&pair.a, || exchanges.iter().for_each(|of| ask(address(B4, 80), of)));
+        });
+    }
+
+    #[test]
+    fn awafs_thresholds_follow_another_workload_within_a_window() {
+        let Some(pair) = pair() else { return };
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("agent.toml");
+        let scheme = "name = \"awafs\"\nparams = { placement = \"host\", period = \"200ms\", window = \"2s\", \
+                      percentiles = [0.5], port = { queues = 2 } }";
+        fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n[scheme]\n{scheme}\n")).unwrap();
+        let _agent = Running(start(&pair.a, &["agent", text(&file)], "read its file again"));
+        let becomes = |expected: u64, within: Duration| {
+            let threshold = || {
+                let output = pair.a.inside(|| tailrace(&["agent", "status", "--json"]).output()).unwrap();
+                let status: serde_json::Value = serde_json::from_str(&said(&output)).unwrap();
+                status[0]["queues"][0]["to_below_bytes"].as_u64().unwrap_or(u64::MAX)
+            };
+            until(&format!("a threshold of {expected}"), within, || {
+                threshold().abs_diff(expected) < expected / 50
+            })
+        };
+        flows(&pair, (1..=40).map(|kb| kb * 1_000));
+        let last_of_these = Instant::now();
+        becomes(20_000, Duration::from_secs(1));
+        flows(&pair, (101..=140).map(|kb| kb * 1_000));
+        // Of both, and when the first are a window ago, of the second alone.
+        becomes(40_000, Duration::from_secs(1));
+        let left = Duration::from_millis(2_700).saturating_sub(last_of_these.elapsed());
+        becomes(120_000, left);
     }
 }

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -65,4 +65,24 @@ pub fn carry_now(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
 pub fn carry(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     carry_now(from, to, bytes);
     thread::sleep(Duration::from_millis(100));
+}
+
+/// A program that ends with this value, by its pid.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until something is so; returns for how long.
+pub fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    began.elapsed()
 }

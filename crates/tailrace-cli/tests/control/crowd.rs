@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tailrace_agent::{Access, Ended, Histogram, Identity, Member, Reached, Report, Sizes};
 use tailrace_core::Reveals;
 
+use crate::agents::until;
 use crate::etcd::Etcd;
 use crate::place::*;
 

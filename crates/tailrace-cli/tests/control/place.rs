@@ -4,9 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::Child;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use tailrace_linux::Namespace;
 
@@ -42,16 +40,6 @@ pub fn world() -> Option<World> {
     }
     let folder = tempfile::tempdir().unwrap();
     Some(World { pair, third, folder })
-}
-
-/// A program that ends with this value, by its pid.
-pub struct Running(pub Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl World {
@@ -121,14 +109,4 @@ pub fn metrics(at: &Namespace, port: u16) -> String {
 /// Whether a page has a line.
 pub fn has(page: &str, line: &str) -> bool {
     page.lines().any(|other| other == line)
-}
-
-/// Waits until something is so; returns for how long.
-pub fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) -> Duration {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-    began.elapsed()
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agents::wait_for;
+use crate::agents::{Running, until};
 use crate::emulated::Place;
 use crate::etcd::Etcd;
-use crate::place::{Running, until};
 
 /// One link that marks above 150 KB; etcd and controller are at the third host.
 const FABRIC: &str = r#"
