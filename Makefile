@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: demo test test-kernel programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
-	$(BIN)/tailrace run experiments/demo.toml
+	$(BIN)/tailrace run experiments/demo.toml --report
 
 test: lint deny .venv/built
 	cargo clippy --locked --workspace --all-targets $(AGENT) -- -D warnings
@@ -43,9 +43,11 @@ test-kernel:
 	cargo test --locked $(AGENT) --config 'target."cfg(unix)".runner = "$(CURDIR)/$(GUEST)"' --test guest -- \
 		--ignored --test-threads 1 --nocapture
 
-# Programs that tests of the live level start, and what the host agent is built with; what is missing is skipped, and said.
+# Programs that tests of the live level start, the browser that tests reports, and what the host agent is built with; what is
+# missing is skipped, and said.
 # And what `make test-kernel` takes.
 programs:
+	apt-get install --yes --no-install-recommends chromium
 	apt-get install --yes memcached etcd-server etcd-client clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev
 	apt-get install --yes --no-install-recommends qemu-system-x86 cpio kmod curl gpgv debian-archive-keyring xz-utils binutils iproute2
 
@@ -109,11 +111,16 @@ docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 
 clean:
-	rm -rf .venv target out python/tailrace/_tailrace*.so
+	rm -rf .venv target out python/tailrace/_tailrace*.so python/tailrace/reports/uplot
 
 # The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
-.venv/built: .venv/tools .venv/agent-$(or $(HAS_AGENT),no) $(SOURCES)
+.venv/built: .venv/tools .venv/agent-$(or $(HAS_AGENT),no) python/tailrace/reports/uplot $(SOURCES)
 	$(BIN)/maturin develop --locked --release $(if $(HAS_AGENT),--features agent)
+	touch $@
+
+# What draws the charts of reports.
+python/tailrace/reports/uplot: .venv/tools python/uplot.py
+	$(BIN)/python python/uplot.py
 	touch $@
 
 # Another one when the agent can be built, or no longer.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tailrace.fluid_model import Fluid, fluid
     from tailrace.folder import ResultFolder
     from tailrace.planned import Plan, PlannedRun, gather, plan
+    from tailrace.reports import report
     from tailrace.result import Result
     from tailrace.scenario import Progress, Scenario
     from tailrace.table import Table
@@ -34,6 +35,7 @@ __all__ = [
     "fluid",
     "gather",
     "plan",
+    "report",
     "schemes",
     "tell",
     "workload",
@@ -56,6 +58,7 @@ _HOMES = {
     "fluid": "fluid_model",
     "gather": "planned",
     "plan": "planned",
+    "report": "reports",
     "schemes": "_tailrace",
     "tell": "telling",
     "workload": "_tailrace",

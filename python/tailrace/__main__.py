@@ -33,7 +33,7 @@ def command(args: Sequence[str]) -> int:
         # Imported only now, for Ctrl-C may come while it is.
         from tailrace import _tailrace
 
-        return _tailrace.cli(["tailrace", *args], _draw)
+        return _tailrace.cli(["tailrace", *args], _draw, _report)
     except KeyboardInterrupt:
         return 130
 
@@ -58,6 +58,12 @@ def _draw(directory: Path) -> tuple[list[Path], list[str]]:
     from tailrace.plots import draw
 
     return draw(directory)
+
+
+def _report(directories: list[Path], out: Path | None) -> Path:
+    from tailrace.reports import report
+
+    return report(*directories, out=out)
 
 
 if __name__ == "__main__":

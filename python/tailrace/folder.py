@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,15 @@ class ResultFolder:
             raise RunError(message)
         self.summary = load(self.path / "summary.parquet", "experiment", frame)
         """One row per run and size class."""
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """One row per size class of the runs that differ in their seed alone.
+
+        ``seeds`` is how many these are; of each number there is the mean and, in a column whose name ends
+        with ``_half95``, half of its 95 % interval by Student's t (null for one seed).
+        """
+        return load(self.path / "means.parquet", "experiment", frame)
 
     @property
     def axes(self) -> list[str]:

@@ -171,7 +171,7 @@ mod with_bpf {
     fn windows_are_those_of_the_law_that_is_simulated() {
         let asked = std::env::var("TAILRACE_FRAMES").ok().and_then(|text| text.parse().ok());
         let Some((scheme, mut keeper)) = keeper([1.0, 2.0, 4.0]) else { return };
-        for number in 0..asked.unwrap_or(1_000_000).div_ceil(STEPS) {
+        for number in 0..asked.unwrap_or(1_000_000_u64).div_ceil(STEPS) {
             let (slice, v4) = (1 + (number % 3) as u16, number % 2 == 0);
             let mut law = Simulated::new(&scheme, slice, number);
             let mut connection = Connection::open(&mut keeper, v4, 5_000 + slice);

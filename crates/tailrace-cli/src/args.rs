@@ -43,6 +43,8 @@ pub enum Command {
     Describe(OwnTrace),
     /// Put together the finished runs of an experiment that was made in parts, or interrupted
     Gather(Gather),
+    /// Write the report of results: one HTML file with tables, charts and comparisons, which needs nothing else
+    Report(Report),
     /// Run experiments twice; compare digests, expectations and the paper's claims
     Check(Check),
     /// List the claims of experiments, and how they stand by what was measured last
@@ -89,7 +91,7 @@ pub enum Command {
   tailrace run experiments/awafs/web-search.toml --scale 0.05 --jobs 2
   tailrace run experiments/live/*.toml           one after another
   tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
-  tailrace run FILE --only dctcp --only pias
+  tailrace run FILE --only dctcp --only pias --report
   tailrace run FILE --json > summary.json
   tailrace run FILE --part 3/10 --out DIR        on one of ten machines that share DIR
 A run that was stopped goes on where it stopped when the same command is given again. `tailrace gather DIR`
@@ -116,6 +118,9 @@ pub struct Run {
     /// Print the whole summary as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
+    /// Write the report as well, as `tailrace report` does
+    #[arg(long, conflicts_with_all = ["json", "part"])]
+    pub report: bool,
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
@@ -136,6 +141,9 @@ pub struct How {
     /// Make finished runs again
     #[arg(long)]
     pub fresh: bool,
+    /// Show each run, not means over seeds
+    #[arg(long)]
+    pub each: bool,
 }
 
 /// Flows of one's own, and the fabric that they are for.
@@ -184,6 +192,23 @@ The folder is enough: it says which runs it is for. Exit status 0 only if none i
 pub struct Gather {
     /// Result folder of an experiment
     pub folder: PathBuf,
+    /// Show each run, not means over seeds
+    #[arg(long)]
+    pub each: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace report out/demo                       into out/demo/report.html
+  tailrace report out/monday out/tuesday --out week.html
+Of an experiment whose runs are not all finished it is about those that are.")]
+pub struct Report {
+    /// Result folders of experiments
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Where to write; report.html in the folder by default
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(ClapArgs)]

@@ -10,6 +10,7 @@ use tailrace_experiment::trace::comparison;
 use tailrace_experiment::{Error, Experiment, Finished, Results};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
+use crate::report::{self, Written};
 use crate::{Host, args, describe, run};
 
 pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
@@ -35,6 +36,7 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         out: Some(dir.join("results")),
         part: None,
         json: false,
+        report: false,
         pcap: None,
     };
     let (status, made) = run::made(&as_run, host)?;
@@ -42,7 +44,10 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         say!("{}", beside(experiment, results)?);
     }
     say!("experiment: {}", file.display());
-    Ok(status)
+    match report::written(&[dir.join("results")], None, host) {
+        Written::No => Ok(1),
+        Written::Yes | Written::Never => Ok(status),
+    }
 }
 
 /// Two schemes at least, which exist and differ.
@@ -70,7 +75,7 @@ fn beside(experiment: &Experiment, results: &Results) -> Result<String, Error> {
     let mut notes = Vec::new();
     let measure = &experiment.runs[0].but_for_seed().measure;
     for other in others {
-        for (name, found) in by_size(first, other, measure)? {
+        for (name, found) in by_size(&[(&first.dir, &other.dir)], measure)? {
             table.add_row(row(name, other, &found));
             if name == "all" {
                 notes.extend(note(other, &found));

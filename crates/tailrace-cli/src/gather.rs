@@ -17,7 +17,7 @@ pub fn gather(options: &args::Gather, host: &dyn Host) -> Result<i32, Error> {
     if gathered.scale < 1.0 {
         say!("scale {} of the paper's; what gave way is in experiment.toml", gathered.scale);
     }
-    tables(&gathered.axes, &gathered.results, dir);
+    tables(&gathered.axes, &gathered.results, dir, options.each);
     drawn.list();
     complain_part!("{}", missing(&gathered.missing, gathered.results.runs.len()));
     Ok(drawn.exit_status().max(i32::from(!gathered.missing.is_empty())))

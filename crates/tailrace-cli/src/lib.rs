@@ -23,8 +23,10 @@ mod progress;
 mod proxy;
 mod qos;
 mod replay;
+mod report;
 mod run;
 mod switch;
+mod tables;
 mod thresholds;
 mod traffic;
 mod watch;
@@ -44,6 +46,11 @@ pub trait Host {
     fn interrupted(&self) -> bool;
     /// Draws the plots of a finished result folder; `None` if this caller cannot.
     fn draw(&self, dir: &Path) -> Option<Drawn>;
+    /// Writes the report of result folders, into the only one unless it is said where; its path, or what was wrong. `None` if this
+    /// caller cannot.
+    fn report(&self, _dirs: &[PathBuf], _out: Option<&Path>) -> Option<Result<PathBuf, String>> {
+        None
+    }
 }
 
 /// What has become of the plots of a result folder.
@@ -82,6 +89,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Compare(options) => compare::compare(options, host),
         Command::Describe(options) => describe::describe(options),
         Command::Gather(options) => gather::gather(options, host),
+        Command::Report(options) => report::report(options, host),
         Command::Check(options) => check::check(options, host),
         Command::Claims(options) => claims::claims(options),
         Command::Schemes(options) => catalogue::schemes(options),

@@ -2,97 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
 use serde_json::json;
 use tailrace_config::ScenarioError;
 use tailrace_core::duration;
-use tailrace_experiment::{
-    Claim, ClassSummary, Error, Experiment, Finished, LiveSide, Results, axis_text, expected_packet_hops,
-};
+use tailrace_experiment::{Claim, Error, Experiment, Finished, LiveSide, Results, expected_packet_hops};
 use tailrace_fabric::Fabric;
 use tailrace_scenario::{Level, LiveLevel, Scenario};
 use tailrace_workload::Offered;
-
-/// The table of results: one row per run and size class.
-pub fn table(axes: &[String], results: &Results) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
-    let mut header: Vec<String> =
-        axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis).to_owned()).collect();
-    let due = results.runs.iter().any(|run| run.summary.classes.iter().any(|class| class.deadlines > 0));
-    let mut columns = vec![
-        "class",
-        "scheme",
-        "flows",
-        "mean",
-        "p50",
-        "p95",
-        "p99",
-        "slowdown",
-        "p99 slowdown",
-        "timeouts",
-        "goodput",
-    ];
-    if due {
-        columns.push("missed");
-    }
-    header.extend(columns.iter().map(|&name| name.to_owned()));
-    table.set_header(header);
-    let rows = rows(results);
-    let more = rows.len().saturating_sub(MOST_ROWS);
-    for (run, class) in rows.into_iter().take(MOST_ROWS) {
-        let mut cells: Vec<String> = run.point.axes().map(|(_, value)| axis_text(value)).collect();
-        cells.extend([class.class.clone(), run.scheme.clone(), flows(class)]);
-        let times = [class.fct_mean_us, class.fct_p50_us, class.fct_p95_us, class.fct_p99_us];
-        cells.extend(times.map(|us| us.map_or("–".into(), |us| duration(us / 1e6))));
-        cells.extend(
-            [class.slowdown_mean, class.slowdown_p99].map(|s| s.map_or("–".into(), |s| format!("{s:.2}"))),
-        );
-        cells.push(class.timeouts.to_string());
-        cells.push(class.goodput_gbps.map_or("–".into(), |g| format!("{g:.1} Gbps")));
-        if due {
-            cells.push(class.miss_rate.map_or("–".into(), |rate| format!("{:.1} %", 100.0 * rate)));
-        }
-        table.add_row(cells);
-    }
-    align_numbers(&mut table, axes.len() + 2);
-    let more =
-        if more > 0 { format!("\n… and {more} more rows: summary.csv has all") } else { String::new() };
-    format!("{table}{more}")
-}
-
-/// A terminal shows no more.
-const MOST_ROWS: usize = 1_000;
-
-/// Columns from `first` on hold numbers.
-fn align_numbers(table: &mut Table, first: usize) {
-    table.column_iter_mut().skip(first).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-}
-
-/// The table of task completion times, one row per run and group; empty where no task was measured.
-pub fn task_table(axes: &[String], results: &Results) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
-    let columns = ["class", "scheme", "tasks", "mean", "p50", "p95", "p99", "max"];
-    let axis_names = axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis));
-    table.set_header(axis_names.chain(columns));
-    for (run, class) in rows(results) {
-        let Some(tasks) = &class.tasks else { continue };
-        let mut cells: Vec<String> = run.point.axes().map(|(_, value)| axis_text(value)).collect();
-        let count = match tasks.unfinished_tasks {
-            0 => tasks.tasks.to_string(),
-            unfinished => format!("{} ({unfinished} unfinished)", tasks.tasks),
-        };
-        cells.extend([class.class.clone(), run.scheme.clone(), count]);
-        let of_all =
-            [tasks.tct_mean_us, tasks.tct_p50_us, tasks.tct_p95_us, tasks.tct_p99_us, tasks.tct_max_us];
-        cells.extend(of_all.map(|us| us.map_or("–".into(), |us| duration(us / 1e6))));
-        table.add_row(cells);
-    }
-    align_numbers(&mut table, axes.len() + 2);
-    if table.is_empty() { String::new() } else { format!("task completion times\n{table}\n") }
-}
 
 /// What a user should know of results beside the results.
 pub fn warnings(experiment: &Experiment, results: &Results) -> String {
@@ -172,35 +88,6 @@ pub fn control_note(results: &Results) -> String {
         )
     };
     schemes.chunk_by(|a, b| a == b).map(warning).collect()
-}
-
-/// By point and class, so that schemes stand below one another; empty classes are left out.
-fn rows(results: &Results) -> Vec<(&Finished, &ClassSummary)> {
-    let mut rows = Vec::new();
-    let mut start = 0;
-    while start < results.runs.len() {
-        let point = &results.runs[start].point;
-        let group = results.runs[start..].iter().take_while(|run| run.point == *point);
-        let group: Vec<&Finished> = group.collect();
-        start += group.len();
-        for index in 0..group[0].summary.classes.len() {
-            let of_class = group.iter().filter_map(|run| Some((*run, run.summary.classes.get(index)?)));
-            rows.extend(of_class.filter(|(_, class)| class.flows > 0));
-        }
-    }
-    rows
-}
-
-/// How many flows, and of how many there is no completion time: schemes that give flows up do so on purpose.
-fn flows(class: &ClassSummary) -> String {
-    let unfinished = class.unfinished.saturating_sub(class.stopped);
-    let without = [(class.stopped, "given up"), (unfinished, "unfinished")];
-    let without: Vec<String> =
-        without.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
-    match without.is_empty() {
-        true => class.flows.to_string(),
-        false => format!("{} ({})", class.flows, without.join(", ")),
-    }
 }
 
 /// What schemes and scenarios ask for that their level cannot express, a line each.
@@ -320,18 +207,6 @@ mod tests {
     use tailrace_experiment::{Point, Summary};
 
     use super::*;
-
-    #[test]
-    fn flows_that_were_given_up_are_told_from_unfinished_ones() {
-        let cell = |unfinished, stopped| {
-            let empty = ClassSummary::of("all".into(), &[], 0, 0);
-            flows(&ClassSummary { flows: 90, unfinished, stopped, ..empty })
-        };
-        assert_eq!(cell(0, 0), "90");
-        assert_eq!(cell(5, 0), "90 (5 unfinished)");
-        assert_eq!(cell(5, 5), "90 (5 given up)");
-        assert_eq!(cell(5, 3), "90 (3 given up, 2 unfinished)");
-    }
 
     #[test]
     fn runs_that_were_given_up_are_told() {

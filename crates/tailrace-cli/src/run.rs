@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Error, Experiment, Options, Override, Results, run_all};
+use tailrace_experiment::{Error, Experiment, Options, Override, Results, SEED, run_all};
 
 use crate::progress::Display;
-use crate::{Drawn, Host, agent, args, output};
+use crate::{Drawn, Host, agent, args, output, report, tables};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     made(options, host).map(|(status, _)| status)
@@ -98,17 +98,26 @@ fn run_one(
     }
     say!("{}", experiment.title);
     say_part!("{}", output::scale_note(experiment));
-    tables(&experiment.axes(), &results, dir);
+    tables(&experiment.axes(), &results, dir, options.how.each);
     drawn.list();
-    Ok((drawn.exit_status(), results))
+    let mut status = drawn.exit_status();
+    if options.report {
+        status = status.max(report::exit_status(report::written(&[dir.to_owned()], None, host)));
+    }
+    Ok((status, results))
 }
 
 /// Shows the tables of results, and says where they are.
-pub fn tables(axes: &[String], results: &Results, dir: &Path) {
-    say!("{}", output::table(axes, results));
-    say_part!("{}", output::task_table(axes, results));
+pub fn tables(axes: &[String], results: &Results, dir: &Path, each: bool) {
+    say_part!("{}", tables::of_flows(axes, results, each));
+    say_part!("{}", tables::of_tasks(axes, results, each));
     say_part!("{}", output::lateness_note(results));
-    say!("tables: {}", dir.join("summary.csv").display());
+    let [means, runs] = ["means.csv", "summary.csv"].map(|name| dir.join(name));
+    if axes.iter().any(|axis| axis == SEED) {
+        say!("tables: {}, of each run {}", means.display(), runs.display());
+    } else {
+        say!("tables: {}", runs.display());
+    }
 }
 
 /// Draws the plots, and says which could not be drawn: the results are there all the same.

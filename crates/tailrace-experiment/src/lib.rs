@@ -14,6 +14,7 @@ mod groups;
 mod judge;
 mod name;
 mod numbers;
+mod over_seeds;
 pub mod paired;
 mod path;
 mod pcap;
@@ -48,6 +49,7 @@ pub use gather::{Gathered, gather};
 pub use groups::Measured;
 pub use judge::{Measurement, Standing, Verdict};
 pub use numbers::{STATISTICS, mean, rounded, student};
+pub use over_seeds::{Mean, OverSeeds, over_seeds};
 pub use pcap::Capture;
 pub use plan::{Planned, place as place_in_scheme};
 pub use plan_table::Entry;
@@ -60,7 +62,7 @@ pub use runner::{Folder, Observer, Options, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};
 pub use store::{Draft, Kept, Store, kept, run_key, verify, write_run};
-pub use sweep::{Point, axis_text};
+pub use sweep::{Point, SEED, axis_text};
 pub use task_stats::{TASK_METRICS, TaskSummary};
 
 /// The version that results name.

@@ -20,6 +20,15 @@ pub fn student(probability: f64, freedom: u32) -> Option<f64> {
     (probability > 0.0 && probability < 1.0).then(|| t.inverse_cdf(probability))
 }
 
+/// Half of the 95 % interval of the mean of what these are a sample of; `None` of fewer than two.
+pub(crate) fn half_interval(values: &[f64]) -> Option<f64> {
+    let average = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - average).powi(2)).sum();
+    let (count, freedom) = (values.len() as f64, values.len().checked_sub(1)?);
+    let t = student(0.975, freedom as u32)?;
+    Some(t * (squares / freedom as f64 / count).sqrt())
+}
+
 /// One of [`STATISTICS`] over `values`; `None` if there are none or it is unknown.
 pub(crate) fn statistic(name: &str, values: Vec<f64>) -> Option<f64> {
     let average = mean(&values)?;

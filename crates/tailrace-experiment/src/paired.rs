@@ -1,20 +1,21 @@
 //! The same flows under two schemes, flow by flow: who is faster, by how much, and whose flows lose.
 //!
 //! Flows that are near one another in time meet the same queues, so they are no independent draws. Intervals are those of
-//! batch means: flows in order of start in [`BATCHES`] parts, whose means are taken for independent (Law, Simulation Modeling
-//! and Analysis, §9.5.3).
+//! batch means: flows in order of start, seed after seed, in [`BATCHES`] parts, whose means are taken for independent (Law,
+//! Simulation Modeling and Analysis, §9.5.3).
+
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-
+use serde::Serialize;
 use tailrace_scenario::Measure;
 
 use crate::error::Error;
 use crate::files::read_parquet;
 use crate::groups::{SIZE_CLASSES, size_class};
 use crate::numbers::{mean, percentile, student};
-use crate::results::Finished;
 use crate::store::verify_file;
 
 /// Parts of the flows.
@@ -26,7 +27,7 @@ const LOST: f64 = 1.1;
 const FLOWS: &str = "flows.parquet";
 
 /// A number, and in which interval the true one is with 95 % confidence; `None` of too few flows.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The number.
     pub value: f64,
@@ -35,7 +36,7 @@ pub struct Estimate {
 }
 
 /// Flows of one group under a scheme, beside the same flows under another one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pairs {
     /// Flows that completed under both.
     pub flows: usize,
@@ -54,7 +55,7 @@ pub struct Pairs {
 }
 
 /// Flows that lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lost {
     /// Their share of all.
     pub share: f64,
@@ -77,14 +78,12 @@ pub struct Pair {
     pub after: Option<f64>,
 }
 
-/// The flows that were measured in two runs of one workload, by size class, where there are such. Fails if a run's flows cannot be
-/// read, or are other flows.
-pub fn by_size(
-    before: &Finished,
-    after: &Finished,
-    measure: &Measure,
-) -> Result<Vec<(&'static str, Pairs)>, Error> {
-    let pairs = pairs(before, after, measure.warmup.as_ps() as f64 / 1e3)?;
+/// The flows that were measured in runs of one workload under two schemes, given as folders, one pair of runs a seed, by size
+/// class, where there are such. Fails if a run's flows cannot be read, or are other flows.
+pub fn by_size(runs: &[(&Path, &Path)], measure: &Measure) -> Result<Vec<(&'static str, Pairs)>, Error> {
+    let from_ns = measure.warmup.as_ps() as f64 / 1e3;
+    let of_seeds = runs.iter().map(|(before, after)| pairs(before, after, from_ns));
+    let pairs = of_seeds.collect::<Result<Vec<_>, Error>>()?.concat();
     let of = |class: &'static str| {
         let belongs = |pair: &&Pair| class == "all" || size_class(pair.bytes, measure) == class;
         Some((class, Pairs::of(&pairs.iter().filter(belongs).copied().collect::<Vec<_>>())?))
@@ -93,12 +92,12 @@ pub fn by_size(
 }
 
 /// The flows of both runs that started at this time or later, in order of start.
-fn pairs(before: &Finished, after: &Finished, from_ns: f64) -> Result<Vec<Pair>, Error> {
+fn pairs(before: &Path, after: &Path, from_ns: f64) -> Result<Vec<Pair>, Error> {
     let (first, second) = (flows(before)?, flows(after)?);
     let same = |(a, b): (&Flow, &Flow)| a.bytes == b.bytes && a.start_ns == b.start_ns;
     if first.len() != second.len() || !first.iter().zip(&second).all(same) {
         let message = "holds other flows than the run that it is compared with";
-        return Err(Error::storage(&after.dir.join(FLOWS), std::io::Error::other(message)));
+        return Err(Error::storage(&after.join(FLOWS), std::io::Error::other(message)));
     }
     let both = first.into_iter().zip(second).filter(|(flow, _)| flow.start_ns >= from_ns);
     Ok(both.map(|(a, b)| Pair { bytes: a.bytes, before: a.fct_ns, after: b.fct_ns }).collect())
@@ -112,9 +111,9 @@ struct Flow {
 }
 
 /// The flows of a run in order of their numbers, which is that of start.
-fn flows(run: &Finished) -> Result<Vec<Flow>, Error> {
-    verify_file(&run.dir, FLOWS)?;
-    let path = run.dir.join(FLOWS);
+fn flows(run: &Path) -> Result<Vec<Flow>, Error> {
+    verify_file(run, FLOWS)?;
+    let path = run.join(FLOWS);
     let mut rows: Vec<(u32, Flow)> = Vec::new();
     for batch in read_parquet(&path)? {
         let found = rows_of(&batch).ok_or_else(|| {

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::error::Error;
-use crate::numbers::{mean, statistic, student};
+use crate::numbers::{half_interval, statistic};
 use crate::results::{Finished, Results, SeriesQuery};
+use crate::sweep::SEED;
 
 /// A number to be taken from an experiment's results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,8 +43,6 @@ pub struct Quantity {
     pub place: Option<String>,
 }
 
-/// The axis of repetitions by chance.
-const SEED: &str = "seed";
 /// Fewer seeds say nothing of what chance does.
 const LEAST_SEEDS: usize = 3;
 
@@ -137,15 +136,6 @@ impl Quantity {
             place: self.place.clone().unwrap_or_default(),
         })
     }
-}
-
-/// Half of the 95 % interval of the mean of what these are a sample of.
-fn half_interval(values: &[f64]) -> Option<f64> {
-    let average = mean(values)?;
-    let squares: f64 = values.iter().map(|value| (value - average).powi(2)).sum();
-    let (count, freedom) = (values.len() as f64, values.len() - 1);
-    let t = student(0.975, freedom as u32)?;
-    Some(t * (squares / freedom as f64 / count).sqrt())
 }
 
 #[cfg(test)]

@@ -1,23 +1,32 @@
-//! The summary of an experiment: one row per run and class, as Parquet and CSV, and the verdicts as JSON.
+//! The summary of an experiment: one row per run and class, one row per class over all seeds, both as Parquet and CSV, and the
+//! verdicts as JSON.
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
 use serde_json::json;
 use toml::Value;
 
 use crate::claim::Claim;
 use crate::error::Error;
+use crate::over_seeds::{Mean, OverSeeds, over_seeds};
 use crate::results::{Finished, Results};
 use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
-use crate::sweep::{Point, axis_text};
+use crate::sweep::{Point, SEED, axis_text};
 use crate::task_stats::TASK_METRICS;
 
-/// Writes `summary.parquet`, `summary.csv` and `claims.json`.
+/// What the name of a column ends with that holds halves of 95 % intervals.
+pub const HALF: &str = "_half95";
+
+/// Writes `summary` and `means`, each as `.parquet` and `.csv`, and `claims.json`.
 pub fn write(store: &Store, axes: &[String], claims: &[Claim], results: &Results) -> Result<(), Error> {
-    store.write_table("summary.parquet", &table(axes, results))?;
-    store.write("summary.csv", csv(axes, results).as_bytes())?;
+    for (name, table) in [("summary", runs(axes, results)), ("means", means(axes, results))] {
+        store.write_table(&format!("{name}.parquet"), &table)?;
+        store.write(&format!("{name}.csv"), &csv(&table))?;
+    }
     let claims = claims.iter().map(|claim| {
         let verdict = claim.judge(results)?;
         Ok(json!({
@@ -42,18 +51,40 @@ fn metrics(results: &Results) -> impl Iterator<Item = &'static str> {
     METRICS.into_iter().chain(TASK_METRICS.into_iter().filter(move |_| of_tasks))
 }
 
-fn table(axes: &[String], results: &Results) -> RecordBatch {
-    let text = |of: &dyn Fn(&Finished, &ClassSummary) -> String| {
-        Arc::new(StringArray::from_iter_values(rows(results).map(|(run, class)| of(run, class)))) as ArrayRef
-    };
+/// One row per run and class.
+fn runs(axes: &[String], results: &Results) -> RecordBatch {
     let mut columns = places(axes, rows(results).map(|(run, _)| (run.scheme.as_str(), &run.point)));
-    columns.push(("class".into(), text(&|_, class| class.class.clone())));
+    columns.push(text("class", rows(results).map(|(_, class)| class.class.as_str())));
     for metric in metrics(results) {
         let values = Float64Array::from_iter(rows(results).map(|(_, class)| class.metric(metric)));
         columns.push((metric.into(), Arc::new(values)));
     }
-    columns.push(("run".into(), text(&|run, _| run.key.clone())));
+    columns.push(text("run", rows(results).map(|(run, _)| run.key.as_str())));
     batch(columns)
+}
+
+/// One row per class of the runs that differ in their seed alone: how many there are, and of each column of numbers the mean and,
+/// in a column whose name ends with [`HALF`], half of its 95 % interval.
+fn means(axes: &[String], results: &Results) -> RecordBatch {
+    let groups = over_seeds(results, false);
+    let axes: Vec<String> = axes.iter().filter(|axis| *axis != SEED).cloned().collect();
+    let firsts = groups.iter().map(|group| (group.first().scheme.as_str(), &group.first().point));
+    let mut columns = places(&axes, firsts);
+    columns.push(text("class", groups.iter().map(OverSeeds::class)));
+    let seeds = UInt32Array::from_iter_values(groups.iter().map(|group| group.runs.len() as u32));
+    columns.push(("seeds".into(), Arc::new(seeds)));
+    for metric in metrics(results) {
+        let means: Vec<Option<Mean>> = groups.iter().map(|group| group.metric(metric)).collect();
+        let values = Float64Array::from_iter(means.iter().map(|mean| mean.map(|mean| mean.value)));
+        columns.push((metric.into(), Arc::new(values)));
+        let halves = Float64Array::from_iter(means.iter().map(|mean| mean.and_then(|mean| mean.half)));
+        columns.push((format!("{metric}{HALF}"), Arc::new(halves)));
+    }
+    batch(columns)
+}
+
+fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> (String, ArrayRef) {
+    (name.to_owned(), Arc::new(StringArray::from_iter_values(values)))
 }
 
 /// The columns that say which run a row is about: its scheme, and its point on each axis.
@@ -87,29 +118,32 @@ fn axis_column(values: &[Value]) -> ArrayRef {
     }
 }
 
-fn csv(axes: &[String], results: &Results) -> String {
+/// A table as CSV. Numbers are as short as they can be and still be read back the same.
+fn csv(table: &RecordBatch) -> Vec<u8> {
     let quote = |text: &str| {
-        if text.contains([',', '"', '\n']) {
+        if text.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", text.replace('"', "\"\""))
         } else {
             text.to_owned()
         }
     };
-    let mut header = vec!["scheme".to_owned()];
-    header.extend_from_slice(axes);
-    header.push("class".into());
-    header.extend(metrics(results).map(str::to_owned));
-    header.push("run".into());
-    let mut lines = vec![header.iter().map(|h| quote(h)).collect::<Vec<_>>().join(",")];
-    for (run, class) in rows(results) {
-        let mut cells = vec![quote(&run.scheme)];
-        cells.extend(run.point.axes().map(|(_, value)| quote(&axis_text(value))));
-        cells.push(quote(&class.class));
-        cells.extend(
-            metrics(results).map(|metric| class.metric(metric).map_or(String::new(), |v| v.to_string())),
-        );
-        cells.push(run.key.clone());
-        lines.push(cells.join(","));
+    let schema = table.schema();
+    let mut lines =
+        vec![schema.fields().iter().map(|field| quote(field.name())).collect::<Vec<_>>().join(",")];
+    for row in 0..table.num_rows() {
+        let cell = |column: &ArrayRef| match column.as_string_opt::<i32>() {
+            _ if column.is_null(row) => String::new(),
+            Some(texts) => quote(texts.value(row)),
+            None => number(column, row),
+        };
+        lines.push(table.columns().iter().map(cell).collect::<Vec<_>>().join(","));
     }
-    lines.join("\n") + "\n"
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+fn number(column: &ArrayRef, row: usize) -> String {
+    match column.as_primitive_opt::<Float64Type>() {
+        Some(floats) => floats.value(row).to_string(),
+        None => column.as_primitive::<UInt32Type>().value(row).to_string(),
+    }
 }

@@ -20,6 +20,9 @@ use crate::path::{self, Path};
 use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
+/// The axis of repetitions by chance.
+pub const SEED: &str = "seed";
+
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 250_000;
 
@@ -123,7 +126,7 @@ impl Axis {
     }
 
     fn is_seed(&self) -> bool {
-        self.fields.len() == 1 && self.name == "seed"
+        self.fields.len() == 1 && self.name == SEED
     }
 
     /// Each of its values is another.

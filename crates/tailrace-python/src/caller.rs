@@ -1,7 +1,7 @@
 //! Who called from Python: they want to know how a run goes on, and may want it to stop.
 
 use std::ffi::CString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// A caller, and the function that they gave: what it is for depends on the call.
 pub(crate) struct Caller {
     function: Option<Py<PyAny>>,
+    report: Option<Py<PyAny>>,
     looked: Mutex<Instant>,
     raised: OnceLock<PyErr>,
 }
@@ -28,7 +29,12 @@ pub(crate) struct Caller {
 impl Caller {
     #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
     pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
-        Caller { function, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
+        Caller { function, report: None, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
+    }
+
+    /// The command's, with what draws the plots of a result folder and what writes reports.
+    pub(crate) fn of_command(draw: Py<PyAny>, report: Py<PyAny>) -> Self {
+        Caller { report: Some(report), ..Caller::new(Some(draw)) }
     }
 
     /// Fails with what Python raised meanwhile: `KeyboardInterrupt`, or an exception of the function.
@@ -58,6 +64,15 @@ impl Caller {
     fn note(&self, error: PyErr) {
         // Only the first counts: later ones come of it.
         let _ = self.raised.set(error);
+    }
+
+    /// What was wrong. What is not the user's mistake is ours, and needs its traceback.
+    fn failure(&self, py: Python<'_>, error: PyErr) -> String {
+        let text = error.value(py).to_string();
+        if !error.is_instance_of::<TailraceError>(py) {
+            self.note(error);
+        }
+        text
     }
 
     fn has_raised(&self) -> bool {
@@ -128,15 +143,16 @@ impl Host for Caller {
             let drawn = draw.call1(py, (dir,)).and_then(|drawn| drawn.extract(py));
             match drawn {
                 Ok((files, failures)) => Drawn { files, failures },
-                Err(error) => {
-                    let failures = vec![error.value(py).to_string()];
-                    // What is not the user's mistake is ours, and needs its traceback.
-                    if !error.is_instance_of::<TailraceError>(py) {
-                        self.note(error);
-                    }
-                    Drawn { files: Vec::new(), failures }
-                }
+                Err(error) => Drawn { files: Vec::new(), failures: vec![self.failure(py, error)] },
             }
+        }))
+    }
+
+    fn report(&self, dirs: &[PathBuf], out: Option<&Path>) -> Option<Result<PathBuf, String>> {
+        let report = self.report.as_ref()?;
+        Some(Python::attach(|py| {
+            let written = report.call1(py, (dirs, out)).and_then(|file| file.extract(py));
+            written.map_err(|error| self.failure(py, error))
         }))
     }
 }

@@ -167,10 +167,11 @@ mod _tailrace {
     }
 
     /// Run the command line; returns its exit status. `draw(directory)` draws the plots of a result folder; it returns
-    /// their paths, and what was wrong with each that could not be drawn.
+    /// their paths, and what was wrong with each that could not be drawn. `report(directories, out)` writes the report of
+    /// result folders and returns its path.
     #[pyfunction]
-    fn cli(py: Python<'_>, args: Vec<OsString>, draw: Py<PyAny>) -> PyResult<i32> {
-        let caller = Caller::new(Some(draw));
+    fn cli(py: Python<'_>, args: Vec<OsString>, draw: Py<PyAny>, report: Py<PyAny>) -> PyResult<i32> {
+        let caller = Caller::of_command(draw, report);
         let status = py.detach(|| tailrace_cli::run(args, &caller));
         // Rust flushes its standard output at the end of its own programs only.
         let _ = std::io::stdout().flush();
@@ -202,6 +203,25 @@ mod _tailrace {
     fn leaves_out(text: &str) -> PyResult<Vec<String>> {
         let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
         left_out.map_err(|error| to_python(error.into(), text, None))
+    }
+
+    /// The flows of runs under two schemes beside one another, by size class, as JSON: `runs` are pairs of folders, one a seed,
+    /// and `scenario` is the resolved scenario of one of them.
+    #[pyfunction]
+    fn paired(py: Python<'_>, runs: Vec<(PathBuf, PathBuf)>, scenario: &str) -> PyResult<String> {
+        let measure =
+            Scenario::parse(scenario).map_err(|error| to_python(error.into(), scenario, None))?.measure;
+        let runs: Vec<(&Path, &Path)> = runs.iter().map(|(a, b)| (a.as_path(), b.as_path())).collect();
+        let found = py.detach(|| tailrace_experiment::paired::by_size(&runs, &measure));
+        let found = found.map_err(|error| to_python(error, "", None))?;
+        let by_class = found.into_iter().map(|(class, pairs)| (class.to_owned(), serde_json::json!(pairs)));
+        Ok(by_class.collect::<serde_json::Value>().to_string())
+    }
+
+    /// Seconds as people say them.
+    #[pyfunction]
+    fn duration(seconds: f64) -> String {
+        tailrace_core::duration(seconds)
     }
 
     /// The value below which Student's t with so many degrees of freedom is with this probability.

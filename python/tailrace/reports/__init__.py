@@ -1,0 +1,118 @@
+"""The report of result folders: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailrace import _tailrace
+from tailrace.errors import RunError
+from tailrace.files import content
+from tailrace.folder import ResultFolder
+from tailrace.plots.style import PENS
+from tailrace.reports import words
+from tailrace.reports.charts import Chart, Grids
+from tailrace.reports.compared import OfFlows
+from tailrace.reports.flows import METRICS, SIZES, Point, points
+from tailrace.reports.page import chart, page, paragraphs, picture, section, text
+from tailrace.reports.ports import busiest
+from tailrace.reports.sweep import curves, series
+from tailrace.reports.tables import tables
+
+# All numbers of distributions together: about two megabytes.
+_NUMBERS = 240_000
+# A curve has no more, and no fewer.
+_MOST, _LEAST = 2_000, 40
+
+
+def report(*folders: str | Path, out: str | Path | None = None) -> Path:
+    """Write the report of result folders and return where it is.
+
+    By default it is ``report.html`` in the only folder.
+
+    Of a folder whose runs are not all finished it is about those that are.
+    """
+    if not folders:
+        raise RunError("a report needs a result folder, as tailrace run leaves it")
+    if out is None and len(folders) > 1:
+        raise RunError("the report of several folders belongs to none of them: say where it is to be (out)")
+    target = Path(out) if out is not None else Path(folders[0]) / "report.html"
+    opened = [_open(Path(folder)) for folder in folders]
+    found = [points(folder) for folder in opened]
+    curve_count = sum(len(at.runs) for of in found for at in of) * len(SIZES) * (len(METRICS) + 1)
+    # Two numbers a point.
+    grids = Grids(max(_LEAST, min(_MOST, _NUMBERS // (2 * max(1, curve_count)))))
+    charts: dict[str, Chart] = {}
+    parts = [
+        _part(folder, of, f"r{number}-", grids, charts)
+        for number, (folder, of) in enumerate(zip(opened, found, strict=True))
+    ]
+    title = (
+        str(opened[0].experiment.get("title", "Results"))
+        if len(opened) == 1
+        else f"{len(opened)} experiments"
+    )
+    body = "".join(parts) if len(opened) == 1 else f"<h1>{text(title)}</h1>{''.join(parts)}"
+    _tailrace.write(target, page(title, body, charts).encode())
+    return target
+
+
+def _open(path: Path) -> ResultFolder:
+    try:
+        return ResultFolder(path)
+    except RunError as error:
+        if "no summary yet" not in str(error):
+            raise
+    _tailrace.gather(path)
+    return ResultFolder(path)
+
+
+def _part(folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, charts: dict[str, Chart]) -> str:
+    schemes = folder.summary["scheme"].unique(maintain_order=True).to_list()
+    pens = {scheme: number % len(PENS) for number, scheme in enumerate(schemes)}
+    flows = OfFlows(folder, of, pens, grids)
+    sweep, sampled = curves(folder, pens), series(folder, of, pens)
+
+    def figures(*made: Chart | None) -> str:
+        kept = [of for of in made if of is not None]
+        charts.update({prefix + of.name: of for of in kept})
+        return "".join(chart(of, prefix) for of in kept)
+
+    experiment = folder.experiment
+    source = f'<p class="lead">{text(experiment["source"])}</p>' if experiment.get("source") else ""
+    return "".join(
+        [
+            f"<h1>{text(experiment.get('title', folder.path.name))}</h1>{source}",
+            f'<p class="lead">{text(_extent(folder))}</p>',
+            section("In short", flows.verdicts()),
+            section("About", paragraphs(str(experiment.get("about", "")))),
+            section("Means", tables(folder), figures(sweep), name=f"{prefix}means"),
+            section("Distributions", figures(flows.distributions, flows.sizes)),
+            section("Flow by flow", flows.compared(), figures(flows.ratios, flows.losers), flows.lost()),
+            section("Ports and queues", figures(sampled), busiest(folder, of)),
+            section("Claims", words.claims(folder)),
+            section("The experiment's own plots", _plots(folder)),
+            section("What was run", words.scenario(folder, of)),
+            section("Where the numbers are from", words.ledger(folder, of)),
+        ]
+    )
+
+
+def _extent(folder: ResultFolder) -> str:
+    runs, missing = folder.summary["run"].n_unique(), folder.missing.height
+    scale = "" if folder.scale == 1 else f", at scale {folder.scale:g}"
+    left = (
+        f"; {missing} of {runs + missing} runs are not finished, and nothing here is of them"
+        if missing
+        else ""
+    )
+    return f"{runs} {'run' if runs == 1 else 'runs'}{scale}{left}."
+
+
+def _plots(folder: ResultFolder) -> str:
+    names = sorted(folder.experiment.get("plot", {}))
+    there = [(name, folder.path / "plots" / f"{name}.svg") for name in names]
+    return "".join(picture(content(file), name) for name, file in there if file.exists())
+
+
+__all__: Sequence[str] = ["report"]

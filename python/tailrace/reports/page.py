@@ -1,0 +1,120 @@
+"""The page: HTML with everything in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+
+from tailrace.plots.style import PENS, shown
+from tailrace.reports.charts import Chart
+from tailrace.reports.svg import draw
+
+_ASSETS = files("tailrace.reports")
+_DASHES = {"-": "none", "--": "6 4", ":": "2 3"}
+
+
+def text(of: object) -> str:
+    """Any text as HTML shows it."""
+    return escape(shown(str(of)))
+
+
+def paragraphs(of: str) -> str:
+    """A text whose paragraphs are apart by empty lines."""
+    parts = (" ".join(part.split()) for part in of.strip().split("\n\n"))
+    return "".join(f"<p>{text(part)}</p>" for part in parts if part)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], texts: int, caption: str = "") -> str:
+    """A table whose first columns are texts, the others numbers."""
+    kind = ['scope="col"' if place < texts else 'scope="col" class="number"' for place in range(len(header))]
+    head = "".join(f"<th {kind}>{text(name)}</th>" for kind, name in zip(kind, header, strict=True))
+    body = []
+    for row in rows:
+        cells = (f"<td{'' if n < texts else ' class=number'}>{text(cell)}</td>" for n, cell in enumerate(row))
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    label = f"<caption>{text(caption)}</caption>" if caption else ""
+    content = f"{label}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
+    return f'<div class="wide"><table>{content}</table></div>'
+
+
+def chart(of: Chart, prefix: str) -> str:
+    """A chart: its choices, the still picture of its first view, and the legend."""
+    view = of.views[0]
+    picks = "".join(
+        f'<label>{text(name)} <select data-choice="{number}">'
+        + "".join(f'<option value="{n}">{text(option)}</option>' for n, option in enumerate(options))
+        + "</select></label>"
+        for number, (name, options) in enumerate(of.choices.items())
+        if len(options) > 1
+    )
+    checked = ("", " checked")
+    boxes = "".join(
+        f'<label><input type="checkbox" data-log="{axis}"{checked[axis in of.log]}> log {axis}</label>'
+        for axis in "xy"
+    )
+    tail = '<label><input type="checkbox" data-tail> tail (1 − share)</label>' if of.tail else ""
+    first = ", ".join(options[0] for options in of.choices.values() if len(options) > 1)
+    still = f'<p class="still">{text(first)}</p>' if first else ""
+    legend = "".join(
+        f'<li><svg viewBox="0 0 28 8" aria-hidden="true">'
+        f'<line class="pen{curve.pen}" x1="1" x2="27" y1="4" y2="4"/></svg>{text(curve.label)}</li>'
+        for curve in view.curves
+    )
+    return (
+        f'<figure class="chart" id="{prefix}{of.name}" data-chart="{prefix}{of.name}">'
+        f"<figcaption><h3>{text(of.title)}</h3><p>{text(of.text)}</p></figcaption>"
+        f'<div class="controls">{picks}{boxes}{tail}'
+        '<button type="button" data-reset>whole</button></div>'
+        f'<div class="plot">{still}{draw(of, view)}<ul class="legend">{legend}</ul></div></figure>'
+    )
+
+
+def picture(svg: bytes, title: str) -> str:
+    """A picture that was drawn elsewhere."""
+    data = base64.b64encode(svg).decode()
+    return f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{text(title)}"></figure>'
+
+
+def section(title: str, *parts: str, level: int = 2, name: str = "") -> str:
+    """A part of the page with a name of its own, if there is anything in it."""
+    content = "".join(parts)
+    own = f' id="{name}"' if name else ""
+    return f"<section{own}><h{level}>{text(title)}</h{level}>{content}</section>" if content else ""
+
+
+def folded(title: str, content: str) -> str:
+    """What is shown when it is asked for."""
+    return f"<details><summary>{text(title)}</summary>{content}</details>"
+
+
+def page(title: str, body: str, charts: dict[str, Chart]) -> str:
+    """The whole page."""
+    pens = "".join(
+        f".pen{number}{{--pen:var(--c{number % 7});stroke-dasharray:{_DASHES[pen.dash]}}}"
+        for number, pen in enumerate(PENS)
+    )
+    data = json.dumps(
+        {name: of.plain() for name, of in charts.items()}, separators=(",", ":"), allow_nan=False
+    )
+    script = _asset("uplot/uPlot.iife.min.js") + "\n" + _asset("report.js")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{text(title)}</title>'
+        f"<style>{_asset('uplot/uPlot.min.css')}{_asset('report.css')}{pens}</style></head>"
+        f"<body><main>{body}</main>"
+        f'<script type="application/json" id="charts">{_inside(data)}</script>'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def _inside(data: str) -> str:
+    # Nothing in a text may end the element that it is in.
+    return data.replace("<", "\\u003c")
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""Tables of a report, with numbers as the command prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailrace._tailrace import duration
+from tailrace.folder import ResultFolder
+from tailrace.reports.flows import SIZES
+from tailrace.reports.page import folded, table
+
+# What a column of the means is called, and how its numbers are written.
+_FLOWS = {
+    "mean": ("fct_mean_us", "time"),
+    "p50": ("fct_p50_us", "time"),
+    "p95": ("fct_p95_us", "time"),
+    "p99": ("fct_p99_us", "time"),
+    "slowdown": ("slowdown_mean", "number"),
+    "p99 slowdown": ("slowdown_p99", "number"),
+    "timeouts": ("timeouts", "count"),
+    "goodput": ("goodput_gbps", "rate"),
+    "missed": ("miss_rate", "share"),
+}
+_TASKS = {
+    "mean": ("tct_mean_us", "time"),
+    "p50": ("tct_p50_us", "time"),
+    "p95": ("tct_p95_us", "time"),
+    "p99": ("tct_p99_us", "time"),
+    "max": ("tct_max_us", "time"),
+}
+
+
+def cell(value: float | None, half: float | None, kind: str) -> str:
+    """A mean and half of its 95 % interval, in words."""
+    if value is None:
+        return "–"
+    if kind == "time":
+        plain = duration(value / 1e6)
+        return plain if half is None or value <= 0 else f"{plain} ±{_percent(half / value)} %"
+    if kind == "rate":
+        return f"{value:.1f} Gbps"
+    factor, form, unit = {"number": (1, ".2f", ""), "count": (1, "", ""), "share": (100, ".1f", " %")}[kind]
+    if kind == "count":
+        return _counted(value) if half is None else f"{_counted(value)} ±{_counted(half)}"
+    text = f"{factor * value:{form}}"
+    return f"{text}{unit}" if half is None else f"{text} ±{factor * half:{form}}{unit}"
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
+
+
+def _counted(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+def tables(folder: ResultFolder) -> str:
+    """Means of flows by size class, those of all flows unfolded, and of tasks."""
+    means = folder.means
+    classes = means["class"].unique(maintain_order=True).to_list()
+    classes.sort(key=lambda kind: SIZES.index(kind) if kind in SIZES else len(SIZES))
+    rows = means.to_dicts()
+    several = any(row["seeds"] > 1 for row in rows)
+    caption = "Means over seeds ± half of the 95 % interval" if several else ""
+    parts = []
+    for kind in classes:
+        of_class = [row for row in rows if row["class"] == kind and row["flows"]]
+        if of_class:
+            made = _table(folder, of_class, _FLOWS, "flows", caption)
+            parts.append(made if kind == "all" else folded(f"{kind} flows", made))
+    if "tct_mean_us" in means.columns:
+        of_tasks = [row for row in rows if row["tasks"]]
+        parts.append(_table(folder, of_tasks, _TASKS, "tasks", f"Tasks. {caption}"))
+    return "".join(parts)
+
+
+def _table(
+    folder: ResultFolder,
+    rows: list[dict[str, Any]],
+    columns: dict[str, tuple[str, str]],
+    counted: str,
+    caption: str,
+) -> str:
+    axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
+    such = {name: of for name, of in columns.items() if any(row[of[0]] is not None for row in rows)}
+    such = {name: of for name, of in such.items() if of[1] != "count" or any(row[of[0]] for row in rows)}
+    header = [*(axis.rpartition(".")[2] for axis in axes), "scheme", counted, *such]
+    unfinished = "unfinished" if counted == "flows" else "unfinished_tasks"
+    body = []
+    for row in rows:
+        count = f"{row[counted] * row['seeds']:.0f}"
+        if row[unfinished]:
+            count += f" ({row[unfinished] * row['seeds']:.0f} unfinished)"
+        numbers = [cell(row[of], row[f"{of}_half95"], kind) for of, kind in such.values()]
+        body.append([*(_value(row[axis]) for axis in axes), row["scheme"], count, *numbers])
+    return table(header, body, len(axes) + 1, caption)
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

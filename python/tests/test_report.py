@@ -1,0 +1,170 @@
+"""The report: its numbers are the table's, its curves exact, and any text in it is text."""
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailrace import ResultFolder, RunError
+from tailrace.__main__ import command
+from tailrace.reports import report
+from tailrace.reports.charts import ranks
+
+
+@pytest.fixture(scope="module")
+def page(folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return report(folder.path, out=tmp_path_factory.mktemp("report") / "x.html").read_text("utf-8")
+
+
+def charts(page: str) -> dict[str, dict[str, object]]:
+    (data,) = re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data)
+
+
+def cells_of(row: str) -> list[str]:
+    return [html.unescape(cell) for cell in re.findall(r"<t[dh][^>]*>(.*?)</t", row)]
+
+
+def means_of(page: str) -> dict[tuple[str, ...], dict[str, str]]:
+    """The table of means: class, load and scheme, to the cells by column."""
+    (section,) = re.findall(r'<section id="r0-means"><h2>Means</h2>(.*?)</section>', page, re.DOTALL)
+    parts = re.split(r"<summary>(\w+) flows</summary>", section)
+    found = {}
+    for kind, part in zip(["all", *parts[1::2]], parts[::2], strict=True):
+        header, *rows = map(cells_of, re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL))
+        for row in rows:
+            cells = dict(zip(header, row, strict=True))
+            found[kind, cells["load"], cells["scheme"]] = cells
+    return found
+
+
+def test_numbers_are_those_of_the_printed_table(
+    folder: ResultFolder, page: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["gather", str(folder.path)]) == 0
+    printed = [re.split(r" {2,}", line.strip()) for line in capfd.readouterr().out.splitlines()]
+    (header,) = (row for row in printed if "slowdown" in row)
+    rows = [row for row in printed if len(row) == len(header) and row != header]
+    means = means_of(page)
+    assert len(rows) == len(means) >= 12
+    for row in rows:
+        cells = dict(zip(header, row, strict=True))
+        shown = means[cells["class"], cells["load"], cells["scheme"]]
+        for name in header:
+            assert name == "class" or shown[name] == cells[name]
+
+
+def test_curves_are_exact_quantiles(folder: ResultFolder, page: str) -> None:
+    chart = charts(page)["r0-distributions"]
+    first = chart["views"][0]
+    rows = folder.summary.filter(pl.col("class") == "all")
+    load = rows["workload.load"][0]
+    for curve in first["curves"]:
+        runs = rows.filter((pl.col("scheme") == curve["label"]) & (pl.col("workload.load") == load))["run"]
+        values = pl.concat(
+            folder.run(run).measured_flows().to_polars()["slowdown"].drop_nulls() for run in runs
+        ).sort()
+        assert curve["y"][-1] == 1.0
+        for x, y in zip(curve["x"], curve["y"], strict=True):
+            rank = round(y * len(values))
+            assert x == pytest.approx(values[rank - 1], rel=1e-3)
+
+
+@given(st.integers(1, 10**7), st.integers(40, 2000))
+def test_ranks_begin_and_end_where_flows_do_and_are_as_many_as_there_is_room_for(
+    count: int, most: int
+) -> None:
+    chosen = ranks(count, most)
+    assert chosen == sorted(set(chosen))
+    assert (chosen[0], chosen[-1]) == (1, count)
+    assert len(chosen) <= most
+    # The hundred largest of many are as good as all there where there is room for a thousand.
+    if count > 10_000 and most >= 1000:
+        assert sum(rank > count - 30 for rank in chosen) == 30
+
+
+def test_equal_results_have_equal_reports(folder: ResultFolder, page: str, tmp_path: Path) -> None:
+    shutil.copytree(folder.path, tmp_path / "again")
+    assert report(tmp_path / "again").read_text("utf-8") == page
+
+
+def test_the_verdict_is_that_of_the_pairs(page: str) -> None:
+    (said,) = re.findall(r'<ul class="verdict">(.*?)</ul>', page, re.DOTALL)
+    for line in re.findall(r"<li>(.*?)</li>", said):
+        first, second = re.findall(r"<strong>(.*?)</strong>", line)
+        ratio, low, high = map(
+            float,
+            re.findall(
+                rf"{second} takes ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\) times as long as {first}", line
+            )[0],
+        )
+        assert ratio >= 1.0
+        assert low <= ratio <= high
+        assert ("before" in line) == (low > 1.0)
+        assert ("not told apart" in line) == (low <= 1.0)
+
+
+HOSTILE = """title = "</script><script>alert(1)</script>"
+about = "A <b>bold</b> & simple $text$."
+[fabric]
+kind = "star"
+hosts = 3
+host_rate = "1Gbps"
+[workload]
+sizes = "web-search"
+load = 0.4
+flows = 40
+[[scheme]]
+name = "fifo"
+label = "</script><i>"
+[[scheme]]
+name = "dctcp"
+label = "a \\"quoted\\" <tag>"
+"""
+
+
+def test_any_text_is_text_and_a_part_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(HOSTILE)
+    out = tmp_path / "out"
+    assert command(["run", str(tmp_path / "x.toml"), "--out", str(out), "--part", "1/2"]) == 0
+    part = report(out).read_text("utf-8")
+    assert "1 of 2 runs are not finished" in part
+    assert command(["run", str(tmp_path / "x.toml"), "--out", str(out), "--report"]) == 0
+    page = (out / "report.html").read_text("utf-8")
+    assert "alert(1)" in page
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "<i>" not in page
+    assert "<tag>" not in page
+    assert "not finished" not in page
+    curves = charts(page)["r0-distributions"]["views"][0]["curves"]
+    assert [curve["label"] for curve in curves] == ["</script><i>", 'a "quoted" <tag>']
+
+
+def test_it_asks_for_nothing_from_elsewhere(page: str) -> None:
+    body = page.partition("<body>")[2]
+    assert not re.findall(r'(?:src|href)="(?!data:)', body)
+    assert "@import" not in page
+    assert "fetch(" not in page
+
+
+def test_several_folders_need_a_place_and_are_one_page(folder: ResultFolder, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="say where it is to be"):
+        report(folder.path, folder.path)
+    assert command(["report", str(folder.path), str(folder.path)]) == 2
+    out = tmp_path / "both.html"
+    assert command(["report", str(folder.path), str(folder.path), "--out", str(out)]) == 0
+    assert out.read_text("utf-8").count("<h2>In short</h2>") == 2
+
+
+def test_what_is_no_result_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command(["report", str(tmp_path / "nowhere")]) == 1
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1, error
+    assert "nowhere" in error
+    assert not (tmp_path / "nowhere").exists()
