@@ -151,10 +151,11 @@ pub struct How {
 #[command(after_help = "Examples:
   tailrace describe trace.csv
   tailrace describe trace.parquet --fabric rack16
+  tailrace describe port.pcapng
   tailrace describe trace.csv --column start=ts:us --column size=\"payload length\"
 Columns are recognised by their names (start_s, timestamp, src, srcIP, dst, bytes, size_kb, deadline_ms, task, …).")]
 pub struct OwnTrace {
-    /// The flows, one a row: CSV with a header, or Parquet
+    /// The flows: CSV with a header or Parquet, one flow a row; or a capture of packets, pcap or pcapng
     pub trace: PathBuf,
     /// A preset's name, or a file whose [fabric] it is; by default one switch (or leaves and spines) fast enough for the flows
     #[arg(long, value_name = "NAME|FILE.toml")]

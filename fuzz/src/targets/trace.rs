@@ -1,4 +1,5 @@
-//! Any file is flows of somebody's hosts that can be described, or an error that names the file.
+//! Any file is flows of somebody's hosts that can be described, or an error that names the file: of rows and, where its first byte
+//! says so, of packets.
 
 use tailrace_core::Time;
 use tailrace_experiment::trace::Described;
@@ -7,10 +8,14 @@ use super::{Outcome, magnitude, refused};
 use crate::scratch;
 
 pub(super) fn check(bytes: &[u8]) -> Outcome {
-    let path = scratch::write("trace.csv", bytes);
+    let (name, bytes) = match bytes.split_first() {
+        Some((0, rest)) => ("trace.pcap", rest),
+        _ => ("trace.csv", bytes),
+    };
+    let path = scratch::write(name, bytes);
     let described = match Described::read(&path, &[], None) {
         Err(error) => {
-            assert!(error.to_string().contains("trace.csv"), "{error}");
+            assert!(error.to_string().contains(name), "{error}");
             return refused(&error);
         }
         Ok(described) => described,

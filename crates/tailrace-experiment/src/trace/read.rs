@@ -6,6 +6,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::Bytes;
 use tailrace_workload::FlowSpec;
 
+use super::capture::of_capture;
 use super::columns::{self, Mapping, Recognised};
 use super::rows::Rows;
 use super::table::Table;
@@ -27,7 +28,10 @@ pub struct Trace {
 
 /// Reads a trace for a fabric of so many hosts, if that is known. Columns are what `mapping` says, else what their names say.
 pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<u16>) -> Result<Trace, ScenarioError> {
-    let table = Table::read(path)?;
+    let table = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("pcap" | "pcapng" | "cap") => of_capture(path)?,
+        _ => Table::read(path)?,
+    };
     of_table(&table, mapping, fabric).map_err(|error| error.in_file(path))
 }
 
@@ -39,7 +43,8 @@ fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<u16>) -> Result<T
         .map(|place| names[place].to_owned())
         .collect();
     let rows = Rows::of(table, &mut columns, fabric)?;
-    let mut notes = rows.numbering.notes(fabric);
+    let mut notes = table.notes.clone();
+    notes.extend(rows.numbering.notes(fabric));
     let (mut flows, mut empty, mut own) = (Vec::with_capacity(table.rows), 0, 0);
     for row in 0..table.rows {
         let flow = rows.flow(row)?;

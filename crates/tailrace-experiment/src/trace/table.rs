@@ -16,6 +16,8 @@ pub struct Table {
     pub rows: usize,
     /// In which lines of a text the rows are.
     lines: Vec<usize>,
+    /// What a user should know of how the file was read.
+    pub notes: Vec<String>,
 }
 
 /// A column.
@@ -33,16 +35,17 @@ impl Table {
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("parquet") => of_parquet(path),
-            Some("pcap" | "pcapng") => {
-                let message = "is a capture of packets, which is not read yet: `tailrace measure` writes the flows of a \
-                               machine, and `tshark -q -z conv,tcp` those of a capture";
-                Err(ScenarioError::new("", message).in_file(path))
-            }
             _ => {
                 let wrong = |error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path);
                 of_text(&read_file(path).map_err(wrong)?, path)
             }
         }
+    }
+
+    /// Of columns that are of one length.
+    pub fn of_columns(columns: Vec<Column>, notes: Vec<String>) -> Self {
+        let rows = columns.first().map_or(0, |column| column.cells.len());
+        Table { columns, rows, lines: Vec::new(), notes }
     }
 
     /// The line of a row, if the file has lines.
