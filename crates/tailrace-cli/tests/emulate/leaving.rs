@@ -28,30 +28,6 @@ fn what_was_killed_is_cleaned_up_by_the_next_one_or_on_request() {
     assert!(place.output("emulate --clean").status.success());
 }
 
-/// As many as `TAILRACE_STARTS` says, or ten; ended in turn by itself, by a signal and by force.
-#[test]
-fn many_starts_and_stops_leave_nothing() {
-    let Some(place) = Place::new() else { return };
-    let asked = std::env::var("TAILRACE_STARTS").ok().and_then(|text| text.parse().ok());
-    for number in 0..asked.unwrap_or(10) {
-        match number % 3 {
-            0 => assert_eq!(place.start("--for 50ms").end().0, Some(0)),
-            1 => {
-                let emulation = place.start("");
-                emulation.signal("-TERM");
-                assert_eq!(emulation.end().0, Some(0));
-            }
-            _ => {
-                let emulation = place.start("");
-                emulation.signal("-KILL");
-                assert_eq!(emulation.end().0, None);
-                assert!(place.output("emulate --clean").status.success());
-            }
-        }
-        place.assert_no_traces();
-    }
-}
-
 #[test]
 fn a_name_has_one_emulation_and_several_do_not_meet() {
     let Some(place) = Place::new() else { return };
