@@ -239,3 +239,23 @@ def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path
 
 def test_warm_up_flows_are_kept_in_the_table(result: Result) -> None:
     assert result.flows.to_polars().filter(pl.col("start_ns") < 5e6).height > 0
+
+
+def test_means_are_over_seeds_with_students_interval(folder: ResultFolder) -> None:
+    axes = ["scheme", "workload.load", "class"]
+    assert folder.means.columns[:4] == [*axes, "seeds"]
+    assert folder.means.height == folder.summary.height / 2
+    for row in folder.means.iter_rows(named=True):
+        runs = folder.summary.filter(*(pl.col(axis) == row[axis] for axis in axes))
+        assert row["seeds"] == runs.height == 2
+        for name in ("fct_mean_us", "slowdown_p99", "timeouts"):
+            values = runs[name].drop_nulls()
+            if values.is_empty():
+                assert row[name] is None
+                assert row[f"{name}_half95"] is None
+                continue
+            assert row[name] == pytest.approx(values.mean())
+            # Student's t with one degree of freedom is 12.706 at 0.975, times the deviation over the root of two.
+            half = 12.7062 * abs(values[0] - values[1]) / 2 if len(values) == 2 else None
+            assert row[f"{name}_half95"] == (None if half is None else pytest.approx(half, rel=1e-4))
+    assert (folder.path / "means.csv").read_text("utf-8").count("\n") == folder.means.height + 1

@@ -43,6 +43,8 @@ pub enum Command {
     Describe(OwnTrace),
     /// Put together the finished runs of an experiment that was made in parts, or interrupted
     Gather(Gather),
+    /// Show the tables of the runs that are finished
+    Show(Gather),
     /// Write the report of results: one HTML file with tables, charts and comparisons, which needs nothing else
     Report(Report),
     /// Run experiments twice; compare digests, expectations and the paper's claims
@@ -83,6 +85,10 @@ pub enum Command {
     Replay(Replay),
     /// Measure the simulator's speed, and the live level's
     Bench(Bench),
+    /// Print what completes this command's words in a shell
+    Completions(Completions),
+    /// Write this command's manual pages
+    Man(Man),
 }
 
 #[derive(ClapArgs)]
@@ -92,6 +98,7 @@ pub enum Command {
   tailrace run experiments/live/*.toml           one after another
   tailrace run FILE --set workload.load=0.7 --set scheme.awafs.params.window=500ms
   tailrace run FILE --only dctcp --only pias --report
+  tailrace run FILE --dry-run                    runs, packet-hops, time and disk
   tailrace run FILE --json > summary.json
   tailrace run FILE --part 3/10 --out DIR        on one of ten machines that share DIR
 A run that was stopped goes on where it stopped when the same command is given again. `tailrace gather DIR`
@@ -121,6 +128,9 @@ pub struct Run {
     /// Write the report as well, as `tailrace report` does
     #[arg(long, conflicts_with_all = ["json", "part"])]
     pub report: bool,
+    /// Say what would be run, how long it would take and how much it would leave, and run nothing
+    #[arg(long, conflicts_with_all = ["json", "part", "report", "pcap"])]
+    pub dry_run: bool,
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
@@ -187,8 +197,9 @@ pub struct Compare {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   tailrace gather out/demo
+  tailrace show out/demo --each                  the tables alone
 The folder is enough: it says which runs it is for. Exit status 0 only if none is missing.")]
 pub struct Gather {
     /// Result folder of an experiment
@@ -196,6 +207,23 @@ pub struct Gather {
     /// Show each run, not means over seeds
     #[arg(long)]
     pub each: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace completions bash > ~/.local/share/bash-completion/completions/tailrace
+  tailrace completions zsh > ~/.zfunc/_tailrace")]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example:
+  tailrace man ~/.local/share/man/man1           then: man tailrace-run")]
+pub struct Man {
+    /// Where to write
+    pub folder: PathBuf,
 }
 
 #[derive(ClapArgs)]

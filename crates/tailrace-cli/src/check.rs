@@ -4,13 +4,13 @@ use tailrace_experiment::{Error, Experiment, Line, Outcome, PASSES};
 
 use crate::progress::Display;
 use crate::run::jobs;
-use crate::{Host, args, output};
+use crate::{Host, args, forecast, output};
 
 pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
     // Read all files first: a mistake in the last one should not show after an hour.
     let read = |file: &std::path::PathBuf| Experiment::read(file, &[], options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
-    experiments.iter().for_each(|experiment| complain_part!("{}", output::cost_note(experiment)));
+    experiments.iter().for_each(|experiment| complain_part!("{}", forecast::note(experiment)));
     let mut shortfalls = 0;
     for experiment in &experiments {
         shortfalls += check_one(experiment, options, host)?;

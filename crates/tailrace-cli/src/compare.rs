@@ -37,6 +37,7 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         part: None,
         json: false,
         report: false,
+        dry_run: false,
         pcap: None,
     };
     let (status, made) = run::made(&as_run, host)?;

@@ -1,6 +1,6 @@
-//! `tailrace gather`.
+//! `tailrace gather` and `tailrace show`: tables of what is finished, from a folder alone.
 
-use tailrace_experiment::{Entry, Error, axis_text};
+use tailrace_experiment::{Entry, Error, Gathered, axis_text};
 
 use crate::run::{draw, tables};
 use crate::{Host, args, output};
@@ -13,14 +13,26 @@ pub fn gather(options: &args::Gather, host: &dyn Host) -> Result<i32, Error> {
     let gathered = tailrace_experiment::gather(dir, &mut |text| complain!("{text}"))?;
     complain_part!("{}", output::control_note(&gathered.results));
     let drawn = draw(dir, host);
+    shown(&gathered, options);
+    drawn.list();
+    complain_part!("{}", missing(&gathered.missing, gathered.results.runs.len()));
+    Ok(drawn.exit_status().max(i32::from(!gathered.missing.is_empty())))
+}
+
+/// The tables alone.
+pub fn show(options: &args::Gather) -> Result<i32, Error> {
+    let gathered = tailrace_experiment::look(&options.folder, &mut |text| complain!("{text}"))?;
+    shown(&gathered, options);
+    complain_part!("{}", missing(&gathered.missing, gathered.results.runs.len()));
+    Ok(0)
+}
+
+fn shown(gathered: &Gathered, options: &args::Gather) {
     say!("{}", gathered.title);
     if gathered.scale < 1.0 {
         say!("scale {} of the paper's; what gave way is in experiment.toml", gathered.scale);
     }
-    tables(&gathered.axes, &gathered.results, dir, options.each);
-    drawn.list();
-    complain_part!("{}", missing(&gathered.missing, gathered.results.runs.len()));
-    Ok(drawn.exit_status().max(i32::from(!gathered.missing.is_empty())))
+    tables(&gathered.axes, &gathered.results, &options.folder, options.each);
 }
 
 /// Which runs are missing, beside so many that are there.

@@ -16,7 +16,9 @@ mod emulate;
 mod enter;
 mod flows;
 mod fluid;
+mod forecast;
 mod gather;
+mod manual;
 mod new_scheme;
 mod output;
 mod progress;
@@ -89,6 +91,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Compare(options) => compare::compare(options, host),
         Command::Describe(options) => describe::describe(options),
         Command::Gather(options) => gather::gather(options, host),
+        Command::Show(options) => gather::show(options),
         Command::Report(options) => report::report(options, host),
         Command::Check(options) => check::check(options, host),
         Command::Claims(options) => claims::claims(options),
@@ -109,6 +112,8 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::NewScheme(options) => new_scheme::new_scheme(options),
         Command::Replay(options) => replay::replay(options),
         Command::Bench(options) => bench::bench(options),
+        Command::Completions(options) => manual::completions(options),
+        Command::Man(options) => manual::man(options),
     }
 }
 

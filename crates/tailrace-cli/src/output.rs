@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tailrace_config::ScenarioError;
 use tailrace_core::duration;
-use tailrace_experiment::{Claim, Error, Experiment, Finished, LiveSide, Results, expected_packet_hops};
+use tailrace_experiment::{Claim, Error, Experiment, Finished, LiveSide, Results};
 use tailrace_fabric::Fabric;
-use tailrace_scenario::{Level, LiveLevel, Scenario};
+use tailrace_scenario::{Level, LiveLevel};
 use tailrace_workload::Offered;
 
 /// What a user should know of results beside the results.
@@ -145,28 +145,6 @@ pub fn scale_note(experiment: &Experiment) -> String {
     let changes: Vec<String> =
         experiment.gave_way.iter().map(|g| format!("  {}: {} → {}", g.field, g.from, g.to)).collect();
     format!("scale {} of the paper's:\n{}\n", experiment.scale, changes.join("\n"))
-}
-
-/// Packet-hops a second that one core simulates, roughly (docs/performance.md).
-const SPEED: f64 = 12e6;
-
-/// What a long experiment will cost; nothing for one of less than five minutes.
-pub fn cost_note(experiment: &Experiment) -> String {
-    let cost = |(scenario, runs): (&Scenario, usize)| Some(expected_packet_hops(scenario)? * runs as f64);
-    let total: f64 = experiment.but_for_seeds().into_iter().filter_map(cost).sum();
-    let seconds = total / SPEED;
-    if seconds < 300.0 {
-        return String::new();
-    }
-    let billions = |hops: f64| format!("{:.1} billion packet-hops", hops / 1e9);
-    let time = duration(seconds);
-    format!(
-        "{}: {} runs, about {} in all, {time} on one core at {} million a second\n",
-        experiment.name,
-        experiment.runs.len(),
-        billions(total),
-        SPEED / 1e6
-    )
 }
 
 /// A path as JSON can say it: bytes that are no UTF-8 are replaced.

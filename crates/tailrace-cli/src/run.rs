@@ -7,7 +7,7 @@ use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Options, Override, Results, SEED, run_all};
 
 use crate::progress::Display;
-use crate::{Drawn, Host, agent, args, output, report, tables};
+use crate::{Drawn, Host, agent, args, forecast, output, report, tables};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     made(options, host).map(|(status, _)| status)
@@ -23,7 +23,9 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
     check_several(options, &experiments)?;
     for experiment in &experiments {
         agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
-        complain_part!("{}", output::cost_note(experiment));
+        if !options.dry_run {
+            complain_part!("{}", forecast::note(experiment));
+        }
         complain_part!("{}", output::level_notes(experiment)?);
         complain_part!("{}", output::overload_notes(experiment));
     }
@@ -34,6 +36,10 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
             Some(out) if options.files.len() == 1 => out.clone(),
             Some(out) => out.join(&experiment.name),
         };
+        if options.dry_run {
+            forecast::lines(&experiment, &dir, jobs(options.how.jobs)).iter().for_each(|line| say!("{line}"));
+            continue;
+        }
         let (own, results) = run_one(&experiment, &dir, options, host)?;
         status = status.max(own);
         all.push((experiment, results));

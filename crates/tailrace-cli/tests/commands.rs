@@ -48,7 +48,9 @@ fn results_do_not_depend_on_the_number_of_threads() {
         stdout(&tailrace(dir.path(), &["run", "x.toml", "--jobs", jobs, "--out", jobs]));
     }
     let read = |jobs: &str, name: &str| fs::read(dir.path().join(jobs).join(name)).unwrap();
-    for name in ["summary.csv", "summary.parquet", "claims.json", "experiment.toml"] {
+    for name in
+        ["summary.csv", "summary.parquet", "means.csv", "means.parquet", "claims.json", "experiment.toml"]
+    {
         assert_eq!(read("1", name), read("4", name), "{name}");
     }
     for run in fs::read_dir(dir.path().join("1/runs")).unwrap().flatten() {
@@ -306,5 +308,42 @@ number = {{ metric = "fct_p99_us", of = "dctcp" }}
         "shortfalls: 2",
     ] {
         assert!(text.contains(said), "{said:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    let dry = || stdout(&tailrace(dir.path(), &["run", "x.toml", "--jobs", "2", "--dry-run"]));
+    let said = dry();
+    assert!(
+        said.contains("  4 runs: 2 of each of ") && said.contains("; 0 are in out/x already\n"),
+        "{said}"
+    );
+    assert!(said.contains("packet-hops in all, ") && said.contains(" on 2 cores at 12 million"), "{said}");
+    assert!(said.contains(" MB of results from "), "{said}");
+    assert!(!dir.path().join("out").exists());
+    stdout(&tailrace(dir.path(), &["run", "x.toml"]));
+    assert!(dry().contains("; 4 are in out/x already\n"), "{}", dry());
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = stdout(&tailrace(dir.path(), &["--help"]));
+    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> =
+        names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+    assert!(names.contains(&"run") && names.contains(&"new-scheme"), "{names:?}");
+    stdout(&tailrace(dir.path(), &["man", "pages"]));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&tailrace(dir.path(), &["completions", shell]));
+        for name in &names {
+            assert!(script.contains(name), "{shell}: {name}");
+            let page = fs::read_to_string(dir.path().join(format!("pages/tailrace-{name}.1"))).unwrap();
+            assert!(page.contains(".SH NAME"), "{name}");
+        }
     }
 }

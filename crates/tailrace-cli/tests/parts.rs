@@ -70,6 +70,8 @@ fn a_missing_part_is_said() {
     let dir = prepared();
     said(dir.path(), "run x.toml --part 1/4", 0);
     said(dir.path(), "run x.toml --part 3/4", 0);
+    said(dir.path(), "show out/x", 0);
+    assert!(!dir.path().join("out/x/summary.csv").exists(), "the tables alone");
     let text = said(dir.path(), "gather out/x", 1);
     assert!(
         text.contains("4 of 8 runs are missing; tables, claims and plots are of the others:\n"),
@@ -78,6 +80,8 @@ fn a_missing_part_is_said() {
     assert!(
         text.contains("  dctcp, workload.load = 0.3, seed = 1\n  dctcp, workload.load = 0.3, seed = 2\n")
     );
+    let shown = said(dir.path(), "show out/x", 0);
+    assert!(shown.contains("means of 2 seeds") && shown.contains("4 of 8 runs are missing"), "{shown}");
     let rows = fs::read_to_string(dir.path().join("out/x/summary.csv")).unwrap();
     assert!(rows.contains("\nfifo,0.3,1,all,") && !rows.contains("dctcp"), "{rows}");
 

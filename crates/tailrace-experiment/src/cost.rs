@@ -27,6 +27,12 @@ pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
     (!ways.is_empty()).then(|| packets * ways.iter().sum::<usize>() as f64 / ways.len() as f64)
 }
 
+/// Flows that a scenario has, roughly; `None` for lists, traces, tasks and where nothing says when flows stop to start.
+pub fn flows(scenario: &Scenario) -> Option<f64> {
+    let plan = scenario.plan().ok()?;
+    Some(plan.expected_bytes()? / plan.sizes()?.mean())
+}
+
 /// Bytes that the tightest tier of links carries at most until the run is stopped.
 fn carried(scenario: &Scenario) -> f64 {
     let fabric = &scenario.fabric;

@@ -27,6 +27,17 @@ pub struct Gathered {
 /// Writes the summary of the runs that are finished in `dir`, and judges the claims by them. `note` hears of runs that
 /// are damaged, which count as missing.
 pub fn gather(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Gathered, Error> {
+    let (gathered, store, own) = read(dir, note)?;
+    summary::write(&store, &gathered.axes, &own.claim, &gathered.results)?;
+    Ok(gathered)
+}
+
+/// The same without a summary.
+pub fn look(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Gathered, Error> {
+    read(dir, note).map(|(gathered, ..)| gathered)
+}
+
+fn read(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<(Gathered, Store, Own), Error> {
     let (experiment, entries) = plan_table::read(dir)?;
     let own = Own::of(&experiment)?;
     let axes = entries.first().map(|entry| entry.point.names()).unwrap_or_default();
@@ -46,8 +57,7 @@ pub fn gather(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<Gathered, Error>
         let message = format!("none of its {} runs is finished", missing.len());
         return Err(Error::Storage { path: dir.to_owned(), message });
     }
-    summary::write(&store, &axes, &own.claim, &results)?;
     let scaled = experiment.get("scaled").and_then(|scaled| scaled.get("scale"));
     let scale = scaled.and_then(toml::Value::as_float).unwrap_or(1.0);
-    Ok(Gathered { title: own.title, scale, axes, results, missing })
+    Ok((Gathered { title: own.title.clone(), scale, axes, results, missing }, store, own))
 }

@@ -38,14 +38,14 @@ mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};
 pub use claim::{Claim, Deviation, Direction, Figure, Otherwise, Record, Wrong};
-pub use cost::packet_hops as expected_packet_hops;
+pub use cost::{flows as expected_flows, packet_hops as expected_packet_hops};
 pub use error::Error;
 pub use expectation::Expectation;
 pub use file::{Experiment, Override};
 pub use files::{read_parquet, write_parquet, write_whole};
 pub use flow_list::{exported_flows, write_flows};
 pub use fluid::{FluidFile, FluidFlow, FluidPhase, FluidResult};
-pub use gather::{Gathered, gather};
+pub use gather::{Gathered, gather, look};
 pub use groups::Measured;
 pub use judge::{Measurement, Standing, Verdict};
 pub use numbers::{STATISTICS, mean, rounded, student};

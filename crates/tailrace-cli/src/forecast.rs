@@ -1,0 +1,92 @@
+//! What an experiment will cost, before it is run.
+
+use std::path::Path;
+
+use tailrace_core::duration;
+use tailrace_experiment::{Experiment, expected_flows, expected_packet_hops, run_key};
+use tailrace_scenario::{Level, Scenario};
+
+/// Packet-hops a second that one core simulates, roughly (docs/performance.md).
+const SPEED: f64 = 12e6;
+/// Bytes that a flow's row takes in a run's folder, compressed.
+const BYTES_PER_FLOW: f64 = 42.0;
+/// And all else, without samples over time.
+const BYTES_PER_RUN: f64 = 40e3;
+/// What lasts longer is worth a word.
+const LONG: f64 = 300.0;
+
+/// Packet-hops of all runs together of which that is known.
+fn hops(experiment: &Experiment) -> f64 {
+    let of = |(scenario, runs): (&Scenario, usize)| Some(expected_packet_hops(scenario)? * runs as f64);
+    experiment.but_for_seeds().into_iter().filter_map(of).sum()
+}
+
+/// What a long experiment will cost; nothing for one of less than five minutes.
+pub fn note(experiment: &Experiment) -> String {
+    let total = hops(experiment);
+    if total / SPEED < LONG {
+        return String::new();
+    }
+    format!("{}: {} runs, {}\n", experiment.name, experiment.runs.len(), cost(total, 1))
+}
+
+fn cost(hops: f64, jobs: usize) -> String {
+    let on = match jobs {
+        1 => "one core".to_owned(),
+        jobs => format!("{jobs} cores"),
+    };
+    let time = duration(hops / SPEED / jobs as f64);
+    format!(
+        "about {:.1} billion packet-hops in all, {time} on {on} at {} million a second",
+        hops / 1e9,
+        SPEED / 1e6
+    )
+}
+
+/// What `tailrace run` would do, in lines.
+pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
+    let runs = &experiment.runs;
+    let is_there = |scenario: &Scenario| dir.join("runs").join(run_key(scenario)).join("SHA256SUMS").exists();
+    let there = runs.iter().filter(|run| is_there(&run.scenario())).count();
+    let mut schemes: Vec<&str> = Vec::new();
+    for run in runs {
+        if !schemes.contains(&run.scheme.as_str()) {
+            schemes.push(&run.scheme);
+        }
+    }
+    let points = runs.len() / schemes.len().max(1);
+    let mut lines = vec![
+        format!("{}: {}", experiment.name, experiment.title),
+        format!(
+            "  {} runs: {points} of each of {}; {there} are in {} already",
+            runs.len(),
+            schemes.join(", "),
+            dir.display()
+        ),
+    ];
+    let axes = experiment.axes();
+    if !axes.is_empty() {
+        lines.push(format!("  points differ in {}", axes.join(", ")));
+    }
+    let scenarios = experiment.but_for_seeds();
+    let unknown = scenarios.iter().any(|(scenario, _)| expected_packet_hops(scenario).is_none());
+    let total = hops(experiment);
+    if total > 0.0 {
+        lines.push(format!("  {}", cost(total, jobs.min(runs.len()).max(1))));
+    }
+    if unknown {
+        let why = match scenarios.iter().any(|(scenario, _)| scenario.level == Level::Flow) {
+            true => "flow level, lists of flows and traces count no packet-hops before they run",
+            false => "lists of flows and traces are not counted before they run",
+        };
+        lines.push(format!("  {why}"));
+    }
+    let flows = |(scenario, runs): &(&Scenario, usize)| Some(expected_flows(scenario)? * *runs as f64);
+    let counted: f64 = scenarios.iter().filter_map(flows).sum();
+    let bytes = counted * BYTES_PER_FLOW + runs.len() as f64 * BYTES_PER_RUN;
+    lines.push(format!(
+        "  about {:.1} MB of results from {counted:.0} flows, without samples over time",
+        bytes / 1e6
+    ));
+    lines
+}
