@@ -255,7 +255,7 @@ def test_means_are_over_seeds_with_students_interval(folder: ResultFolder) -> No
                 assert row[f"{name}_half95"] is None
                 continue
             assert row[name] == pytest.approx(values.mean())
-            # Student's t with one degree of freedom is 12.706 at 0.975, times the deviation over the root of two.
+            # Student's t of one degree of freedom is 12.706 at 0.975.
             half = 12.7062 * abs(values[0] - values[1]) / 2 if len(values) == 2 else None
             assert row[f"{name}_half95"] == (None if half is None else pytest.approx(half, rel=1e-4))
     assert (folder.path / "means.csv").read_text("utf-8").count("\n") == folder.means.height + 1
