@@ -54,10 +54,14 @@ class ResultFolder:
         return plan.join(self.summary, on="run", how="anti")
 
     @property
+    def schemes(self) -> list[str]:
+        """The labels of the schemes in the experiment's file, run or not, in its order."""
+        return [scheme.get("label", scheme["name"]) for scheme in self.experiment.get("scheme", [])]
+
+    @property
     def left_out(self) -> set[str]:
         """The schemes of the experiment's file that were not run, because of ``--only``."""
-        schemes = self.experiment.get("scheme", [])
-        return {scheme.get("label", scheme["name"]) for scheme in schemes} - set(self.summary["scheme"])
+        return set(self.schemes) - set(self.summary["scheme"])
 
     @property
     def scale(self) -> float:

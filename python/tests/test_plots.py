@@ -57,6 +57,15 @@ def test_lines_show_the_mean_of_seeds_in_order_of_x(numbers: ResultFolder) -> No
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Load", "Mean FCT (µs)")
 
 
+def test_a_scheme_has_one_colour_whoever_is_drawn_beside_it(numbers: ResultFolder) -> None:
+    numbers.experiment["scheme"] = [{"name": "fifo"}, {"name": "x", "label": "B"}, {"name": "A"}]
+    for chosen in (["B"], ["A", "B"]):
+        axes = drawn(numbers, x="load", y="fct_mean_us", at={"scheme": chosen})
+        colours = {str(line.get_label()): line.get_color() for line in axes.get_lines()}
+        assert colours["B"] == PENS[1].colour
+        assert colours.get("A", PENS[2].colour) == PENS[2].colour
+
+
 def test_curves_may_be_grouped_by_anything_swept(numbers: ResultFolder) -> None:
     axes = drawn(numbers, x="load", y="fct_mean_us", group=["scheme", "seed"])
     assert legend(axes) == ["A, seed 1", "B, seed 1", "A, seed 3", "B, seed 3"]

@@ -88,11 +88,14 @@ class RunPlot(Plot):
         ]
         return "; ".join(filter(None, notes))
 
-    def pens(self, labels: Collection[str]) -> list[Pen]:
-        """A line style for each label."""
+    def pens(self, folder: ResultFolder, labels: Collection[str]) -> list[Pen]:
+        """A line style for each label: a scheme has the same one in all plots of an experiment."""
         if len(labels) > len(PENS):
             message = f'would draw {len(labels)} curves, more than anyone can tell apart: choose some in "at"'
             raise self.wrong("group", message)
+        places = {scheme: place for place, scheme in enumerate(folder.schemes[: len(PENS)])}
+        if all(label in places for label in labels):
+            return [PENS[places[label]] for label in labels]
         return PENS[: len(labels)]
 
 

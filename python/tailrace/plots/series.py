@@ -36,7 +36,7 @@ class Series(RunPlot):
                 lines[name, str(place), f"{label(metric).lower()} {index}"] = line
         labels = _labels(list(lines))
         unit, nanoseconds = time_unit(max(line["time_ns"][-1] for line in lines.values()))
-        for name, line, pen in zip(labels, lines.values(), self.pens(labels), strict=True):
+        for name, line, pen in zip(labels, lines.values(), self.pens(folder, labels), strict=True):
             times = line["time_ns"] / nanoseconds
             axes.step(times, line["value"], where="post", label=name, color=pen.colour, linestyle=pen.dash)
         self.dress(axes, f"Time ({unit})", label(metric))

@@ -119,7 +119,7 @@ class Line(SummaryPlot):
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
         rows, curves = self.points(folder)
-        for (name, points), pen in zip(curves.items(), self.pens(curves), strict=True):
+        for (name, points), pen in zip(curves.items(), self.pens(folder, curves), strict=True):
             x, mean, low, high = points.select("x", "mean", "low", "high")
             x = x if x.dtype.is_numeric() else pl.Series([shown(value) for value in x], dtype=pl.String)
             axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
@@ -139,7 +139,9 @@ class Bars(SummaryPlot):
         rows, curves = self.points(folder)
         clusters = [str(value) for value in rows[self.x].unique(maintain_order=True)]
         width = 0.8 / len(curves)
-        for index, ((name, points), pen) in enumerate(zip(curves.items(), self.pens(curves), strict=True)):
+        for index, ((name, points), pen) in enumerate(
+            zip(curves.items(), self.pens(folder, curves), strict=True)
+        ):
             left = (index - (len(curves) - 1) / 2) * width
             places = [clusters.index(str(value)) + left for value in points["x"]]
             reach = [points["mean"] - points["low"], points["high"] - points["mean"]]

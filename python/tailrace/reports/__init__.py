@@ -68,8 +68,8 @@ def _open(path: Path) -> ResultFolder:
 
 
 def _part(folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, charts: dict[str, Chart]) -> str:
-    schemes = folder.summary["scheme"].unique(maintain_order=True).to_list()
-    pens = {scheme: number % len(PENS) for number, scheme in enumerate(schemes)}
+    run = set(folder.summary["scheme"])
+    pens = {scheme: number % len(PENS) for number, scheme in enumerate(folder.schemes) if scheme in run}
     flows = OfFlows(folder, of, pens, grids)
     sweep, sampled = curves(folder, pens), series(folder, of, pens)
 
