@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tailrace.reports import report
     from tailrace.result import Result
     from tailrace.scenario import Progress, Scenario
+    from tailrace.sweeping import sweep
     from tailrace.table import Table
     from tailrace.telling import tell
 
@@ -37,6 +38,7 @@ __all__ = [
     "plan",
     "report",
     "schemes",
+    "sweep",
     "tell",
     "workload",
 ]
@@ -60,6 +62,7 @@ _HOMES = {
     "plan": "planned",
     "report": "reports",
     "schemes": "_tailrace",
+    "sweep": "sweeping",
     "tell": "telling",
     "workload": "_tailrace",
 }

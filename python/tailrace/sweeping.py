@@ -1,0 +1,89 @@
+"""All runs of an experiment, several at a time, in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from tailrace.folder import ResultFolder
+from tailrace.planned import Plan, PlannedRun, gather, plan
+from tailrace.result import Result
+from tailrace.scenario import Progress
+
+OnResult = Callable[[PlannedRun, Result], object]
+
+
+def sweep(
+    file: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 the option's name
+    only: Iterable[str] = (),
+    scale: float = 1.0,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    on_result: OnResult | None = None,
+) -> ResultFolder:
+    """Make all runs of an experiment file, as ``tailrace run`` does, and read what they leave.
+
+    Runs that are there already are not made again. ``jobs`` run at a time, as many as there are processors if
+    left out. ``on_result(run, result)`` is called as each is finished, by one thread at a time. ``means`` of
+    what is returned is over seeds, ``summary`` has each run.
+
+    Ctrl-C ends the runs in progress: a warning says how many are finished, and what is returned is of those.
+    An exception of a run or of ``on_result`` ends the others too, and is raised when they have ended.
+    """
+    planned = plan(file, set=set, only=only, scale=scale, out=out)
+    stop, one_at_a_time = threading.Event(), threading.Lock()
+
+    def look(_progress: Progress) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    def make(index: int) -> None:
+        if stop.is_set():
+            return
+        result = planned.run(index, progress=look)
+        if on_result is not None:
+            with one_at_a_time:
+                on_result(planned[index], result)
+
+    count = jobs if jobs is not None else os.cpu_count() or 1
+    interrupted = False
+    with ThreadPoolExecutor(max(1, min(count, len(planned)))) as pool:
+        runs = [pool.submit(make, index) for index in range(len(planned))]
+        try:
+            # Polars' own handler of signals has waits without an end go on after Ctrl-C.
+            while not _over(*wait(runs, timeout=0.1, return_when=FIRST_EXCEPTION)):
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+        stop.set()
+    failures = [error for run in runs if (error := run.exception()) is not None]
+    for error in failures:
+        if not isinstance(error, _StoppedError):
+            raise error
+    if interrupted:
+        return _of_what_is_finished(planned)
+    return gather(planned.folder)
+
+
+def _over(done: AbstractSet[Future[None]], not_done: AbstractSet[Future[None]]) -> bool:
+    return not not_done or any(run.exception() is not None for run in done)
+
+
+class _StoppedError(Exception):
+    """Ends a run that nobody waits for any more."""
+
+
+def _of_what_is_finished(planned: Plan) -> ResultFolder:
+    finished = sum(run.finished for run in planned)
+    if finished == 0:
+        raise KeyboardInterrupt
+    warnings.warn(f"stopped: {finished} of {len(planned)} runs are finished", stacklevel=3)
+    return gather(planned.folder)

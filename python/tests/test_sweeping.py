@@ -1,0 +1,69 @@
+"""A sweep in Python leaves what the command leaves, and stops as it does."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import EXPERIMENT
+
+import tailrace
+from tailrace import PlannedRun, Result, ResultFolder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and "plots" not in file.parts and not file.name.startswith(".")
+    }
+
+
+@pytest.mark.parametrize("jobs", [1, 3, None])
+def test_it_leaves_what_the_command_leaves(folder: ResultFolder, tmp_path: Path, jobs: int | None) -> None:
+    heard: list[tuple[str, int]] = []
+    threads = set()
+
+    def hear(run: PlannedRun, result: Result) -> None:
+        heard.append((run.scheme, run.seed))
+        threads.add(threading.get_ident())
+        assert result.info["scheme"] == run.scheme
+
+    swept = tailrace.sweep(EXPERIMENT, out=tmp_path / "out", jobs=jobs, on_result=hear)
+    left = files(folder.path)
+    left.pop("report.html", None)
+    assert files(swept.path) == left
+    assert sorted(heard) == sorted([("DCTCP", 1), ("DCTCP", 2), ("PIAS", 1), ("PIAS", 2)] * 2)
+    assert swept.means.height == folder.means.height
+
+
+def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    def interrupt(run: PlannedRun, _result: Result) -> None:
+        heard.append(run.index)
+        if len(heard) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="stopped: [1-7] of 8 runs are finished"):
+        part = tailrace.sweep(EXPERIMENT, out=tmp_path, jobs=1, on_result=interrupt)
+    assert part.missing.height == 8 - part.summary["run"].n_unique() > 0
+    whole = tailrace.sweep(EXPERIMENT, out=tmp_path)
+    assert whole.missing.is_empty()
+
+
+def test_an_exception_ends_it_and_is_raised(tmp_path: Path) -> None:
+    def fail(_run: PlannedRun, _result: Result) -> None:
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        tailrace.sweep(EXPERIMENT, out=tmp_path, jobs=2, on_result=fail)
+    assert len(list((tmp_path / "runs").iterdir())) < 8
+
+
+def test_mistakes_are_those_of_the_command(tmp_path: Path) -> None:
+    with pytest.raises(tailrace.ScenarioError, match=r"nothing\.toml"):
+        tailrace.sweep(tmp_path / "nothing.toml")
+    with pytest.raises(tailrace.ScenarioError, match='did you mean "PIAS"'):
+        tailrace.sweep(EXPERIMENT, only=["PAIS"], out=tmp_path)
