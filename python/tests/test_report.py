@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from tailrace import ResultFolder, RunError
 from tailrace.__main__ import command
-from tailrace.reports import report
+from tailrace.reports import report, words
 from tailrace.reports.charts import ranks
+from tailrace.reports.flows import points
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,11 @@ def page(folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def charts(page: str) -> dict[str, dict[str, object]]:
     (data,) = re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page, re.DOTALL)
-    return json.loads(data)
+    known = json.loads(data)
+    for chart in known["charts"].values():
+        for curve in (curve for view in chart["views"] for curve in view["curves"] if "count" in curve):
+            curve["y"] = [rank / curve["of"] for rank in known["ranks"].get(str(curve["count"]), [])]
+    return known["charts"]
 
 
 def cells_of(row: str) -> list[str]:
@@ -168,3 +174,127 @@ def test_what_is_no_result_is_one_message(tmp_path: Path, capfd: pytest.CaptureF
     assert error.count("\n") == 1, error
     assert "nowhere" in error
     assert not (tmp_path / "nowhere").exists()
+
+
+SMALL = """title = "small"
+[fabric]
+kind = "star"
+hosts = 6
+host_rate = "1Gbps"
+[workload]
+sizes = "web-search"
+load = 0.6
+flows = 200
+"""
+
+
+def reported(place: Path, text: str, *options: str) -> str:
+    (place / "x.toml").write_text(SMALL + text)
+    assert command(["run", str(place / "x.toml"), "--out", str(place / "out"), *options]) == 0
+    return report(place / "out").read_text("utf-8")
+
+
+def test_curves_end_where_flows_did_not_complete(tmp_path: Path) -> None:
+    page = reported(
+        tmp_path,
+        '[measure]\nhorizon = "100ms"\n[[scheme]]\nname = "tcp"\n[[scheme]]\nname = "pfabric"\n',
+    )
+    summary = ResultFolder(tmp_path / "out").summary.filter(pl.col("class") == "all")
+    curves = charts(page)["r0-distributions"]["views"][0]["curves"]
+    for curve, flows, unfinished in zip(curves, summary["flows"], summary["unfinished"], strict=True):
+        assert unfinished > 0
+        assert curve["y"][-1] == pytest.approx(1 - unfinished / flows)
+    assert "This is of flows that completed under both" in page
+    assert "of one only" in page
+
+
+def test_parts_are_joined_by_seed_and_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    schemes = '[[scheme]]\nname = "tcp"\n[[scheme]]\nname = "pias"\n'
+    sweep = schemes + '[sweep]\nseed = [1, 2]\n"workload.load" = [0.3, 0.6, 0.4]\n'
+    # At 0.4 tcp has seed 2 alone, and pias, which comes first of it, both.
+    reported(tmp_path, sweep, "--part", "1/5")
+    page = reported(tmp_path, sweep, "--part", "2/5")
+    folder = ResultFolder(tmp_path / "out")
+    assert folder.missing.height == 6
+    found = {point.name: point for point in points(folder)}
+    assert list(found) == ["load 0.3", "load 0.4"]
+    assert {scheme: list(runs) for scheme, runs in found["load 0.4"].runs.items()} == {
+        "tcp": [2],
+        "pias": [1, 2],
+    }
+    for point in found.values():
+        ((base, others),) = point.clusters()
+        assert (base, list(others)) == ("tcp", ["pias"])
+        flows = folder.run(next(iter(point.runs["tcp"].values()))).measured_flows().to_polars().height
+        assert others["pias"]["all"]["flows"] == flows
+    assert "6 of 12 runs are not finished" in page
+
+
+def test_schemes_with_the_same_flows_are_compared_whoever_is_first(tmp_path: Path) -> None:
+    page = reported(
+        tmp_path,
+        '[[scheme]]\nname = "tcp"\nwith = { "fabric.hosts" = 5 }\n'
+        '[[scheme]]\nname = "dctcp"\n[[scheme]]\nname = "pias"\n',
+    )
+    assert "tcp: no other scheme met the same flows" in page
+    (said,) = re.findall(r'<ul class="verdict">(.*?)</ul>', page, re.DOTALL)
+    assert {"dctcp", "pias"} == set(re.findall(r"<strong>(.*?)</strong>", said))
+
+
+def test_what_losers_have_in_common_is_no_chance() -> None:
+    random = np.random.default_rng(7)
+    named = 0
+    for _ in range(300):
+        flows = pl.DataFrame({"of": random.integers(0, 40, 2000), "lost": random.random(2000) < 0.2})
+        named += words._over_represented(flows) is not None
+    # One in twenty is expected, with a deviation of 3.8; sums of whole numbers are a little rarer.
+    assert named < 30
+    flows = pl.DataFrame({"of": random.integers(0, 40, 2000)}).with_columns(
+        lost=pl.Series(random.random(2000)) < pl.when(pl.col("of") == 7).then(0.9).otherwise(0.2)
+    )
+    found = words._over_represented(flows)
+    assert found is not None
+    assert found[0] == 7
+    assert found[1] > 2 * found[2]
+
+
+def test_queues_are_told_apart(tmp_path: Path) -> None:
+    page = reported(
+        tmp_path,
+        '[measure]\nsample_every = "1ms"\nsample_ports = ["switch0->host0", "switch0->host1"]\n'
+        '[[scheme]]\nname = "pias"\n',
+    )
+    chart = charts(page)["r0-series"]
+    series = (
+        ResultFolder(tmp_path / "out")
+        .run(ResultFolder(tmp_path / "out").summary["run"][0])
+        .series.to_polars()
+    )
+    kinds = series.select("metric", "index").unique(maintain_order=True)
+    assert kinds.height > 8
+    assert chart["choices"][1:] == [
+        chart["choices"][1],
+        ["all, on average", "switch0->host0", "switch0->host1"],
+    ]
+    assert len(chart["choices"][1]) == kinds.height
+    metric, index = kinds.row(0)
+    mean = series.filter((pl.col("metric") == metric) & (pl.col("index") == index))["value"].mean()
+    first, one, other = (view["curves"][0] for view in chart["views"][:3])
+    assert np.mean(first["y"]) == pytest.approx(mean, rel=0.1)
+    assert first["y"] != one["y"] != other["y"]
+
+
+def test_tasks_and_deadlines_are_told_of(tmp_path: Path) -> None:
+    page = reported(
+        tmp_path,
+        "[[workload.rule]]\ndeadline = { ideal = { factor = 3.0 } }\n"
+        '[[scheme]]\nname = "dctcp"\n[[scheme]]\nname = "pdq"\n',
+    )
+    means = ResultFolder(tmp_path / "out").means.filter(pl.col("class") == "all").sort("miss_rate")
+    rates = "; ".join(f"{row['scheme']} {100 * row['miss_rate']:.1f} %" for row in means.to_dicts())
+    assert f"Missed deadlines: {rates}." in page
+
+
+def test_a_report_is_a_page_of_its_own(folder: ResultFolder, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"must end in \.html"):
+        report(folder.path, out=tmp_path / "x.toml")

@@ -1,17 +1,16 @@
 //! `tailrace compare`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::comparison;
-use tailrace_experiment::{Error, Experiment, Finished, Results};
+use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, over_seeds};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
 use crate::report::{self, Written};
-use crate::{Host, args, describe, run};
+use crate::{Host, args, describe, run, tables};
 
 pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     let described = describe::read(&options.own)?;
@@ -42,7 +41,7 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     };
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
-        say!("{}", beside(experiment, results)?);
+        say_part!("{}", beside(experiment, results)?);
     }
     say!("experiment: {}", file.display());
     match report::written(&[dir.join("results")], None, host) {
@@ -69,22 +68,74 @@ fn check(schemes: &[String]) -> Result<(), ScenarioError> {
 
 /// Each scheme beside the first one, flow by flow, by size.
 fn beside(experiment: &Experiment, results: &Results) -> Result<String, Error> {
-    let [first, others @ ..] = results.runs.as_slice() else { return Ok(String::new()) };
+    let mut text = String::new();
+    let Some(label) = results.runs.first().map(|run| run.scheme.clone()) else { return Ok(text) };
+    for point in points(results) {
+        let [first, others @ ..] = point.as_slice() else { continue };
+        let at: Vec<String> = first[0]
+            .point
+            .axes()
+            .filter(|(axis, _)| *axis != SEED)
+            .map(|(axis, value)| format!(", {axis} = {}", axis_text(value)))
+            .collect();
+        text += &format!(
+            "beside {label}, flow by flow{}\n{}",
+            at.concat(),
+            beside_at(experiment, first, others)?
+        );
+    }
+    Ok(text)
+}
+
+/// The runs of each scheme, by point: those that differ in their seed alone are together.
+fn points(results: &Results) -> Vec<Vec<Vec<&Finished>>> {
+    let mut points: Vec<Vec<Vec<&Finished>>> = Vec::new();
+    for group in over_seeds(results, false) {
+        let runs: Vec<&Finished> = group.runs.iter().map(|(run, _)| *run).collect();
+        let same_point = |other: &Vec<Vec<&Finished>>| {
+            let axes = |run: &Finished| -> Vec<String> {
+                run.point
+                    .axes()
+                    .filter(|(axis, _)| *axis != SEED)
+                    .map(|(_, value)| axis_text(value))
+                    .collect()
+            };
+            axes(other[0][0]) == axes(runs[0])
+        };
+        match points.iter_mut().find(|other| same_point(other)) {
+            Some(point) if point.iter().any(|known| known[0].scheme == runs[0].scheme) => {}
+            Some(point) => point.push(runs),
+            None => points.push(vec![runs]),
+        }
+    }
+    points
+}
+
+fn beside_at(
+    experiment: &Experiment,
+    first: &[&Finished],
+    others: &[Vec<&Finished>],
+) -> Result<String, Error> {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.load_style(tables::STYLE);
     table.set_header(["flows", "scheme", "paired", "faster", "slower", "time, × (95 %)", "mean (95 %)"]);
     let mut notes = Vec::new();
     let measure = &experiment.runs[0].but_for_seed().measure;
     for other in others {
-        for (name, found) in by_size(&[(&first.dir, &other.dir)], measure)? {
-            table.add_row(row(name, other, &found));
+        let runs: Vec<(&Path, &Path)> = first
+            .iter()
+            .zip(other)
+            .map(|(before, after)| (before.dir.as_path(), after.dir.as_path()))
+            .collect();
+        for (name, found) in by_size(&runs, measure)? {
+            table.add_row(row(name, other[0], &found));
             if name == "all" {
-                notes.extend(note(other, &found));
+                notes.extend(note(other[0], &found));
             }
         }
     }
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    Ok(format!("beside {}, flow by flow\n{table}\n{}", first.scheme, notes.join("\n")))
+    Ok(format!("{table}\n{}", notes.iter().map(|note| format!("{note}\n")).collect::<String>()))
 }
 
 fn row(name: &str, run: &Finished, found: &Pairs) -> Vec<String> {

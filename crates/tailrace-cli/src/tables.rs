@@ -12,7 +12,7 @@ const MOST_ROWS: usize = 1_000;
 const WIDEST: usize = 100;
 
 /// Rows stand together: a line between each two would double the height.
-const STYLE: TableStyle = UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+pub const STYLE: TableStyle = UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
 
 /// A column of numbers.
 struct Column {

@@ -13,8 +13,18 @@ use tailrace_config::open_file;
 
 use crate::error::Error;
 
-/// Writes a file aside and renames it into place, so that it is whole or not there.
+/// Writes a file aside and renames it into place, so that it is whole or not there. A link is followed; what is there and is no
+/// regular file, such as a device, stays what it is.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let there = fs::metadata(path);
+    if there.as_ref().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(Error::storage(
+            path,
+            io::Error::other("is a pipe or a device, but must be a regular file"),
+        ));
+    }
+    let followed = there.and_then(|_| fs::canonicalize(path));
+    let path = followed.as_deref().unwrap_or(path);
     let (aside, mut file) = create_aside(path).map_err(|e| Error::storage(path, e))?;
     file.write_all(content).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
         let _ = fs::remove_file(&aside);
@@ -68,4 +78,25 @@ pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
         .and_then(|builder| builder.build())
         .map_err(|e| failed(e.to_string()))?;
     reader.collect::<Result<_, _>>().map_err(|e| failed(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_and_what_is_no_file_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, link) = (place.path().join("file"), place.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole(&link, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let pipe = place.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = write_whole(&pipe, b"new").unwrap_err().to_string();
+        assert!(error.contains("is a pipe or a device"), "{error}");
+        assert!(!fs::metadata(&pipe).unwrap().is_file());
+    }
 }

@@ -1,7 +1,7 @@
 //! The same flows under two schemes, flow by flow: who is faster, by how much, and whose flows lose.
 //!
 //! Flows that are near one another in time meet the same queues, so they are no independent draws. Intervals are those of
-//! batch means: flows in order of start, seed after seed, in [`BATCHES`] parts, whose means are taken for independent (Law,
+//! batch means: flows in order of start, seed after seed, in 10 to 30 parts, whose means are taken for independent (Law,
 //! Simulation Modeling and Analysis, §9.5.3).
 
 use std::path::Path;
@@ -15,11 +15,15 @@ use tailrace_scenario::Measure;
 use crate::error::Error;
 use crate::files::read_parquet;
 use crate::groups::{SIZE_CLASSES, size_class};
-use crate::numbers::{mean, percentile, student};
+use crate::numbers::{half_interval, mean, percentile};
 use crate::store::verify_file;
 
-/// Parts of the flows.
-const BATCHES: usize = 30;
+/// Parts of the flows at most, and at least.
+const BATCHES: [usize; 2] = [10, 30];
+/// A part has so many flows at least: of fewer, what follows one another would be alike from part to part, too.
+const IN_A_BATCH: usize = 40;
+/// Fewer flows have no interval.
+const LEAST_FLOWS: usize = 300;
 /// Completion times that differ by less than this are alike.
 const ALIKE: f64 = 0.01;
 /// A flow that takes so many times as long has lost.
@@ -72,6 +76,8 @@ pub struct Lost {
 pub struct Pair {
     /// Its size.
     pub bytes: u64,
+    /// When it started.
+    pub start_ns: f64,
     /// Under the scheme that others are compared with, if it completed.
     pub before: Option<f64>,
     /// Under the other one.
@@ -83,12 +89,38 @@ pub struct Pair {
 pub fn by_size(runs: &[(&Path, &Path)], measure: &Measure) -> Result<Vec<(&'static str, Pairs)>, Error> {
     let from_ns = measure.warmup.as_ps() as f64 / 1e3;
     let of_seeds = runs.iter().map(|(before, after)| pairs(before, after, from_ns));
-    let pairs = of_seeds.collect::<Result<Vec<_>, Error>>()?.concat();
+    let pairs = together(of_seeds.collect::<Result<_, Error>>()?);
     let of = |class: &'static str| {
         let belongs = |pair: &&Pair| class == "all" || size_class(pair.bytes, measure) == class;
         Some((class, Pairs::of(&pairs.iter().filter(belongs).copied().collect::<Vec<_>>())?))
     };
     Ok(SIZE_CLASSES.into_iter().filter_map(of).collect())
+}
+
+/// The pairs of all seeds. Where seeds have the same flows, as of a list, a flow counts once, with the means of its times: it would
+/// otherwise be taken for several that know nothing of one another.
+fn together(of_seeds: Vec<Vec<Pair>>) -> Vec<Pair> {
+    let [first, others @ ..] = of_seeds.as_slice() else { return Vec::new() };
+    let same = |other: &Vec<Pair>| {
+        other.len() == first.len()
+            && first.iter().zip(other).all(|(a, b)| (a.bytes, a.start_ns) == (b.bytes, b.start_ns))
+    };
+    if others.is_empty() || !others.iter().all(same) {
+        return of_seeds.concat();
+    }
+    let mean_of = |row: usize, of: fn(&Pair) -> Option<f64>| {
+        of_seeds
+            .iter()
+            .map(|pairs| of(&pairs[row]))
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|times| mean(&times))
+    };
+    let row = |row: usize| Pair {
+        before: mean_of(row, |pair| pair.before),
+        after: mean_of(row, |pair| pair.after),
+        ..first[row]
+    };
+    (0..first.len()).map(row).collect()
 }
 
 /// The flows of both runs that started at this time or later, in order of start.
@@ -100,7 +132,9 @@ fn pairs(before: &Path, after: &Path, from_ns: f64) -> Result<Vec<Pair>, Error> 
         return Err(Error::storage(&after.join(FLOWS), std::io::Error::other(message)));
     }
     let both = first.into_iter().zip(second).filter(|(flow, _)| flow.start_ns >= from_ns);
-    Ok(both.map(|(a, b)| Pair { bytes: a.bytes, before: a.fct_ns, after: b.fct_ns }).collect())
+    Ok(both
+        .map(|(a, b)| Pair { bytes: a.bytes, start_ns: a.start_ns, before: a.fct_ns, after: b.fct_ns })
+        .collect())
 }
 
 /// A row of a run's flows.
@@ -147,15 +181,18 @@ impl Pairs {
             flows.iter().filter(|(_, before, after)| is(after / before)).count() as f64 / count
         };
         let logs: Vec<f64> = flows.iter().map(|(_, before, after)| (after / before).ln()).collect();
-        let differences: Vec<f64> = flows.iter().map(|(_, before, after)| after - before).collect();
-        let before = mean(&flows.iter().map(|(_, before, _)| *before).collect::<Vec<_>>())?;
+        let mean_of = |of: fn(&(f64, f64, f64)) -> f64| mean(&flows.iter().map(of).collect::<Vec<_>>());
+        let (before, after) = (mean_of(|flow| flow.1), mean_of(|flow| flow.2));
+        let (before, change) = (before?, after? / before? - 1.0);
+        // Both means are of chance: what a flow adds to their ratio (Law, §4.4, of ratio estimators).
+        let added: Vec<f64> = flows.iter().map(|(_, b, a)| (a - (1.0 + change) * b) / before).collect();
         Some(Pairs {
             flows: flows.len(),
             unpaired,
             faster: share(&|ratio| ratio < 1.0 - ALIKE),
             slower: share(&|ratio| ratio > 1.0 + ALIKE),
             ratio: by_batches(&logs)?.map(f64::exp),
-            mean_change: by_batches(&differences)?.map(|change| change / before),
+            mean_change: by_batches(&added)?.map(|added| added + change),
             lost: lost(&flows),
         })
     }
@@ -185,18 +222,16 @@ impl Estimate {
 /// The mean of values in order of time, by means of batches.
 fn by_batches(values: &[f64]) -> Option<Estimate> {
     let value = mean(values)?;
-    // A batch of a few flows has no mean to speak of.
-    if values.len() < 10 * BATCHES {
+    if values.len() < LEAST_FLOWS {
         return Some(Estimate { value, interval: None });
     }
+    let batches = (values.len() / IN_A_BATCH).clamp(BATCHES[0], BATCHES[1]);
     let batch = |number: usize| {
-        let [from, to] = [number, number + 1].map(|number| number * values.len() / BATCHES);
+        let [from, to] = [number, number + 1].map(|number| number * values.len() / batches);
         values[from..to].iter().sum::<f64>() / (to - from) as f64
     };
-    let means: Vec<f64> = (0..BATCHES).map(batch).collect();
-    let middle = mean(&means)?;
-    let variance = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (BATCHES - 1) as f64;
-    let half = student(0.975, BATCHES as u32 - 1)? * (variance / BATCHES as f64).sqrt();
+    let means: Vec<f64> = (0..batches).map(batch).collect();
+    let half = half_interval(&means)?;
     Some(Estimate { value, interval: Some([value - half, value + half]) })
 }
 
@@ -206,15 +241,15 @@ mod tests {
     use tailrace_core::random::Stream;
 
     fn pair(bytes: u64, before: f64, after: f64) -> Pair {
-        Pair { bytes, before: Some(before), after: Some(after) }
+        Pair { bytes, start_ns: 0.0, before: Some(before), after: Some(after) }
     }
 
     #[test]
     fn pairs_are_counted_by_hand() {
         let mut pairs =
             vec![pair(10, 4.0, 2.0), pair(20, 1.0, 1.005), pair(30, 1.0, 2.0), pair(40, 2.0, 2.1)];
-        pairs.push(Pair { bytes: 50, before: Some(1.0), after: None });
-        pairs.push(Pair { bytes: 60, before: None, after: None });
+        pairs.push(Pair { after: None, ..pair(50, 1.0, 0.0) });
+        pairs.push(Pair { before: None, after: None, ..pair(60, 0.0, 0.0) });
         let found = Pairs::of(&pairs).unwrap();
         assert_eq!((found.flows, found.unpaired, found.faster, found.slower), (4, 1, 0.25, 0.5));
         assert!((found.ratio.value - (0.5 * 1.005 * 2.0 * 1.05_f64).powf(0.25)).abs() < 1e-12);
@@ -227,6 +262,19 @@ mod tests {
         );
         assert_eq!(Pairs::of(&[]), None);
         assert_eq!(Pairs::of(&pairs[..2]).unwrap().lost, None);
+    }
+
+    #[test]
+    fn a_list_under_several_seeds_is_as_many_flows_as_it_has() {
+        let seed = |factor: f64| {
+            (0..400).map(|n| Pair { start_ns: f64::from(n), ..pair(9, factor, 2.0 * factor) }).collect()
+        };
+        let pairs = together(vec![seed(1.0), seed(3.0)]);
+        assert_eq!((pairs.len(), pairs[7].before, pairs[7].after), (400, Some(2.0), Some(4.0)));
+        let other: Vec<Pair> =
+            (0..400).map(|n| Pair { start_ns: f64::from(2 * n), ..pair(9, 1.0, 1.0) }).collect();
+        assert_eq!(together(vec![seed(1.0), other]).len(), 800);
+        assert!(together(vec![]).is_empty());
     }
 
     /// Ratios that follow one another (each keeps some of the last), around a truth that is known: an interval of 95 % has it in 95

@@ -37,6 +37,8 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
     if out is None and len(folders) > 1:
         raise RunError("the report of several folders belongs to none of them: say where it is to be (out)")
     target = Path(out) if out is not None else Path(folders[0]) / "report.html"
+    if target.suffix != ".html":
+        raise RunError(f"{target}: a report is a page, so that its name must end in .html")
     opened = [_open(Path(folder)) for folder in folders]
     found = [points(folder) for folder in opened]
     curve_count = sum(len(at.runs) for of in found for at in of) * len(SIZES) * (len(METRICS) + 1)
@@ -53,16 +55,24 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
         else f"{len(opened)} experiments"
     )
     body = "".join(parts) if len(opened) == 1 else f"<h1>{text(title)}</h1>{''.join(parts)}"
-    _tailrace.write(target, page(title, body, charts).encode())
+    _tailrace.write(target, page(title, body, charts, grids).encode())
     return target
 
 
 def _open(path: Path) -> ResultFolder:
+    if (path / "fluid.parquet").exists():
+        raise RunError(
+            f"{path} holds a fluid model, of which there are plots and no report: {path / 'plots'}"
+        )
     try:
-        return ResultFolder(path)
+        folder = ResultFolder(path)
     except RunError as error:
         if "no summary yet" not in str(error):
             raise
+    else:
+        # The summary may be older than runs that another part has made since.
+        if not any((path / "runs" / key / "SHA256SUMS").exists() for key in folder.missing["run"]):
+            return folder
     _tailrace.gather(path)
     return ResultFolder(path)
 
@@ -87,7 +97,7 @@ def _part(folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, char
             section("In short", flows.verdicts()),
             section("About", paragraphs(str(experiment.get("about", "")))),
             section("Means", tables(folder), figures(sweep), name=f"{prefix}means"),
-            section("Distributions", figures(flows.distributions, flows.sizes)),
+            section("Distributions", figures(flows.distributions, flows.sizes, flows.tasks)),
             section("Flow by flow", flows.compared(), figures(flows.ratios, flows.losers), flows.lost()),
             section("Ports and queues", figures(sampled), busiest(folder, of)),
             section("Claims", words.claims(folder)),

@@ -17,11 +17,16 @@ class Curve:
     y: list[float]
     low: list[float] | None = None
     high: list[float] | None = None
+    ranked: tuple[int, int] | None = None
+    """Of a distribution: the number of values, with the grid's ranks, and of things that may have one."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON has it. Shares follow from ranks, which many curves have in common."""
+        fields = {"label": self.label, "pen": self.pen, "x": self.x}
+        if self.ranked is not None:
+            return {**fields, "count": self.ranked[0], "of": self.ranked[1]}
         band = {} if self.low is None else {"low": self.low, "high": self.high}
-        return {"label": self.label, "pen": self.pen, "x": self.x, "y": self.y, **band}
+        return {**fields, "y": self.y, **band}
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,13 @@ def ranks(count: int, most: int) -> list[int]:
     factor = count ** (1 / steps)
     chosen.update(max(1, count + 1 - round(factor**step)) for step in range(steps))
     return sorted(chosen)
+
+
+def distribution(label: str, pen: int, values: Any, of: int, grids: Grids) -> Curve:
+    """Values in rising order, of `of` things that have one or, unfinished, none."""
+    kept = grids.ranks(len(values)) if len(values) else []
+    x = short(values[rank - 1] for rank in kept)
+    return Curve(label, pen, x, [rank / of for rank in kept], ranked=(len(values), of))
 
 
 def short(values: Iterable[float]) -> list[float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from tailrace.folder import ResultFolder
 from tailrace.reports import words
 from tailrace.reports.charts import Chart, Grids, View
@@ -19,90 +21,79 @@ from tailrace.reports.flows import (
     distributions,
     ratios,
     ratios_by_size,
+    task_times,
 )
-from tailrace.reports.page import section, text
+from tailrace.reports.page import folded, section, text
+
+Clusters = list[tuple[str, dict[str, dict[str, Any]]]]
+# More verdicts than this are folded.
+_VERDICTS = 12
 
 
 class OfFlows:
     """Charts and texts. The flows of one point are in memory at a time."""
 
     def __init__(self, folder: ResultFolder, of: list[Point], pens: dict[str, int], grids: Grids) -> None:
-        self._pairs: list[tuple[Point, str, dict[str, dict[str, Any]]]] = []
+        self._folder = folder
+        self._clusters: list[tuple[Point, Clusters]] = []
         self._lost: list[tuple[Point, list[str]]] = []
-        views: dict[str, list[View]] = {"distributions": [], "sizes": [], "ratios": [], "losers": []}
-        compared = len(pens) > 1
+        self._names = [at.name or "everywhere" for at in of]
+        views: dict[str, list[View]] = {
+            name: [] for name in ("distributions", "sizes", "ratios", "losers", "tasks")
+        }
         for at in of:
             measured = Measured(at, at.flows(), pens)
             views["distributions"] += distributions(measured, grids)
             views["sizes"] += by_size(measured)
-            base = next(iter(at.runs))
-            pairs = {scheme: at.pairs(base, scheme) for scheme in at.runs if scheme != base}
-            same = {scheme: found for scheme, found in pairs.items() if found and "all" in found}
-            self._pairs.append((at, base, same))
-            others = {scheme: flows for scheme, flows in beside(measured, base).items() if scheme in same}
-            if compared:
-                views["ratios"] += ratios(measured, base, others, grids)
-                views["losers"].append(ratios_by_size(measured, base, others))
-            self._lost.append((at, [words.losers(base, scheme, flows) for scheme, flows in others.items()]))
-        names = [at.name or "everywhere" for at in of]
-        self.distributions = Chart(
-            "distributions",
-            "How long flows take",
-            "Slowdown: completion time over that of the flow alone. The further left, the better.",
-            {"at": names, "flows": SIZES, "metric": list(METRICS)},
-            views["distributions"],
-            log=["x"],
-            tail=True,
-        )
-        self.sizes = Chart(
-            "sizes",
-            "Slowdown by size",
-            f"Flows in order of size, in at most {BINS} parts of about as many flows.",
-            {"at": names, "statistic": list(STATISTICS)},
-            views["sizes"],
-            log=["x", "y"],
-        )
-        some = any(same for _, _, same in self._pairs)
-        self.ratios = (
-            None
-            if not some
-            else Chart(
-                "ratios",
-                "Faster and slower flows",
-                "The same flows met every scheme. Left of 1 a flow is faster than under the first one.",
-                {"at": names, "flows": SIZES},
-                views["ratios"],
-                log=["x"],
-                tail=True,
-            )
-        )
-        self.losers = (
-            None
-            if not some
-            else Chart(
-                "losers",
-                "Who wins and who loses, by size",
-                "The median of flows of like size, and between which ratios eight of ten are.",
-                {"at": names},
-                views["losers"],
-                log=["x", "y"],
-            )
-        )
+            tasks = task_times(measured, grids)
+            views["tasks"] += [tasks] if tasks else []
+            clusters = at.clusters()
+            self._clusters.append((at, clusters))
+            others: dict[str, pl.DataFrame] = {}
+            said: list[str] = []
+            for base, pairs in clusters:
+                own = beside(measured, base, pairs)
+                said += [words.losers(base, scheme, pairs[scheme]["all"], own[scheme]) for scheme in own]
+                others |= own
+            self._lost.append((at, said))
+            bases = [base for base, pairs in clusters if pairs]
+            under = bases[0] if len(bases) == 1 else "the first with the same flows"
+            views["ratios"] += ratios(measured, others, under, grids)
+            views["losers"].append(ratios_by_size(measured, others, under))
+        some = any(pairs for _, clusters in self._clusters for _, pairs in clusters)
+        self.distributions = self._chart("distributions", views, {"flows": SIZES, "metric": list(METRICS)})
+        self.sizes = self._chart("sizes", views, {"statistic": list(STATISTICS)})
+        self.tasks = self._chart("tasks", views, {}) if len(views["tasks"]) == len(of) else None
+        self.ratios = self._chart("ratios", views, {"flows": SIZES}) if some else None
+        self.losers = self._chart("losers", views, {}) if some else None
+
+    def _chart(self, name: str, views: dict[str, list[View]], choices: dict[str, list[str]]) -> Chart:
+        title, about, log, tail = _CHARTS[name]
+        return Chart(name, title, about, {"at": self._names, **choices}, views[name], log=log, tail=tail)
 
     def verdicts(self) -> str:
-        """The order of schemes at each point."""
-        said = [words.verdict(at, words.order(at, base, same)) for at, base, same in self._pairs if same]
-        return f'<ul class="verdict">{"".join(said)}</ul>' if any(said) else ""
+        """The order of schemes at each point, and what it leaves out."""
+        said = [words.verdict(at, base, pairs) for at, clusters in self._clusters for base, pairs in clusters]
+        said = [line for line in said if line]
+        shown = "".join(said[:_VERDICTS])
+        rest = "".join(said[_VERDICTS:])
+        more = folded(f"{len(said) - _VERDICTS} more", f"<ul>{rest}</ul>") if rest else ""
+        lines = words.beside_flows(self._folder)
+        return (f'<ul class="verdict">{shown}</ul>{more}' if said else "") + lines
 
     def compared(self) -> str:
-        """Schemes beside the first one, by size class, point by point."""
-        return "".join(
-            section(at.name, words.pair_table(base, same, SIZES), level=3)
-            if at.name
-            else words.pair_table(base, same, SIZES)
-            for at, base, same in self._pairs
-            if same
-        )
+        """Schemes beside the first one with the same flows, by size class, point by point."""
+        parts = []
+        for at, clusters in self._clusters:
+            for base, pairs in clusters:
+                if pairs:
+                    made = words.pair_table(base, pairs, SIZES)
+                    parts.append(section(at.name, made, level=3) if at.name else made)
+            alone = [base for base, pairs in clusters if not pairs]
+            if len(clusters) > 1 and alone:
+                what = f"{', '.join(alone)}: no other scheme met the same flows, so that nothing is compared."
+                parts.append(f"<p>{text(what)}</p>")
+        return "".join(parts)
 
     def lost(self) -> str:
         """What flows that lose have in common, point by point."""
@@ -112,3 +103,34 @@ class OfFlows:
             if said
         )
         return "".join(parts)
+
+
+# Title, text, logarithmic axes, and whether the tail may be shown.
+_CHARTS: dict[str, tuple[str, str, list[str], bool]] = {
+    "distributions": (
+        "How long flows take",
+        "Slowdown: completion time over that of the flow alone. The further left, the better. "
+        "A curve that ends below 1 has flows that did not complete.",
+        ["x"],
+        True,
+    ),
+    "sizes": (
+        "Slowdown by size",
+        f"Flows in order of size, in at most {BINS} parts of about as many flows.",
+        ["x", "y"],
+        False,
+    ),
+    "tasks": ("How long tasks take", "From a task's arrival to the end of its last flow.", ["x"], True),
+    "ratios": (
+        "Faster and slower flows",
+        "The same flows met every scheme. Left of 1 a flow is faster than under the first one.",
+        ["x"],
+        True,
+    ),
+    "losers": (
+        "Who wins and who loses, by size",
+        "The median of flows of like size, and between which ratios eight of ten are.",
+        ["x", "y"],
+        False,
+    ),
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -14,33 +14,38 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError
-from tailrace.files import content, load, text, verify
+from tailrace.files import content, frame, load, text, verify
 from tailrace.folder import ResultFolder
-from tailrace.reports.charts import Curve, Grids, View, short
+from tailrace.reports.charts import Curve, Grids, View, distribution, short
 
 SIZES = ["all", "short", "medium", "long"]
 METRICS = {"slowdown": ("slowdown", 1.0), "completion time (µs)": ("fct_ns", 1e-3)}
 _COLUMNS = ["flow", "src", "dst", "size_bytes", "start_ns", "fct_ns", "slowdown"]
 # Parts of the flows in a curve by size.
 BINS = 24
+# More flows at a point than this are those of its first seeds: two gigabytes hold no more.
+_MOST_FLOWS = 6_000_000
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the sweep, seeds aside: the runs of each scheme, one a seed."""
+    """A point of the sweep, seeds aside: the key of each scheme's run by seed."""
 
     name: str
-    runs: dict[str, list[str]]
+    runs: dict[str, dict[Any, str]]
     folder: Path
 
     @cached_property
     def scenario(self) -> str:
         """The resolved scenario of its first run."""
-        key = next(iter(self.runs.values()))[0]
-        return load(self.folder / "runs" / key / "scenario.toml", "run", text)
+        return load(self.folder / "runs" / self.first(next(iter(self.runs))) / "scenario.toml", "run", text)
+
+    def first(self, scheme: str) -> str:
+        """The key of a scheme's first run."""
+        return next(iter(self.runs[scheme].values()))
 
     def flows(self) -> dict[str, pl.DataFrame]:
-        """The measured flows of each scheme, over all seeds, with their size class."""
+        """The measured flows of each scheme, with their size class, of as many seeds as fit."""
         warmup_ns, short_bytes, long_bytes = _tailrace.measure(self.scenario)
         size = pl.col("size_bytes")
         kind = (
@@ -49,28 +54,45 @@ class Point:
             .when(size <= long_bytes)
             .then(pl.lit("medium"))
             .otherwise(pl.lit("long"))
+            .cast(pl.Enum(SIZES))
         )
-        return {
-            scheme: pl.concat(
-                _flows(self.folder / "runs" / key).with_columns(seed=pl.lit(number))
-                for number, key in enumerate(keys)
-            )
-            .filter(pl.col("start_ns") >= warmup_ns)
-            .with_columns(kind=kind)
-            for scheme, keys in self.runs.items()
-        }
+        seeds = list(dict.fromkeys(seed for runs in self.runs.values() for seed in runs))
+        found: dict[str, list[pl.DataFrame]] = {scheme: [] for scheme in self.runs}
+        count = 0
+        for number, seed in enumerate(seeds):
+            if count > _MOST_FLOWS:
+                break
+            for scheme, runs in self.runs.items():
+                if seed in runs:
+                    flows = _flows(self.folder / "runs" / runs[seed]).filter(pl.col("start_ns") >= warmup_ns)
+                    count += flows.height
+                    found[scheme].append(flows.with_columns(seed=pl.lit(number, dtype=pl.UInt16), kind=kind))
+        return {scheme: pl.concat(flows) for scheme, flows in found.items() if flows}
 
     def pairs(self, before: str, after: str) -> dict[str, Any] | None:
         """The flows of two schemes beside one another, by size class; ``None`` if they are other flows."""
-        keys = zip(self.runs[before], self.runs[after], strict=False)
-        folders = [(self.folder / "runs" / a, self.folder / "runs" / b) for a, b in keys]
+        both = [seed for seed in self.runs[before] if seed in self.runs[after]]
+        folder = self.folder / "runs"
+        folders = [(folder / self.runs[before][seed], folder / self.runs[after][seed]) for seed in both]
         try:
             found: dict[str, Any] = json.loads(_tailrace.paired(folders, self.scenario))
         except RunError as error:
             if "other flows" in str(error):
                 return None
             raise
-        return found
+        return found if "all" in found else None
+
+    def clusters(self) -> list[tuple[str, dict[str, dict[str, Any]]]]:
+        """Schemes that met the same flows: the first of these, and the others beside it."""
+        clusters: list[tuple[str, dict[str, dict[str, Any]]]] = []
+        for scheme in self.runs:
+            for base, others in clusters:
+                if (found := self.pairs(base, scheme)) is not None:
+                    others[scheme] = found
+                    break
+            else:
+                clusters.append((scheme, {}))
+        return clusters
 
 
 def _flows(run: Path) -> pl.DataFrame:
@@ -79,18 +101,19 @@ def _flows(run: Path) -> pl.DataFrame:
 
 
 def points(folder: ResultFolder) -> list[Point]:
-    """The points of what is finished, in order."""
+    """The points of what is finished, in the order of the file."""
     axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
-    rows = folder.summary.unique("run", maintain_order=True)
-    parts = rows.partition_by(axes, maintain_order=True) if axes else [rows]
+    there = load(folder.path / "plan.parquet", "experiment", frame).join(folder.summary, on="run", how="semi")
+    parts = there.partition_by(axes, maintain_order=True) if axes else [there]
     return [_point(folder, part, axes) for part in parts]
 
 
 def _point(folder: ResultFolder, rows: pl.DataFrame, axes: list[str]) -> Point:
     named = (f"{axis.rpartition('.')[2]} {_text(rows[axis][0])}" for axis in axes)
-    runs: dict[str, list[str]] = {}
-    for scheme, key in rows.select("scheme", "run").iter_rows():
-        runs.setdefault(scheme, []).append(key)
+    keys: dict[str, dict[Any, str]] = {}
+    for row in rows.iter_rows(named=True):
+        keys.setdefault(row["scheme"], {})[row.get("seed")] = row["run"]
+    runs = {scheme: keys[scheme] for scheme in folder.schemes if scheme in keys}
     return Point(", ".join(named), runs, folder.path)
 
 
@@ -117,15 +140,14 @@ def distributions(at: Measured, grids: Grids) -> Iterator[View]:
     for kind, (metric, (column, factor)) in product(SIZES, METRICS.items()):
         curves = []
         for scheme in at.flows:
-            values = at.of_size(scheme, kind)[column].drop_nulls() * factor
-            curves.append(_distribution(at, scheme, values, grids))
+            values = at.of_size(scheme, kind)[column]
+            curves.append(_distribution(at, scheme, values * factor, grids))
         yield View(metric.capitalize(), "Share of flows", curves)
 
 
 def _distribution(at: Measured, scheme: str, values: pl.Series, grids: Grids) -> Curve:
-    kept = grids.ranks(len(values)) if len(values) else []
-    x = short(values.sort().gather([rank - 1 for rank in kept]))
-    return Curve(scheme, at.pens[scheme], x, short(rank / len(values) for rank in kept))
+    """Of values that some flows do not have."""
+    return distribution(scheme, at.pens[scheme], values.drop_nulls().sort(), len(values), grids)
 
 
 STATISTICS = {
@@ -151,30 +173,31 @@ def _bins(flows: pl.DataFrame) -> Any:
     return flows.sort("size_bytes", "seed", "flow").with_columns(part).group_by("part", maintain_order=True)
 
 
-def beside(at: Measured, base: str) -> dict[str, pl.DataFrame]:
-    """The flows of each other scheme that completed under it and the base, with the ratio of their times."""
+def beside(at: Measured, base: str, others: Iterable[str]) -> dict[str, pl.DataFrame]:
+    """The flows of other schemes that completed under these and the base, with the ratio of their times."""
     before = at.flows[base].select("seed", "flow", before="fct_ns")
     return {
-        scheme: after.join(before, on=["seed", "flow"], maintain_order="left")
+        scheme: at.flows[scheme]
+        .join(before, on=["seed", "flow"], maintain_order="left")
         .drop_nulls(["fct_ns", "before"])
         .with_columns(ratio=pl.col("fct_ns") / pl.col("before"))
-        for scheme, after in at.flows.items()
-        if scheme != base
+        for scheme in others
+        if scheme in at.flows
     }
 
 
-def ratios(at: Measured, base: str, others: dict[str, pl.DataFrame], grids: Grids) -> Iterator[View]:
-    """How many times as long flows take as under the base, as distributions, by size class."""
+def ratios(at: Measured, others: dict[str, pl.DataFrame], under: str, grids: Grids) -> Iterator[View]:
+    """How many times as long flows take as under their base, as distributions, by size class."""
     for kind in SIZES:
         chosen = {
             scheme: flows if kind == "all" else flows.filter(pl.col("kind") == kind)
             for scheme, flows in others.items()
         }
         curves = [_distribution(at, scheme, flows["ratio"], grids) for scheme, flows in chosen.items()]
-        yield View(f"Times as long as under {base}", "Share of flows", curves)
+        yield View(f"Times as long as under {under}", "Share of flows", curves)
 
 
-def ratios_by_size(at: Measured, base: str, others: dict[str, pl.DataFrame]) -> View:
+def ratios_by_size(at: Measured, others: dict[str, pl.DataFrame], under: str) -> View:
     """The same against size: the median, and where eight of ten flows are."""
     curves = []
     for scheme, flows in others.items():
@@ -186,4 +209,17 @@ def ratios_by_size(at: Measured, base: str, others: dict[str, pl.DataFrame]) -> 
         )
         x, y, low, high = (short(bins[name]) for name in ("size", "y", "low", "high"))
         curves.append(Curve(scheme, at.pens[scheme], x, y, low, high))
-    return View("Flow size (bytes)", f"Times as long as under {base}", curves)
+    return View("Flow size (bytes)", f"Times as long as under {under}", curves)
+
+
+def task_times(at: Measured, grids: Grids) -> View | None:
+    """Completion times of tasks, as distributions; ``None`` if there are no tasks."""
+    curves = []
+    for scheme, runs in at.point.runs.items():
+        files = [at.point.folder / "runs" / key / "tasks.parquet" for key in runs.values()]
+        warmup_ns, _, _ = _tailrace.measure(at.point.scenario)
+        tasks = [load(file, "run", frame) for file in files if file.exists()]
+        if tasks:
+            measured = pl.concat(tasks).filter(pl.col("start_ns") >= warmup_ns)
+            curves.append(_distribution(at, scheme, measured["tct_ns"] * 1e-3, grids))
+    return View("Task completion time (µs)", "Share of tasks", curves) if curves else None

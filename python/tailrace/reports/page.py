@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from tailrace.plots.style import PENS, shown
-from tailrace.reports.charts import Chart
+from tailrace.reports.charts import Chart, Grids
 from tailrace.reports.svg import draw
 
 _ASSETS = files("tailrace.reports")
@@ -67,7 +67,7 @@ def chart(of: Chart, prefix: str) -> str:
         f'<figure class="chart" id="{prefix}{of.name}" data-chart="{prefix}{of.name}">'
         f"<figcaption><h3>{text(of.title)}</h3><p>{text(of.text)}</p></figcaption>"
         f'<div class="controls">{picks}{boxes}{tail}'
-        '<button type="button" data-reset>whole</button></div>'
+        '<button type="button" data-reset>reset</button></div>'
         f'<div class="plot">{still}{draw(of, view)}<ul class="legend">{legend}</ul></div></figure>'
     )
 
@@ -90,15 +90,17 @@ def folded(title: str, content: str) -> str:
     return f"<details><summary>{text(title)}</summary>{content}</details>"
 
 
-def page(title: str, body: str, charts: dict[str, Chart]) -> str:
+def page(title: str, body: str, charts: dict[str, Chart], grids: Grids) -> str:
     """The whole page."""
     pens = "".join(
         f".pen{number}{{--pen:var(--c{number % 7});stroke-dasharray:{_DASHES[pen.dash]}}}"
         for number, pen in enumerate(PENS)
     )
-    data = json.dumps(
-        {name: of.plain() for name, of in charts.items()}, separators=(",", ":"), allow_nan=False
-    )
+    plain = {
+        "charts": {name: of.plain() for name, of in charts.items()},
+        "ranks": {str(count): ranks for count, ranks in grids.known.items()},
+    }
+    data = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     script = _asset("uplot/uPlot.iife.min.js") + "\n" + _asset("report.js")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

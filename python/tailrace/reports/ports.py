@@ -17,12 +17,16 @@ def busiest(folder: ResultFolder, points: list[Point]) -> str:
     parts = []
     for at in points:
         rows = []
-        for scheme, keys in at.runs.items():
-            ports = load(folder.path / "runs" / keys[0] / "ports.parquet", "run", frame)
+        for scheme in at.runs:
+            ports = load(folder.path / "runs" / at.first(scheme) / "ports.parquet", "run", frame)
             top = ports.sort("utilisation", descending=True).head(_MOST)
             columns = ("name", "utilisation", "dropped_packets", "marked_packets", "sent_packets")
             for name, used, dropped, marked, sent in top.select(pl.col(columns)).iter_rows():
                 rows.append([scheme, name, f"{100 * used:.1f} %", dropped, marked, sent])
-        made = table(["scheme", "port", "of its rate", "dropped", "marked", "packets sent"], rows, 2)
+        header = ["scheme", "port", "of its rate", "dropped", "marked", "packets sent"]
+        if not any(row[-1] for row in rows):
+            # Flow level has no packets.
+            header, rows = header[:3], [row[:3] for row in rows]
+        made = table(header, rows, 2)
         parts.append(folded(at.name, made) if at.name else made)
     return "".join(parts)

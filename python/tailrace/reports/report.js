@@ -1,7 +1,7 @@
 // Charts that answer: each figure's still picture gives way to a chart of uPlot's, drawn from the same numbers.
 "use strict";
 (() => {
-  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const { charts, ranks } = JSON.parse(document.getElementById("charts").textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const dashes = [[], [6, 4], [2, 3]];
   const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
@@ -49,9 +49,10 @@
       const log = { x: this.checked('[data-log="x"]'), y: this.checked('[data-log="y"]') || tail };
       const kept = (value, axis) => Number.isFinite(value) && (value > 0 || !log[axis]);
       const tables = view.curves.map((curve) => {
-        // Of the last flow's share nothing is above it.
-        const above = (share, place, all) => (place ? 1 - all[place - 1] : 1);
-        const y = tail ? curve.y.map(above) : curve.y;
+        // What is at this rank or above it; of the first that is all.
+        const known = curve.count === undefined ? null : ranks[curve.count] || [];
+        const share = (rank, place) => (tail ? 1 - (place ? known[place - 1] : 0) / curve.of : rank / curve.of);
+        const y = known ? known.map(share) : curve.y;
         const places = curve.x.map((_, place) => place).filter((p) => kept(curve.x[p], "x") && kept(y[p], "y"));
         const columns = [curve.x, y].concat(curve.low ? [curve.low, curve.high] : []);
         const table = columns.map((column) => places.map((place) => column[place]));
@@ -122,6 +123,9 @@
     }
     return at;
   };
+
+  // Paper shows what is folded, too.
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((of) => { of.open = true; }));
 
   const figures = [...document.querySelectorAll("[data-chart]")].map((element) => new Figure(element, charts[element.dataset.chart]));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures.forEach((figure) => figure.draw()));

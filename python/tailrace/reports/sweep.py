@@ -60,45 +60,73 @@ def _curves(rows: pl.DataFrame, axis: str, metric: str, pens: dict[str, int]) ->
     return found
 
 
+# Lines of a kind, places, and all numbers together at most.
+_MOST_KINDS, _MOST_PLACES, _NUMBERS = 24, 8, 100_000
+_ON_AVERAGE = "all, on average"
+
+
 def series(folder: ResultFolder, points: list[Point], pens: dict[str, int]) -> Chart | None:
-    """What was sampled over time, as the mean over all places; ``None`` if nothing was."""
-    sampled = [{scheme: _sampled(folder, keys[0]) for scheme, keys in at.runs.items()} for at in points]
-    metrics = list(
-        dict.fromkeys(metric for at in sampled for rows in at.values() for metric in rows["metric"])
-    )
-    if not metrics:
+    """What was sampled over time, of each point's first seed; ``None`` if nothing was.
+
+    Each index of a metric (queue, threshold, slice) is by itself, at a place or as the mean over all.
+    """
+    sampled = [
+        {scheme: _sampled(folder, at.first(scheme)) for scheme in at.runs} for at in points[:_MOST_KINDS]
+    ]
+    rows = [rows for at in sampled for rows in at.values()]
+    kinds = pl.concat([part.select("metric", "index") for part in rows]).unique(maintain_order=True)
+    if kinds.is_empty():
         return None
-    unit, factor = time_unit(max(_end(rows) for at in sampled for rows in at.values()))
-    views = []
-    for at in sampled:
-        for metric in metrics:
-            lines = []
-            for scheme, rows in at.items():
-                own = rows.filter(pl.col("metric") == metric)
-                lines.append(Curve(scheme, pens[scheme], short(own["time_ns"] / factor), short(own["value"])))
-            views.append(View(f"Time ({unit})", label(metric), lines))
-    names = [at.name or "everywhere" for at in points]
+    kinds = kinds.head(_MOST_KINDS)
+    places = pl.concat([part.select("place") for part in rows]).unique(maintain_order=True)["place"].to_list()
+    where = [_ON_AVERAGE, *places[:_MOST_PLACES]] if len(places) > 1 else places
+    longest = max(_end(part) for part in rows)
+    unit, factor = time_unit(longest)
+    curves = len(rows) * kinds.height * len(where)
+    every = max(1.0, longest / max(20, min(_MOMENTS, _NUMBERS // (2 * curves))))
+    views = [
+        View(
+            f"Time ({unit})",
+            label(metric),
+            [
+                Curve(scheme, pens[scheme], *_line(part, (metric, index, place), every, factor))
+                for scheme, part in at.items()
+            ],
+        )
+        for at in sampled
+        for metric, index in kinds.iter_rows()
+        for place in where
+    ]
+    several = set(kinds.filter(pl.col("index") > 0)["metric"])
+    named = [
+        f"{label(metric)} {index}" if metric in several else label(metric)
+        for metric, index in kinds.iter_rows()
+    ]
     return Chart(
         "series",
         "Over time",
-        "What ports and hosts reported, as the mean over all of them, of the first seed.",
-        {"at": names, "what": [label(metric) for metric in metrics]},
+        "What ports and hosts reported, of the first seed; means over short spans of time.",
+        {"at": [at.name or "everywhere" for at in points[:_MOST_KINDS]], "what": named, "where": where},
         views,
     )
 
 
 def _sampled(folder: ResultFolder, key: str) -> pl.DataFrame:
     rows = load(folder.path / "runs" / key / "series.parquet", "run", frame)
-    rows = rows.filter(pl.col("value").is_finite())
-    if rows.is_empty():
-        return rows.select("metric", "time_ns", "value")
-    every = max(1.0, _end(rows) / _MOMENTS)
-    moment = (pl.col("time_ns") / every).floor() * every
-    return (
-        rows.group_by("metric", moment.alias("time_ns"), maintain_order=True)
-        .agg(pl.col("value").mean())
-        .sort("metric", "time_ns")
-    )
+    return rows.filter(pl.col("value").is_finite())
+
+
+def _line(
+    rows: pl.DataFrame, of: tuple[str, int, str], every: float, factor: float
+) -> tuple[list[float], list[float]]:
+    """A metric's times and values, at a place or as the mean over all."""
+    metric, index, place = of
+    own = rows.filter((pl.col("metric") == metric) & (pl.col("index") == index))
+    if place != _ON_AVERAGE:
+        own = own.filter(pl.col("place") == place)
+    moment = ((pl.col("time_ns") / every).floor() * every).alias("time_ns")
+    points = own.group_by(moment).agg(pl.col("value").mean()).sort("time_ns")
+    return short(points["time_ns"] / factor), short(points["value"])
 
 
 def _end(rows: pl.DataFrame) -> float:

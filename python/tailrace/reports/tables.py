@@ -70,8 +70,11 @@ def tables(folder: ResultFolder) -> str:
             made = _table(folder, of_class, _FLOWS, "flows", caption)
             parts.append(made if kind == "all" else folded(f"{kind} flows", made))
     if "tct_mean_us" in means.columns:
-        of_tasks = [row for row in rows if row["tasks"]]
-        parts.append(_table(folder, of_tasks, _TASKS, "tasks", f"Tasks. {caption}"))
+        for kind in classes:
+            of_tasks = [row for row in rows if row["class"] == kind and row["tasks"]]
+            if of_tasks:
+                made = _table(folder, of_tasks, _TASKS, "tasks", f"Tasks. {caption}")
+                parts.append(made if kind == "all" else folded(f"tasks of {kind}", made))
     return "".join(parts)
 
 
@@ -86,12 +89,14 @@ def _table(
     such = {name: of for name, of in columns.items() if any(row[of[0]] is not None for row in rows)}
     such = {name: of for name, of in such.items() if of[1] != "count" or any(row[of[0]] for row in rows)}
     header = [*(axis.rpartition(".")[2] for axis in axes), "scheme", counted, *such]
-    unfinished = "unfinished" if counted == "flows" else "unfinished_tasks"
+    lacking = {"unfinished_tasks": "unfinished"} if counted == "tasks" else {"stopped": "given up"}
     body = []
     for row in rows:
         count = f"{row[counted] * row['seeds']:.0f}"
-        if row[unfinished]:
-            count += f" ({row[unfinished] * row['seeds']:.0f} unfinished)"
+        missing = [f"{row[of] * row['seeds']:.0f} {why}" for of, why in lacking.items() if row[of]]
+        if counted == "flows" and (rest := (row["unfinished"] - row["stopped"]) * row["seeds"]) > 0.5:
+            missing.append(f"{rest:.0f} unfinished")
+        count += f" ({', '.join(missing)})" if missing else ""
         numbers = [cell(row[of], row[f"{of}_half95"], kind) for of, kind in such.values()]
         body.append([*(_value(row[axis]) for axis in axes), row["scheme"], count, *numbers])
     return table(header, body, len(axes) + 1, caption)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
+from statistics import NormalDist
 from typing import Any
 
 import polars as pl
 
+from tailrace._tailrace import duration
 from tailrace.files import load, text
 from tailrace.folder import ResultFolder
 from tailrace.reports.flows import Point
 from tailrace.reports.page import folded, table
 from tailrace.reports.page import text as html
 
-_SECTIONS = ("fabric", "transport", "workload", "measure")
+_SECTIONS = ("fabric", "transport", "workload", "slice", "scheme", "measure")
+# Of a large sweep no more are said.
+_MOST_LINES = 24
 
 
 def scenario(folder: ResultFolder, points: list[Point]) -> str:
     """The scenario as its file has it, and with all defaults."""
     pairs = [pair for name in _SECTIONS for pair in _flat(name, folder.experiment.get(name, {}))]
+    pairs = [(name, value) for name, value in pairs if name not in folder.axes]
     pairs += [(axis, _listed(folder.summary[axis].unique(maintain_order=True))) for axis in folder.axes]
+    if folder.set:
+        changes = ", ".join(f"{field} = {value}" for field, value in folder.set.items())
+        pairs.append(("changed by --set", changes))
+    if folder.left_out:
+        pairs.append(("left out by --only", ", ".join(sorted(folder.left_out))))
     listed = "".join(f"<dt>{html(name)}</dt><dd>{html(value)}</dd>" for name, value in pairs)
     resolved = folded("the first run's scenario, with all defaults", f"<pre>{html(points[0].scenario)}</pre>")
     return f"<dl>{listed}</dl>{resolved}"
@@ -38,35 +49,59 @@ def _listed(values: Any) -> str:
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
-def order(at: Point, base: str, pairs: dict[str, dict[str, Any]]) -> list[str]:
-    """The schemes of a point from fastest to slowest by the mean ratio of their flows' times."""
+def verdict(at: Point, base: str, pairs: dict[str, dict[str, Any]]) -> str:
+    """The schemes from fastest to slowest by the mean ratio of their flows' times, and how sure that is."""
     ratio = {base: 1.0} | {scheme: found["all"]["ratio"]["value"] for scheme, found in pairs.items()}
-    return sorted(ratio, key=ratio.__getitem__)
-
-
-def verdict(at: Point, schemes: list[str]) -> str:
-    """That order, and of which neighbours the flows say so with 95 % confidence."""
+    schemes = sorted(ratio, key=ratio.__getitem__)
+    if len(schemes) < 2:
+        return ""
     parts = [f"<strong>{html(schemes[0])}</strong>"]
-    reasons, sure = [], True
+    reasons, sure, unpaired = [], True, 0
     for first, second in pairwise(schemes):
         found = at.pairs(first, second)
         if found is None:
             return ""
-        ratio = found["all"]["ratio"]
-        apart = ratio["interval"] is not None and ratio["interval"][0] > 1.0
+        ratio_of = found["all"]["ratio"]
+        apart = ratio_of["interval"] is not None and ratio_of["interval"][0] > 1.0
         sure &= apart
+        unpaired = max(unpaired, found["all"]["unpaired"])
         parts.append(f"{'before' if apart else 'not told apart from'} <strong>{html(second)}</strong>")
-        reasons.append(f"{html(second)} takes {estimate(ratio)} times as long as {html(first)}")
+        reasons.append(f"{html(second)} takes {estimate(ratio_of)} times as long as {html(first)}")
     where = f"<em>{html(at.name)}</em>: " if at.name else ""
+    # Bonferroni: each of the comparisons may be wrong once in twenty.
     confidence = max(0, 100 - 5 * len(reasons))
     whole = (
         f" The order as a whole holds with {confidence} % confidence at least."
         if sure and len(reasons) > 1
         else ""
     )
-    return (
-        f"<li>{where}{', '.join(parts)}. {'; '.join(reasons)}, in the geometric mean over flows.{whole}</li>"
+    left_out = (
+        f" This is of flows that completed under both: up to {unpaired} did under one of two only."
+        if unpaired
+        else ""
     )
+    what = "; ".join(reasons)
+    return f"<li>{where}{', '.join(parts)}. {what}, in the geometric mean over flows.{whole}{left_out}</li>"
+
+
+def beside_flows(folder: ResultFolder) -> str:
+    """What the times of flows do not say: missed deadlines and tasks, by scheme, where there are such."""
+    lines = []
+    means = folder.means.filter(pl.col("class") == "all")
+    axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
+    told: list[tuple[str, str, Callable[[float], str]]] = [
+        ("miss_rate", "Missed deadlines", lambda value: f"{100 * value:.1f} %"),
+        ("tct_mean_us", "Tasks take, on average", lambda value: duration(value / 1e6)),
+    ]
+    for column, what, form in told:
+        if column not in means.columns or means[column].drop_nulls().is_empty():
+            continue
+        for part in means.partition_by(axes, maintain_order=True) if axes else [means]:
+            rows = part.drop_nulls(column).sort(column, maintain_order=True)
+            numbers = "; ".join(f"{html(row['scheme'])} {form(row[column])}" for row in rows.to_dicts())
+            where = ", ".join(f"{axis.rpartition('.')[2]} {_listed([part[axis][0]])}" for axis in axes)
+            lines.append(f"<li>{f'<em>{html(where)}</em>: ' if where else ''}{what}: {numbers}.</li>")
+    return f"<ul>{''.join(lines[:_MOST_LINES])}</ul>" if lines else ""
 
 
 def estimate(of: dict[str, Any], form: str = ".3f", factor: float = 1.0, unit: str = "") -> str:
@@ -89,48 +124,67 @@ def pair_table(base: str, pairs: dict[str, dict[str, Any]], sizes: list[str]) ->
                         size,
                         scheme,
                         found["flows"],
+                        found["unpaired"],
                         f"{100 * found['faster']:.1f} %",
                         f"{100 * found['slower']:.1f} %",
                         estimate(found["ratio"]),
                         estimate(found["mean_change"], "+.1f", 100, " %"),
                     ]
                 )
-    header = ["flows", "scheme", "paired", "faster", "slower", "time, × (95 %)", "mean (95 %)"]
+    header = ["flows", "scheme", "paired", "of one only", "faster", "slower", "time, × (95 %)", "mean (95 %)"]
     caption = f"The same flows under {base} and under others; faster and slower by more than 1 %"
     return table(header, rows, 2, caption)
 
 
-def losers(base: str, scheme: str, flows: pl.DataFrame) -> str:
+def losers(base: str, scheme: str, found: dict[str, Any], flows: pl.DataFrame) -> str:
     """What the flows have in common that take more than 1.1 times as long: size, host, time."""
-    lost = flows.filter(pl.col("ratio") > 1.1)
-    if lost.is_empty():
+    lost = found["lost"]
+    if lost is None:
         return (
             f"<li>Under {html(scheme)} no flow takes more than 1.1 times as long as under {html(base)}.</li>"
         )
-    share = 100 * lost.height / flows.height
-    said = [f"half of them take {_median(lost['ratio']):.2f} times as long or more"]
-    sizes = [_median(frame["size_bytes"]) for frame in (lost, flows)]
-    said.append(f"their median size is {sizes[0]:.0f} bytes, that of all {sizes[1]:.0f}")
-    for column, what in (("dst", "to host"), ("src", "from host")):
-        host, count = lost[column].value_counts(sort=True).row(0)
-        of_all = flows.filter(pl.col(column) == host).height
-        own, all_share = 100 * count / lost.height, 100 * of_all / flows.height
-        if own > max(5.0, 1.5 * all_share) and count >= 10:
-            said.append(f"{own:.0f} % go {what} {host}, of all flows {all_share:.0f} %")
-    third = (pl.col("start_ns") - flows["start_ns"].min()) / _span(flows["start_ns"]) * 3
-    thirds = lost.select(third.floor().clip(0, 2).alias("t"))["t"].value_counts()
-    most, count = thirds.sort("count", descending=True).row(0)
-    if count > 0.45 * lost.height and lost.height >= 30:
-        name = ("first", "second", "last")[int(most)]
-        said.append(f"{100 * count / lost.height:.0f} % start in the {name} third of the time")
-    who = f"Under {html(scheme)} {share:.1f} % of the flows"
+    said = [f"half of them take {lost['median_ratio']:.2f} times as long or more"]
+    sizes = (f"{lost[name]:,.0f}" for name in ("median_bytes", "median_bytes_of_all"))
+    said.append("their median size is {} bytes, that of all {}".format(*sizes))
+    losing = pl.col("ratio") > 1.1
+    third = ((pl.col("start_ns") - flows["start_ns"].min()) / _span(flows["start_ns"]) * 3).floor().clip(0, 2)
+    names = {0.0: "first", 1.0: "second", 2.0: "last"}
+    traits: list[tuple[pl.Expr, Callable[[Any], str]]] = [
+        (pl.col("dst"), lambda host: f"go to host {host}"),
+        (pl.col("src"), lambda host: f"come from host {host}"),
+        (third, lambda part: f"start in the {names[part]} third of the time"),
+    ]
+    for of, named in traits:
+        if (most := _over_represented(flows.select(of=of, lost=losing))) is not None:
+            value, own, all_share = most
+            said.append(f"{own:.0f} % {named(value)}, of all flows {all_share:.0f} %")
+    who = f"Under {html(scheme)} {100 * lost['share']:.1f} % of the flows"
     return f"<li>{who} take more than 1.1 times as long as under {html(base)}: {'; '.join(said)}.</li>"
 
 
-def _median(values: pl.Series) -> float:
-    median = values.median()
-    assert isinstance(median, float)
-    return median
+def _over_represented(flows: pl.DataFrame) -> tuple[Any, float, float] | None:
+    """The value that most exceeds its share of all flows among those that lost, if that is no chance.
+
+    If losers were drawn at random, their numbers by value were hypergeometric, and one would be found in five
+    of a hundred cases, however many values there are (Bonferroni). Returns its percentages.
+    """
+    counts = flows.group_by("of").agg(all=pl.len(), own=pl.col("lost").sum())
+    total, lost = flows.height, int(counts["own"].sum())
+    if lost == 0 or lost == total or counts.height < 2:
+        return None
+    critical = NormalDist().inv_cdf(1 - 0.05 / counts.height)
+    share = pl.col("all") / total
+    variance = lost * share * (1 - share) * (1 - lost / total)
+    # Below some tens a count is not normal.
+    candidates = counts.filter(
+        (pl.col("own") - lost * share > critical * variance.sqrt())
+        & (pl.col("own") >= 20)
+        & (pl.col("own") > 1.2 * lost * share)
+    ).sort(pl.col("own") / pl.col("all"), "of", descending=[True, False])
+    if candidates.is_empty():
+        return None
+    value, of_all, own = candidates.row(0)
+    return value, 100 * own / lost, 100 * of_all / total
 
 
 def _span(times: pl.Series) -> float:
@@ -166,19 +220,19 @@ def ledger(folder: ResultFolder, points: list[Point]) -> str:
     rows, packets = [], []
     for at in points:
         for scheme, keys in at.runs.items():
-            for key in keys:
+            for seed, key in keys.items():
                 info = json.loads(load(folder.path / "runs" / key / "summary.json", "run", text))
-                rows.append(
-                    [at.name or "everywhere", scheme, key, info["version"], info["ended"], info["digest"]]
-                )
+                where = [at.name or "everywhere", scheme, "" if seed is None else f"{seed:g}"]
+                rows.append([*where, key, info["version"], info["ended"], info["digest"]])
                 if counts := info.get("packets"):
-                    packets.append([at.name or "everywhere", scheme, key, *counts.values()])
-                    header = ["at", "scheme", "run", *(name.replace("_", " ") for name in counts)]
+                    packets.append([*where, key, *counts.values()])
+                    header = ["at", "scheme", "seed", "run", *(name.replace("_", " ") for name in counts)]
     parts = [
         folded(
-            "runs and their digests", table(["at", "scheme", "run", "version", "ended", "digest"], rows, 6)
+            "runs and their digests",
+            table(["at", "scheme", "seed", "run", "version", "ended", "digest"], rows, 7),
         )
     ]
     if packets:
-        parts.insert(0, folded("where every packet went", table(header, packets, 3)))
+        parts.insert(0, folded("where every packet went", table(header, packets, 4)))
     return "".join(parts)
