@@ -47,7 +47,10 @@ own.querySelector("[data-tail]").click();
 own.querySelector('[data-log="x"]').click();
 said.still_drawn = own.querySelectorAll("canvas").length;
 const curve = () => own.querySelectorAll(".u-legend .u-series")[1];
-curve().querySelector("th").click();
+const name = curve().querySelector("th");
+name.focus();
+said.focused = document.activeElement === name;
+name.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
 said.hidden = curve().classList.contains("u-off");
 chosen(1, 1);
 said.hidden_in_another_view = curve().classList.contains("u-off");
@@ -97,6 +100,7 @@ def test_charts_are_drawn_and_answer(page: Path, tried: Path) -> None:
     assert "Slowdown" in said["first"]
     assert "Completion time" in said["second"]
     assert said["still_drawn"] == 1
+    assert said["focused"]
     assert said["hidden"]
     assert said["hidden_in_another_view"]
     assert said["wide"] <= 0

@@ -21,6 +21,7 @@
     constructor(element, chart) {
       Object.assign(this, { element, chart, plot: element.querySelector(".plot") });
       this.hidden = new Set();
+      this.name = element.querySelector("h3").textContent;
       element.classList.add("live");
       element.addEventListener("change", () => this.draw());
       element.querySelector("[data-reset]").addEventListener("click", () => this.draw());
@@ -98,8 +99,24 @@
         return;
       }
       this.drawn = new uPlot(options, uPlot.join(tables), this.plot);
+      this.drawn.root.setAttribute("role", "group");
+      this.drawn.root.setAttribute("aria-label", this.name);
       const rows = this.plot.querySelectorAll(".u-legend .u-series");
-      edges.forEach((place) => { rows[place].hidden = true; });
+      rows.forEach((row, place) => {
+        if (edges.includes(place)) row.hidden = true;
+        else if (place) this.answersKeys(row.querySelector("th"));
+      });
+    }
+
+    // A curve is hidden by its name, which keys reach as well.
+    answersKeys(name) {
+      name.tabIndex = 0;
+      name.setAttribute("role", "button");
+      name.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        name.click();
+      });
     }
 
     // A curve's band comes and goes with it, and it stays hidden in other views.
