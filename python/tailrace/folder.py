@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from tailrace.errors import RunError
 from tailrace.files import frame, load, table, verify
 from tailrace.result import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tailrace.plots.style import Chart
 
 
@@ -86,3 +87,12 @@ class ResultFolder:
     def __repr__(self) -> str:
         runs = self.summary["run"].n_unique()
         return f"ResultFolder({str(self.path)!r}: {runs} runs over {', '.join(self.axes)})"
+
+    def _repr_html_(self) -> str:
+        title = escape(str(self.experiment.get("title", self.path.name)))
+        shown = ["seeds", "flows", "unfinished", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99"]
+        axes = self.means.columns[: self.means.columns.index("class")]
+        rows = self.means.filter(pl.col("class") == "all").select(*axes, *shown)
+        missing = self.missing.height
+        left = f"<p>{missing} runs are not finished.</p>" if missing else ""
+        return f"<p><strong>{title}</strong>, means over all flows</p>{left}{rows._repr_html_()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -138,6 +139,10 @@ class Result:
         flows, hops = self.info["classes"][0]["flows"], self.info.get("packet_hops")
         level = "at flow level" if hops is None else f"{hops} packet-hops"
         return f"Result({self.info['scheme']}: {flows} measured flows, {level})"
+
+    def _repr_html_(self) -> str:
+        shown = ["class", "flows", "unfinished", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99"]
+        return f"<p>{escape(repr(self))}</p>{self.summary().to_polars().select(shown)._repr_html_()}"
 
 
 def _info(file: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -99,8 +100,23 @@ class Scenario:
         warn_of_what_is_left_out(result)
         return result
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, of files found relative to the same folder."""
+        return isinstance(other, Scenario) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def _value(self) -> tuple[str, Path]:
+        fields = toml.loads(self._text, self._file)
+        return json.dumps(fields, sort_keys=True, default=str), self._folder.absolute()
+
     def __repr__(self) -> str:
         return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"
+
+    def _repr_html_(self) -> str:
+        name = f"<p>{escape(str(self._file))}</p>" if self._file else ""
+        return f"{name}<pre>{escape(self._text)}</pre>"
 
 
 @contextmanager

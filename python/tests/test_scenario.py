@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import tailrace
-from tailrace import Progress, Scenario, ScenarioError
+from tailrace import Progress, ResultFolder, Scenario, ScenarioError
 
 
 def test_a_scenario_runs_and_gives_tables(scenario: Scenario) -> None:
@@ -213,3 +213,31 @@ def test_what_is_wrong_is_said_in_few_characters(scenario: Scenario, tmp_path: P
     file.write_text(f"title = '{'x' * 301}'")
     with pytest.raises(ScenarioError, match="title: has 301 characters, but may have 300 at most"):
         tailrace.plan(file)
+
+
+def test_equal_scenarios_compare_equal(tmp_path: Path) -> None:
+    fields = {"workload": {"sizes": "web-search", "load": 0.6}, "seed": 2}
+    one, other = Scenario(**fields), Scenario(**dict(reversed(list(fields.items()))))
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != one.with_(seed=3)
+    assert one.with_(seed=3).with_(seed=2) == one
+    assert one != "seed = 2"
+    # Files that both name are not the same ones.
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.toml").write_text(one.to_toml())
+    a, b = (Scenario.from_file(tmp_path / name / "x.toml") for name in ("a", "b"))
+    assert a == Scenario.from_file(tmp_path / "a" / "x.toml")
+    assert a != b
+
+
+def test_notebooks_show_values_as_text(folder: ResultFolder) -> None:
+    hostile = Scenario(scheme={"name": "fifo", "label": "<b>&"})
+    assert "&lt;b&gt;&amp;" in hostile._repr_html_()
+    assert "<b>" not in hostile._repr_html_()
+    assert "Two schemes at two loads with two seeds" in folder._repr_html_()
+    assert "slowdown_p99" in folder._repr_html_()
+    result = folder.run(folder.summary["run"][0])
+    assert "DCTCP" in result._repr_html_()
+    assert "short" in result._repr_html_()
