@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from checksums import list_checksums
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 
-from tailrace import ResultFolder, ScenarioError, plots
+from tailrace import ResultFolder, Scenario, ScenarioError, plots
+from tailrace.__main__ import command
 from tailrace.plots.style import PENS, label
 
 
@@ -55,6 +57,52 @@ def test_lines_show_the_mean_of_seeds_in_order_of_x(numbers: ResultFolder) -> No
     assert (band.ymin, band.ymax) == (41, 83)
     assert axes.get_figure().get_supxlabel() == "scale 0.01; mean and range of seeds 1, 3"
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Load", "Mean FCT (µs)")
+
+
+def test_names_are_not_joined_by_lines(numbers: ResultFolder) -> None:
+    axes = drawn(numbers, x="scheme", y="fct_mean_us", group="load", at={"seed": 3})
+    assert {line.get_linestyle() for line in axes.get_lines()} == {"None"}
+    axes = drawn(numbers, x="load", y="fct_mean_us")
+    assert "None" not in {line.get_linestyle() for line in axes.get_lines()}
+
+
+def test_one_seed_has_no_caps(numbers: ResultFolder) -> None:
+    for at, caps in (({"seed": 3}, 0), ({}, 2)):
+        axes = drawn(numbers, kind="bars", x="load", y="fct_mean_us", at=at)
+        assert len([found for found in axes.containers if isinstance(found, ErrorbarContainer)]) == caps
+
+
+def test_intervals_end_where_values_do(tmp_path: Path) -> None:
+    rows = [
+        ("A", load, seed, "all", share, "key")
+        for load in (0.4, 0.8)
+        for seed, share in ((1.0, 0.0), (2.0, 1.0))
+    ]
+    columns = ["scheme", "load", "seed", "class", "miss_rate", "run"]
+    pl.DataFrame(rows, columns, orient="row").write_parquet(tmp_path / "summary.parquet")
+    (tmp_path / "experiment.toml").write_text("")
+    list_checksums(tmp_path)
+    axes = drawn(ResultFolder(tmp_path), x="load", y="miss_rate", spread="confidence")
+    band = axes.collections[0].get_paths()[0].get_extents()
+    # Student's interval of 0 and 1 would be from -5.9 to 6.9.
+    assert (band.ymin, band.ymax) == (0, 1)
+
+
+def test_an_experiment_that_asks_for_no_plot_gets_one_that_suits(
+    folder: ResultFolder, tmp_path: Path, scenario: Scenario
+) -> None:
+    shutil.copytree(folder.path, tmp_path / "x")
+    swept = ResultFolder(tmp_path / "x")
+    swept.experiment.pop("plot")
+    assert plots.tables(swept)["slowdown"]["x"] == "workload.load"
+    assert swept.plot("slowdown").axes[0].get_xlabel() == "Load"
+    text = scenario.to_toml().replace("[scheme]", "[[scheme]]")
+    (tmp_path / "y.toml").write_text(f'title = "y"\n{text}')
+    assert command(["run", str(tmp_path / "y.toml"), "--out", str(tmp_path / "y")]) == 0
+    assert sorted(file.name for file in (tmp_path / "y" / "plots").iterdir()) == [
+        "slowdown.png",
+        "slowdown.svg",
+    ]
 
 
 def test_a_scheme_has_one_colour_whoever_is_drawn_beside_it(numbers: ResultFolder) -> None:

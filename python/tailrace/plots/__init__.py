@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError, TailraceError
@@ -40,7 +40,7 @@ def draw(directory: str | Path) -> Drawn:
         charts = {"fluid": lambda: fluid_chart(Fluid.load(directory))}
     else:
         folder = ResultFolder(directory)
-        charts = {name: partial(_chart, folder, name) for name in folder.experiment.get("plot", {})}
+        charts = {name: partial(_chart, folder, name) for name in tables(folder)}
     drawn = Drawn([], [])
     for name, make in charts.items():
         try:
@@ -52,6 +52,20 @@ def draw(directory: str | Path) -> Drawn:
         except Exception as error:
             drawn.failures.append(f"plot.{name}: cannot be drawn: {error}")
     return drawn
+
+
+def tables(folder: ResultFolder) -> dict[str, Any]:
+    """The plots that the folder's experiment asks for, or what suits it if it asks for none."""
+    own = folder.experiment.get("plot")
+    if own is not None:
+        return dict(own)
+    axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
+    if not axes:
+        return {"slowdown": {"kind": "cdf", "y": "slowdown", "log": "x", "title": "Slowdown of all flows"}}
+    if len(axes) == 1 and folder.summary[axes[0]].n_unique() > 1:
+        kind = "line" if folder.summary[axes[0]].dtype.is_numeric() else "bars"
+        return {"slowdown": {"kind": kind, "x": axes[0], "y": "slowdown_mean", "title": "Mean slowdown"}}
+    return {}
 
 
 def chart(folder: ResultFolder, name: str) -> Chart:
@@ -72,7 +86,7 @@ def _chart(folder: ResultFolder, name: str) -> Chart | None:
 
 def read(folder: ResultFolder, name: str) -> Plot | None:
     """Read the table ``[plot.NAME]`` of a folder's experiment; ``None`` if what it is about was not run."""
-    table = folder.experiment.get("plot", {}).get(name)
+    table = tables(folder).get(name)
     if not isinstance(table, dict):
         raise ScenarioError("there is no such table", f"plot.{name}")
     checked = _tailrace.plot(name, toml.dumps(table), _ground(folder))

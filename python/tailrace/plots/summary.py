@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import ClassVar
@@ -80,6 +81,12 @@ class SummaryPlot(TimesPlot):
             factors = [student(0.975, seeds - 1) if seeds > 1 else 0.0 for seeds in points["seeds"]]
             half = pl.Series(factors, dtype=pl.Float64) * points["error"].fill_null(0.0)
             points = points.with_columns(low=points["mean"] - half, high=points["mean"] + half)
+            if not self.relative_to and (rows[column].drop_nulls() >= 0).all():
+                # What cannot be negative has no interval below zero, and a share none above one.
+                most = 1.0 if column.endswith(("_rate", "_share")) else math.inf
+                points = points.with_columns(
+                    low=pl.col("low").clip(lower_bound=0.0), high=pl.col("high").clip(upper_bound=most)
+                )
         return points.sort("x") if points.schema["x"].is_numeric() else points
 
     def _relative(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
@@ -121,9 +128,15 @@ class Line(SummaryPlot):
         rows, curves = self.points(folder)
         for (name, points), pen in zip(curves.items(), self.pens(folder, curves), strict=True):
             x, mean, low, high = points.select("x", "mean", "low", "high")
-            x = x if x.dtype.is_numeric() else pl.Series([shown(value) for value in x], dtype=pl.String)
-            axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
-            axes.fill_between(x, low, high, color=pen.colour, alpha=0.2, linewidth=0)
+            if x.dtype.is_numeric():
+                axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
+                axes.fill_between(x, low, high, color=pen.colour, alpha=0.2, linewidth=0)
+            else:
+                # Between names there is nothing that a line could stand for.
+                names = [shown(value) for value in x]
+                axes.plot(names, mean, label=name, color=pen.colour, marker=pen.marker, linestyle="none")
+                if (high > low).any():
+                    axes.errorbar(names, mean, yerr=[mean - low, high - mean], fmt="none", ecolor=pen.colour)
         self.dress_summary(axes)
         return self.footnote(folder, rows, self.several_seeds())
 
@@ -145,7 +158,17 @@ class Bars(SummaryPlot):
             left = (index - (len(curves) - 1) / 2) * width
             places = [clusters.index(str(value)) + left for value in points["x"]]
             reach = [points["mean"] - points["low"], points["high"] - points["mean"]]
-            axes.bar(places, points["mean"], width, label=name, color=pen.colour, yerr=reach, capsize=2)
+            # One seed says nothing of chance.
+            several = (points["high"] > points["low"]).any()
+            axes.bar(
+                places,
+                points["mean"],
+                width,
+                label=name,
+                color=pen.colour,
+                yerr=reach if several else None,
+                capsize=2,
+            )
         # So many characters fit below a cluster.
         room = max(75 // len(clusters), 1)
         labels = [textwrap.fill(shown(cluster), room, break_long_words=False) for cluster in clusters]
