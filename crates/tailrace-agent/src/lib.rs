@@ -33,7 +33,7 @@ pub use kernel::{
     taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
-pub use traffic::{Grouping, Groups, Traffic};
+pub use traffic::{Groups, Traffic};
 #[cfg(feature = "bpf")]
 pub use trial::{McpTrial, Trial, TrialStep};
 

@@ -240,16 +240,15 @@ fn spread(name: &str, numbers: &Histogram, unit: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::Grouping;
     use crate::traffic::tests::ended;
     use tailrace_core::SizeDistribution;
     use tailrace_scenario::Scenario;
 
     fn written(draft: Draft, connections: &[Connection]) {
         let mut draft = draft;
-        let mut groups = Groups::new(Some(Grouping::Port));
+        let mut groups = Groups::default();
         for connection in connections {
-            groups.add(connection);
+            groups.add(connection, Some(connection.service().into()));
             draft.add(connection).unwrap();
         }
         let rate = Some((8_000, "given".to_owned()));

@@ -78,41 +78,22 @@ impl Traffic {
     }
 }
 
-/// By what connections are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
-    /// The port of the end that was asked.
-    Port,
-    /// The cgroup of the socket.
-    Cgroup,
-}
-
 /// Statistics of all connections, and of each group of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
     /// All.
     pub all: Traffic,
-    /// By port or number of the cgroup.
+    /// By the number of the group.
     pub by: BTreeMap<u64, Traffic>,
     /// Those of groups that came when there were too many.
     pub others: Traffic,
-    grouping: Option<Grouping>,
 }
 
 impl Groups {
-    /// Of no connections yet.
-    pub fn new(grouping: Option<Grouping>) -> Self {
-        Groups { grouping, ..Groups::default() }
-    }
-
-    /// Takes in what is said of a connection.
-    pub fn add(&mut self, connection: &Connection) {
+    /// Takes in what is said of a connection, and of which group it is, if it is of one.
+    pub fn add(&mut self, connection: &Connection, group: Option<u64>) {
         self.all.add(connection);
-        let group = match self.grouping {
-            None => return,
-            Some(Grouping::Port) => connection.service().into(),
-            Some(Grouping::Cgroup) => connection.cgroup,
-        };
+        let Some(group) = group else { return };
         if self.by.len() < MOST_GROUPS || self.by.contains_key(&group) {
             self.by.entry(group).or_default().add(connection);
         } else {
@@ -167,10 +148,10 @@ pub(crate) mod tests {
 
     #[test]
     fn groups_are_bounded() {
-        let mut groups = Groups::new(Some(Grouping::Port));
+        let mut groups = Groups::default();
         for port in 1..=300u16 {
             let connection = ended(1, 2, 5, 0);
-            groups.add(&Connection { remote: (connection.remote.0, port), ..connection });
+            groups.add(&connection, Some(port.into()));
         }
         assert_eq!((groups.all.whole, groups.by.len(), groups.others.whole), (300, 256, 44));
     }

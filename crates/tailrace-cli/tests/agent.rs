@@ -235,6 +235,48 @@ mod with_agent {
     }
 
     #[test]
+    fn what_is_measured_is_grouped_by_the_slices_of_an_agents_rules() {
+        let Some(Pair { a, b }) = pair() else { return };
+        let place = tempfile::tempdir().unwrap();
+        let (folder, rules) = (place.path().join("monday"), place.path().join("agent.toml"));
+        let slices = "[[slice]]\nweight = 1\n[[slice]]\nweight = 2\n";
+        let ports = "[[rule]]\nport = 80\nslice = 2\n[[rule]]\nport = 81\nslice = 1\n";
+        let file = format!("[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"wvcc\"\n{slices}{ports}");
+        fs::write(&rules, file).unwrap();
+        let by_slice = ["measure", "--interface", "eth0", "--by", "slice", "--out", text(&folder)];
+        let refused = a.inside(|| tailrace(&by_slice).output()).unwrap();
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(said(&refused).contains("--rules: is needed by --by slice"), "{}", said(&refused));
+        let child = start(&a, &[&by_slice[..], &["--rules", text(&rules)]].concat(), "from now on");
+        for (port, count) in [(80, 3), (81, 2), (82, 4)] {
+            let exchanges: Vec<Exchange> =
+                (0..count).map(|_| Exchange { asked: 1_000, answered: 0, server_closes: false }).collect();
+            let listener = b.inside(|| TcpListener::bind(address(B4, port))).unwrap();
+            thread::scope(|scope| {
+                scope.spawn(|| serve(&listener, exchanges.len()));
+                on(&a, || exchanges.iter().for_each(|exchange| ask(address(B4, port), exchange)));
+            });
+        }
+        thread::sleep(Duration::from_millis(300));
+        signal(&child, Signal::SIGTERM);
+        let output = child.wait_with_output().unwrap();
+        let report = said(&output);
+        assert!(output.status.success(), "{report}");
+        for (name, flows) in [("slice 2", "3"), ("slice 1", "2"), ("no slice", "4")] {
+            let line = report.lines().find(|line| line.contains(name));
+            assert_eq!(
+                line.and_then(|line| line.split(name).nth(1)?.split_whitespace().next()),
+                Some(flows),
+                "{report}"
+            );
+        }
+        for group in 0..3 {
+            assert!(folder.join(format!("sizes-{group}.cdf")).exists(), "{group}");
+        }
+        assert!(fs::read_to_string(folder.join("summary.toml")).unwrap().contains("slice 2"));
+    }
+
+    #[test]
     fn an_agent_whose_interface_goes_says_so() {
         let Some(Pair { a, b: _b }) = pair() else { return };
         let place = tempfile::tempdir().unwrap();

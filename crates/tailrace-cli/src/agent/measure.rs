@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use signal_hook::consts::SIGTERM;
-use tailrace_agent::{
-    Capture, Connection, Draft, Facts, Grouping, Groups, Wanted, cgroup_names, monotonic, own_cgroup,
-};
+use tailrace_agent::{Capture, Connection, Draft, Facts, Groups, Wanted, monotonic, own_cgroup};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Rate, Time, duration};
 use tailrace_experiment::Error;
 
+use super::grouped::Grouped;
 use super::interface::Interface;
 use super::{failed, measured};
-use crate::args::By;
 use crate::watch::notice;
 use crate::{Host, args};
 
@@ -55,6 +53,7 @@ fn rate(options: &args::Measure, interface: Option<&Interface>) -> Option<(u64, 
 struct Run {
     capture: Capture,
     groups: Groups,
+    grouped: Grouped,
     draft: Draft,
     begun: u64,
     bar: Option<ProgressBar>,
@@ -63,10 +62,7 @@ struct Run {
 
 impl Run {
     fn new(options: &args::Measure, wanted: &Wanted) -> Result<Self, Error> {
-        let grouping = options.by.map(|by| match by {
-            By::Port => Grouping::Port,
-            By::Cgroup => Grouping::Cgroup,
-        });
+        let grouped = Grouped::of(options)?;
         let begun = monotonic();
         let capture = Capture::new(wanted).map_err(failed)?;
         let draft = Draft::new(&options.out, begun).map_err(failed)?;
@@ -74,7 +70,7 @@ impl Run {
         if bar.is_none() {
             complain!("measure: the TCP connections of this network namespace, from now on");
         }
-        Ok(Run { capture, groups: Groups::new(grouping), draft, begun, bar, last_line: 0.0 })
+        Ok(Run { capture, groups: Groups::default(), grouped, draft, begun, bar, last_line: 0.0 })
     }
 
     fn seconds(&self) -> f64 {
@@ -101,7 +97,7 @@ impl Run {
 
     fn take(&mut self, heard: &[Connection]) -> Result<(), Error> {
         for connection in heard {
-            self.groups.add(connection);
+            self.groups.add(connection, self.grouped.group(connection));
             self.draft.add(connection).map_err(failed)?;
         }
         Ok(())
@@ -128,10 +124,10 @@ impl Run {
         bar.as_ref().inspect(|bar| bar.finish_and_clear());
         let (heard, (lost, local)) = capture.finish().map_err(failed)?;
         for connection in &heard {
-            self.groups.add(connection);
+            self.groups.add(connection, self.grouped.group(connection));
             self.draft.add(connection).map_err(failed)?;
         }
-        let Run { groups, draft, .. } = self;
+        let Run { groups, draft, mut grouped, .. } = self;
         if groups.all.sizes.count() == 0 {
             let message = format!(
                 "no TCP connection has begun, carried anything and ended within {}; nothing is written{}",
@@ -140,13 +136,8 @@ impl Run {
             );
             return Err(Error::Live(tailrace_linux::LiveError::SetUp(message)));
         }
-        let names = cgroup_names();
-        let name = |group: u64| match options.by {
-            Some(By::Cgroup) => {
-                names.get(&group).cloned().unwrap_or_else(|| format!("cgroup {group}, which is gone"))
-            }
-            _ => group.to_string(),
-        };
+        grouped.look();
+        let name = |group: u64| grouped.name(group);
         let facts = Facts { seconds, rate, lost, local };
         let unlisted = draft.unlisted();
         draft.finish(&groups, &facts, &name).map_err(failed)?;

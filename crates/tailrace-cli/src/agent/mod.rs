@@ -12,6 +12,8 @@ mod dry_run;
 #[cfg(feature = "agent")]
 mod fleet;
 #[cfg(feature = "agent")]
+mod grouped;
+#[cfg(feature = "agent")]
 mod hosts;
 #[cfg(feature = "agent")]
 mod interface;

@@ -13,6 +13,8 @@ pub enum By {
     Port,
     /// The cgroup (version 2) of the socket
     Cgroup,
+    /// The slice, by the rules of an agent's file (--rules)
+    Slice,
 }
 
 #[derive(ClapArgs)]
@@ -20,6 +22,7 @@ pub enum By {
   tailrace measure --for 10m --interface eth0 --out out/monday
   tailrace thresholds --sizes out/monday/sizes.cdf --load 0.3
   tailrace measure --for 10m --by port           sizes of each service, too
+  tailrace measure --for 10m --by slice --rules agent.toml
   tailrace measure --cgroup /system.slice/nginx.service --rate 10Gbps
 Needs root and a kernel with BTF. The folder gets sizes.cdf (flow sizes, as --sizes and [workload] take them),
 flows.csv (a flow list) with hosts.csv (which host is which address), and summary.toml, with the load. It
@@ -38,6 +41,9 @@ pub struct Measure {
     /// Statistics and sizes of each group of connections as well
     #[arg(long, value_enum, value_name = "WHAT")]
     pub by: Option<By>,
+    /// For --by slice: an agent's file, whose [[rule]]s say which connections are of which slice
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
     /// The link's rate, for the load; with --interface, what the interface says by default
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
