@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tailrace.__main__ import command
 from tailrace.reports import report, words
 from tailrace.reports.charts import ranks
 from tailrace.reports.flows import points
+from tailrace.reports.page import answers
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +146,7 @@ def test_any_text_is_text_and_a_part_is_reported(tmp_path: Path) -> None:
     assert command(["run", str(tmp_path / "x.toml"), "--out", str(out), "--report"]) == 0
     page = (out / "report.html").read_text("utf-8")
     assert "alert(1)" in page
-    assert page.count("<script") == page.count("</script>") == 2
+    assert page.count("<script") == page.count("</script>") == 1 + answers()
     assert "<i>" not in page
     assert "<tag>" not in page
     assert "not finished" not in page
@@ -298,3 +300,14 @@ def test_tasks_and_deadlines_are_told_of(tmp_path: Path) -> None:
 def test_a_report_is_a_page_of_its_own(folder: ResultFolder, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"must end in \.html"):
         report(folder.path, out=tmp_path / "x.toml")
+
+
+def test_without_uplot_charts_are_still_pictures(
+    folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("tailrace.reports.page"), "_UPLOT", "uplot/nothing.js")
+    with pytest.warns(UserWarning, match="charts are still pictures"):
+        page = report(folder.path, out=tmp_path / "x.html").read_text("utf-8")
+    assert "uPlot" not in page
+    assert page.count("<script") == 1
+    assert page.count('<svg viewBox="0 0 720 360"') == len(charts(page))

@@ -12,6 +12,7 @@ from test_report import charts
 
 from tailrace import ResultFolder
 from tailrace.reports import report
+from tailrace.reports.page import answers
 
 spec = importlib.util.spec_from_file_location(
     "photograph", Path(__file__).parents[2] / "docs" / "photograph.py"
@@ -21,8 +22,8 @@ assert spec.loader is not None
 photograph = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(photograph)
 pytestmark = pytest.mark.skipif(
-    photograph.browser() is None,
-    reason="SKIPPED: no Chromium here, so no report is opened (make programs installs it)",
+    photograph.browser() is None or not answers(),
+    reason="SKIPPED: no Chromium (make programs) or no uPlot (python python/uplot.py), so nothing is opened",
 )
 
 # Before the page's own scripts: what goes wrong is kept.

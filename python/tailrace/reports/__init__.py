@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tailrace.reports import words
 from tailrace.reports.charts import Chart, Grids
 from tailrace.reports.compared import OfFlows
 from tailrace.reports.flows import METRICS, SIZES, Point, points
-from tailrace.reports.page import chart, page, paragraphs, picture, section, text
+from tailrace.reports.page import answers, chart, page, paragraphs, picture, section, text
 from tailrace.reports.ports import busiest
 from tailrace.reports.sweep import curves, series
 from tailrace.reports.tables import tables
@@ -55,6 +56,10 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
         else f"{len(opened)} experiments"
     )
     body = "".join(parts) if len(opened) == 1 else f"<h1>{text(title)}</h1>{''.join(parts)}"
+    if not answers():
+        warnings.warn(
+            "uPlot is not here, so that charts are still pictures: python python/uplot.py", stacklevel=2
+        )
     _tailrace.write(target, page(title, body, charts, grids).encode())
     return target
 

@@ -13,6 +13,7 @@ from tailrace.reports.charts import Chart, Grids
 from tailrace.reports.svg import draw
 
 _ASSETS = files("tailrace.reports")
+_UPLOT = "uplot/uPlot.iife.min.js"
 _DASHES = {"-": "none", "--": "6 4", ":": "2 3"}
 
 
@@ -101,16 +102,24 @@ def page(title: str, body: str, charts: dict[str, Chart], grids: Grids) -> str:
         "ranks": {str(count): ranks for count, ranks in grids.known.items()},
     }
     data = json.dumps(plain, separators=(",", ":"), allow_nan=False)
-    script = _asset("uplot/uPlot.iife.min.js") + "\n" + _asset("report.js")
+    # Without what draws them charts are still pictures.
+    draws = answers()
+    script = f"<script>{_asset(_UPLOT)}\n{_asset('report.js')}</script>" if draws else ""
+    style = _asset("uplot/uPlot.min.css") if draws else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{text(title)}</title>'
-        f"<style>{_asset('uplot/uPlot.min.css')}{_asset('report.css')}{pens}</style></head>"
+        f"<style>{style}{_asset('report.css')}{pens}</style></head>"
         f"<body><main>{body}</main>"
         f'<script type="application/json" id="charts">{_inside(data)}</script>'
-        f"<script>{script}</script></body></html>\n"
+        f"{script}</body></html>\n"
     )
+
+
+def answers() -> bool:
+    """Whether uPlot is here, which draws charts that answer."""
+    return (_ASSETS / _UPLOT).is_file()
 
 
 def _inside(data: str) -> str:
