@@ -175,7 +175,7 @@ fn mistakes_have_one_clear_line_and_leave_nothing() {
         ("compare none.csv", "none.csv: cannot be read"),
         ("compare empty.csv", "empty.csv:1: has a header only"),
         ("describe loop.csv", "loop.csv: has no flow that crosses the network"),
-        ("describe x.pcap", "x.pcap: is a capture of packets"),
+        ("describe x.pcap", "x.pcap: is no capture that can be read: it ends before the first packet does"),
         (
             "describe ring.csv --fabric rack17",
             "--fabric: unknown preset \"rack17\"; did you mean \"rack16\"?",
