@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,8 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
         heard.append(run.index)
         if len(heard) == 1:
             os.kill(os.getpid(), signal.SIGINT)
+            # So that it is noticed before the other runs, which are short, are over.
+            time.sleep(1)
 
     with pytest.warns(UserWarning, match="stopped: [1-7] of 8 runs are finished"):
         part = tailrace.sweep(EXPERIMENT, out=tmp_path, jobs=1, on_result=interrupt)

@@ -16,7 +16,7 @@ from tailrace.plots.flows import Cdf
 from tailrace.plots.fluid import fluid_chart
 from tailrace.plots.plot import Plot
 from tailrace.plots.series import Series
-from tailrace.plots.style import Chart, finish, new_chart, save, styled
+from tailrace.plots.style import PENS, Chart, finish, new_chart, save, styled
 from tailrace.plots.summary import Bars, Line
 from tailrace.plots.workloads import Workloads
 
@@ -60,6 +60,8 @@ def tables(folder: ResultFolder) -> dict[str, Any]:
     if own is not None:
         return dict(own)
     axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
+    if folder.summary["scheme"].n_unique() > len(PENS):
+        return {}
     if not axes:
         return {"slowdown": {"kind": "cdf", "y": "slowdown", "log": "x", "title": "Slowdown of all flows"}}
     if len(axes) == 1 and folder.summary[axes[0]].n_unique() > 1:
