@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::comparison;
-use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, over_seeds};
+use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
 use crate::report::{self, Written};
@@ -69,46 +69,14 @@ fn check(schemes: &[String]) -> Result<(), ScenarioError> {
 /// Each scheme beside the first one, flow by flow, by size.
 fn beside(experiment: &Experiment, results: &Results) -> Result<String, Error> {
     let mut text = String::new();
-    let Some(label) = results.runs.first().map(|run| run.scheme.clone()) else { return Ok(text) };
-    for point in points(results) {
+    for point in by_point(results, false) {
         let [first, others @ ..] = point.as_slice() else { continue };
-        let at: Vec<String> = first[0]
-            .point
-            .axes()
-            .filter(|(axis, _)| *axis != SEED)
-            .map(|(axis, value)| format!(", {axis} = {}", axis_text(value)))
-            .collect();
-        text += &format!(
-            "beside {label}, flow by flow{}\n{}",
-            at.concat(),
-            beside_at(experiment, first, others)?
-        );
+        let axes = first[0].point.axes().filter(|(axis, _)| *axis != SEED);
+        let at: String = axes.map(|(axis, value)| format!(", {axis} = {}", axis_text(value))).collect();
+        let table = beside_at(experiment, first, others)?;
+        text += &format!("beside {}, flow by flow{at}\n{table}", first[0].scheme);
     }
     Ok(text)
-}
-
-/// The runs of each scheme, by point: those that differ in their seed alone are together.
-fn points(results: &Results) -> Vec<Vec<Vec<&Finished>>> {
-    let mut points: Vec<Vec<Vec<&Finished>>> = Vec::new();
-    for group in over_seeds(results, false) {
-        let runs: Vec<&Finished> = group.runs.iter().map(|(run, _)| *run).collect();
-        let same_point = |other: &Vec<Vec<&Finished>>| {
-            let axes = |run: &Finished| -> Vec<String> {
-                run.point
-                    .axes()
-                    .filter(|(axis, _)| *axis != SEED)
-                    .map(|(_, value)| axis_text(value))
-                    .collect()
-            };
-            axes(other[0][0]) == axes(runs[0])
-        };
-        match points.iter_mut().find(|other| same_point(other)) {
-            Some(point) if point.iter().any(|known| known[0].scheme == runs[0].scheme) => {}
-            Some(point) => point.push(runs),
-            None => points.push(vec![runs]),
-        }
-    }
-    points
 }
 
 fn beside_at(

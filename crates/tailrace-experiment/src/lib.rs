@@ -49,7 +49,7 @@ pub use gather::{Gathered, gather, look};
 pub use groups::Measured;
 pub use judge::{Measurement, Standing, Verdict};
 pub use numbers::{STATISTICS, mean, rounded, student};
-pub use over_seeds::{Mean, OverSeeds, over_seeds};
+pub use over_seeds::{AtPoint, Mean, OverSeeds, by_point, over_seeds};
 pub use pcap::Capture;
 pub use plan::{Planned, place as place_in_scheme};
 pub use plan_table::Entry;

@@ -26,14 +26,15 @@ pub struct Mean {
 /// All classes of all points and schemes: those of a point and class follow one another, so that schemes stand side by side.
 /// With `each`, each run is by itself.
 pub fn over_seeds(results: &Results, each: bool) -> Vec<OverSeeds<'_>> {
-    points(results, each).iter().flat_map(of_point).collect()
+    by_point(results, each).iter().flat_map(of_point).collect()
 }
 
 /// The runs of each scheme at a point.
-type AtPoint<'a> = Vec<Vec<&'a Finished>>;
+pub type AtPoint<'a> = Vec<Vec<&'a Finished>>;
 
-/// The runs by point, where seeds do not tell points apart, and by scheme, both in the order of the first.
-fn points(results: &Results, each: bool) -> Vec<AtPoint<'_>> {
+/// The runs by point, where seeds do not tell points apart unless `each` run is to be by itself, and by scheme, both in the order of
+/// the first.
+pub fn by_point(results: &Results, each: bool) -> Vec<AtPoint<'_>> {
     let (mut points, mut places) = (Vec::<AtPoint>::new(), BTreeMap::new());
     for run in &results.runs {
         let told_apart = run.point.axes().filter(|(axis, _)| each || *axis != SEED);
