@@ -34,6 +34,6 @@ macro_rules! tests {
 }
 
 tests! {
-    agenda, cdf_file, coflow_trace, experiment_file, flow_list, frames, headers, live_record, memcached, scenario_text, trace,
+    agenda, cdf_file, coflow_trace, experiment_file, flow_list, frames, graph_file, headers, live_record, memcached, scenario_text, trace,
     transport,
 }

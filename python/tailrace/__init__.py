@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tailrace._tailrace import __version__, schemes, workload
+    from tailrace.comparing import Comparison, compare
     from tailrace.errors import RunError, ScenarioError, TailraceError
     from tailrace.fluid_model import Fluid, fluid
     from tailrace.folder import ResultFolder
+    from tailrace.graphs import graph
     from tailrace.planned import Plan, PlannedRun, gather, plan
     from tailrace.reports import report
     from tailrace.result import Result
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tailrace.telling import tell
 
 __all__ = [
+    "Comparison",
     "Fluid",
     "Plan",
     "PlannedRun",
@@ -33,8 +36,10 @@ __all__ = [
     "Table",
     "TailraceError",
     "__version__",
+    "compare",
     "fluid",
     "gather",
+    "graph",
     "plan",
     "report",
     "schemes",
@@ -45,6 +50,7 @@ __all__ = [
 
 # Imported when asked for: the command needs none of it, and polars takes longer than most commands.
 _HOMES = {
+    "Comparison": "comparing",
     "Fluid": "fluid_model",
     "Plan": "planned",
     "PlannedRun": "planned",
@@ -57,8 +63,10 @@ _HOMES = {
     "Table": "table",
     "TailraceError": "errors",
     "__version__": "_tailrace",
+    "compare": "comparing",
     "fluid": "fluid_model",
     "gather": "planned",
+    "graph": "graphs",
     "plan": "planned",
     "report": "reports",
     "schemes": "_tailrace",

@@ -13,9 +13,11 @@ __all__ = [
     "Table",
     "__version__",
     "cli",
+    "comparison",
     "duration",
     "fluid",
     "gather",
+    "graph",
     "leaves_out",
     "measure",
     "paired",
@@ -114,6 +116,21 @@ def save(
     tasks: bytes | None,
     lag: bytes | None,
 ) -> None: ...
+def comparison(
+    trace: str | PathLike[str],
+    columns: Sequence[str],
+    name: str | None,
+    fields: str | None,
+    schemes: Sequence[str],
+    folder: str | PathLike[str],
+    fresh: bool,
+) -> tuple[Path, str]: ...
+def graph(
+    text: str,
+    rate_unit: str | None = None,
+    delay_unit: str | None = None,
+    file: str | PathLike[str] | None = None,
+) -> str: ...
 def measure(text: str) -> tuple[float, int, int]: ...
 def plot(name: str, table: str, ground: str) -> str | None: ...
 def duration(seconds: float) -> str: ...

@@ -1,12 +1,14 @@
 //! Arguments and help.
 
 mod agent;
+mod catalogue;
 mod developing;
 mod live;
 
 pub use agent::{Agent, Control, Measure};
 #[cfg(feature = "agent")]
 pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
+pub use catalogue::{Catalogue, Fabrics};
 pub use developing::{Bench, BenchLevel, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 
@@ -56,7 +58,7 @@ pub enum Command {
     /// List the published flow-size distributions, or show one
     Workloads(Catalogue),
     /// List the kinds of fabric and the presets, or show one
-    Fabrics(Catalogue),
+    Fabrics(Fabrics),
     /// Compute which flows belong into which queue for your flow sizes
     Thresholds(Thresholds),
     /// Write what switches must be told for a scheme: DSCPs, queues, ECN thresholds
@@ -167,8 +169,9 @@ Columns are recognised by their names (start_s, timestamp, src, srcIP, dst, byte
 pub struct OwnTrace {
     /// The flows: CSV with a header or Parquet, one flow a row; or a capture of packets, pcap or pcapng
     pub trace: PathBuf,
-    /// A preset's name, or a file whose [fabric] it is; by default one switch (or leaves and spines) fast enough for the flows
-    #[arg(long, value_name = "NAME|FILE.toml")]
+    /// A preset's name, a file whose [fabric] it is (.toml), or a graph's (GraphML, GML, links, HPCC, htsim); by default one switch
+    /// (or leaves and spines) fast enough for the flows
+    #[arg(long, value_name = "NAME|FILE")]
     pub fabric: Option<String>,
     /// What a column is: src, dst, size, start, deadline, class, slice, task or flow_type, with a unit where it has one
     #[arg(long = "column", value_name = "ROLE=COLUMN[:UNIT]")]
@@ -312,15 +315,6 @@ pub enum Level {
     Flow,
     /// Real packets in real time, between network namespaces of this machine
     Live,
-}
-
-#[derive(ClapArgs)]
-pub struct Catalogue {
-    /// Show this one only, in full
-    pub name: Option<String>,
-    /// Print JSON (for schemes: with the schema of the parameters)
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Schemes with a model of their queues.

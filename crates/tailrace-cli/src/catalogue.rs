@@ -12,7 +12,8 @@ use tailrace_schemes::{
 };
 use tailrace_workload::published;
 
-use crate::args::Catalogue;
+use crate::args::{Catalogue, Fabrics};
+use crate::fabric_text::print_graph;
 
 /// What there is to say of a scheme.
 struct Entry {
@@ -192,7 +193,11 @@ pub fn workloads(options: &Catalogue) -> Result<i32, Error> {
     Ok(0)
 }
 
-pub fn fabrics(options: &Catalogue) -> Result<i32, Error> {
+pub fn fabrics(options: &Fabrics) -> Result<i32, Error> {
+    let Fabrics { catalogue: options, graph } = options;
+    if let (Some(name), true) = (&options.name, graph) {
+        return Ok(print_graph(name)?);
+    }
     let all = fabric_list();
     let chosen: Vec<_> = all.iter().filter(|f| options.name.as_deref().is_none_or(|n| n == f.name)).collect();
     if let (Some(name), true) = (&options.name, chosen.is_empty()) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
-use tailrace_experiment::trace::comparison;
+use tailrace_experiment::trace::{Described, Mapping, comparison};
 use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
@@ -14,19 +14,10 @@ use crate::{Host, args, describe, run, tables};
 
 pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     let described = describe::read(&options.own)?;
-    say_part!("{}", describe::text(&options.own, &described)?);
-    let schemes = match options.schemes.as_slice() {
-        [] => comparison::usual_schemes(&described.trace.flows),
-        given => given.to_vec(),
-    };
-    check(&schemes)?;
+    say_part!("{}", describe::text(&options.own.trace, &described)?);
     let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
-    if dir.join("experiment.toml").exists() {
-        let message = format!("{} is a result folder of `tailrace run`: choose another one", dir.display());
-        return Err(ScenarioError::new("--out", message).into());
-    }
-    let file = comparison::write(&described, &name, &schemes, &dir, options.how.fresh)?;
+    let file = written(&described, &name, &options.schemes, &dir, options.how.fresh)?;
     let as_run = args::Run {
         files: vec![file.clone()],
         how: options.how.clone(),
@@ -48,6 +39,41 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         Written::No => Ok(1),
         Written::Yes | Written::Never => Ok(status),
     }
+}
+
+/// Writes the experiment that compares schemes on the flows of a trace, as `tailrace compare` does before it runs it: some usual
+/// ones unless any are given. Returns its file, and what the trace holds.
+pub fn comparison_of(
+    trace: &Path,
+    columns: &[Mapping],
+    fabric: Option<toml::Table>,
+    schemes: &[String],
+    dir: &Path,
+    fresh: bool,
+) -> Result<(PathBuf, String), Error> {
+    let described = Described::read(trace, columns, fabric)?;
+    let name = trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let file = written(&described, &name, schemes, dir, fresh)?;
+    Ok((file, describe::text(trace, &described)?))
+}
+
+fn written(
+    described: &Described,
+    name: &str,
+    schemes: &[String],
+    dir: &Path,
+    fresh: bool,
+) -> Result<PathBuf, Error> {
+    let schemes = match schemes {
+        [] => comparison::usual_schemes(&described.trace.flows),
+        given => given.to_vec(),
+    };
+    check(&schemes)?;
+    if dir.join("experiment.toml").exists() {
+        let message = format!("{} is a result folder of `tailrace run`: choose another one", dir.display());
+        return Err(ScenarioError::new("--out", message).into());
+    }
+    comparison::write(described, name, &schemes, dir, fresh)
 }
 
 /// Two schemes at least, which exist and differ.

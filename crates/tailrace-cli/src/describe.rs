@@ -1,10 +1,13 @@
 //! `tailrace describe`.
 
+use std::path::Path;
+
 use tailrace_core::{SizeDistribution, duration};
 use tailrace_experiment::Error;
 use tailrace_experiment::trace::{Described, fabric_named};
 use tailrace_workload::Offered;
 
+use crate::fabric_text::in_a_line;
 use crate::{args, output};
 
 /// Links that are named, from the busiest on.
@@ -12,7 +15,7 @@ const NAMED: usize = 3;
 
 pub fn describe(options: &args::OwnTrace) -> Result<i32, Error> {
     let described = read(options)?;
-    say_part!("{}", text(options, &described)?);
+    say_part!("{}", text(&options.trace, &described)?);
     let fabric = described.built()?;
     let overload = described.offered.as_ref().and_then(|offered| output::overload(offered, &fabric));
     overload.iter().for_each(|warning| say_part!("{}", line("warning", warning)));
@@ -25,13 +28,13 @@ pub fn read(options: &args::OwnTrace) -> Result<Described, Error> {
 }
 
 /// What a trace holds, a line each.
-pub fn text(options: &args::OwnTrace, described: &Described) -> Result<String, Error> {
+pub fn text(trace_file: &Path, described: &Described) -> Result<String, Error> {
     let Described { trace, fabric, is_chosen, offered, warnings } = described;
     let span = trace.flows.last().map_or(0.0, |flow| flow.start.as_secs_f64());
     let busy = trace.hosts.iter().filter(|host| !host.is_empty()).count();
     let mut lines = format!(
         "{}: {} flows between {busy} hosts in {}\n",
-        options.trace.display(),
+        trace_file.display(),
         trace.flows.len(),
         duration(span)
     );
@@ -40,9 +43,8 @@ pub fn text(options: &args::OwnTrace, described: &Described) -> Result<String, E
     if !trace.unused.is_empty() {
         lines += &line("unused", &trace.unused.join(", "));
     }
-    let fields: Vec<String> = fabric.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let why = if *is_chosen { " (no --fabric was given: this one carries the flows)" } else { "" };
-    lines += &line("fabric", &format!("{}{why}", fields.join(", ")));
+    lines += &line("fabric", &format!("{}{why}", in_a_line(fabric)));
     if let Some(offered) = offered {
         lines += &line("sizes", &sizes(&offered.sizes));
         lines += &line("load", &load(described, offered)?);

@@ -14,6 +14,7 @@ mod control;
 mod describe;
 mod emulate;
 mod enter;
+mod fabric_text;
 mod flows;
 mod fluid;
 mod forecast;
@@ -41,6 +42,7 @@ use clap::Parser;
 use tailrace_experiment::Error;
 
 pub use agent::agents;
+pub use compare::comparison_of;
 
 /// What the command needs from whoever calls it.
 pub trait Host {

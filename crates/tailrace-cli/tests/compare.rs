@@ -125,6 +125,49 @@ fn a_comparison_is_an_experiment_that_can_be_run_again() {
     assert_ne!(fs::read(dir.path().join("out/ring/results/summary.csv")).unwrap(), before);
 }
 
+/// A graph is the fabric that it describes, and its hosts those that the trace names.
+#[test]
+fn a_fabric_of_ones_own_is_a_fabric() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ring.csv"), ring()).unwrap();
+    let links: String = (1..=8).rev().map(|host| format!("switch0 10.0.0.{host} 10Gbps 2us\n")).collect();
+    fs::write(dir.path().join("ring.txt"), links).unwrap();
+    let star = "[fabric]\nkind = \"star\"\nhosts = 8\nhost_rate = \"10Gbps\"\ndelay = \"2us\"\n";
+    fs::write(dir.path().join("star.toml"), star).unwrap();
+    let said = says(dir.path(), "describe ring.csv --fabric ring.txt");
+    assert!(said.contains("fabric    8 hosts, 1 switch, 8 links: 8 of 10Gbps\n"), "{said}");
+    says(dir.path(), "compare ring.csv --fabric ring.txt --schemes fifo,pias --jobs 1 --out graph");
+    // The file is no longer needed: what was run holds the graph.
+    fs::remove_file(dir.path().join("ring.txt")).unwrap();
+    says(dir.path(), "run graph/ring.toml --jobs 1 --out again");
+    // All but the last column, which is the run's key.
+    let summary = |file: &str| -> Vec<String> {
+        let text = fs::read_to_string(dir.path().join(file)).unwrap();
+        text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect()
+    };
+    assert_eq!(summary("again/summary.csv"), summary("graph/results/summary.csv"));
+    // Hosts have the numbers of the graph's order, which here is the other way round.
+    let names = fs::read_to_string(dir.path().join("graph/hosts.csv")).unwrap();
+    assert!(names.starts_with("host,name\n0,10.0.0.8\n1,10.0.0.7\n"), "{names}");
+
+    let straight: String = (1..=8).map(|host| format!("switch0 10.0.0.{host} 10Gbps 2us\n")).collect();
+    fs::write(dir.path().join("ring.txt"), straight).unwrap();
+    says(dir.path(), "compare ring.csv --fabric ring.txt --schemes fifo,pias --jobs 1 --out straight");
+    says(dir.path(), "compare ring.csv --fabric star.toml --schemes fifo,pias --jobs 1 --out star");
+    assert_eq!(summary("straight/results/summary.csv"), summary("star/results/summary.csv"));
+
+    fs::write(dir.path().join("ring.txt"), "switch0 10.0.0.1 10Gbps\nswitch0 10.0.0.77 10Gbps\n").unwrap();
+    let (status, said) = fails(dir.path(), "describe ring.csv --fabric ring.txt");
+    assert!(
+        status == 2
+            && said.contains("names 10.0.0.1, which is a host of the fabric, and 10.0.0.2, which is not"),
+        "{said}"
+    );
+    fs::write(dir.path().join("ring.txt"), "switch0 a 10Gbps\nswitch0 b 10Gbps 5\n").unwrap();
+    let (status, said) = fails(dir.path(), "describe ring.csv --fabric ring.txt");
+    assert!(status == 2 && said.contains("ring.txt:2: has \"5\", which is neither a rate"), "{said}");
+}
+
 /// Of flows that share one link, short ones gain where the shortest is first.
 #[test]
 fn pairs_say_who_wins() {

@@ -97,8 +97,8 @@ fn run<S: Scheme>(fabric: &Fabric, flows: Vec<FlowSpec>) -> Result<Run, String> 
     let records: Vec<FlowRecord> = outcome.flows.iter().copied().collect();
     ensure!(ending == Ending::Finished && records.len() == count, "flows do not end: {ending:?}");
     for record in &records {
-        let FlowRecord { src, dst, size, reveals, .. } = *record;
-        let ideal = fabric.ideal_fct(src, dst, size, &transport, HEADER_BYTES);
+        let FlowRecord { id, src, dst, size, reveals, .. } = *record;
+        let ideal = fabric.ideal_fct(src, dst, id, size, &transport, HEADER_BYTES);
         ensure!(
             record.stopped || record.fct().is_some_and(|fct| fct >= ideal),
             "faster than {ideal}: {record:?}"

@@ -86,8 +86,8 @@ pub struct Packet<H = ()> {
     pub flow: u32,
     /// Destination host.
     pub dst: u16,
-    /// Path label chosen by the sender, for source-routed load balancing.
-    pub path: u16,
+    /// Source host; its network card writes it.
+    pub src: u16,
     /// Bytes on the wire.
     pub bytes: u16,
     /// Priority tag, 0 most urgent.
@@ -113,7 +113,7 @@ impl<H: Header> Packet<H> {
     pub const EMPTY: Packet<H> = Packet {
         flow: 0,
         dst: 0,
-        path: 0,
+        src: 0,
         bytes: 0,
         priority: 0,
         kind_ecn: 0,
@@ -127,21 +127,9 @@ impl<H: Header> Packet<H> {
     /// The same packet without what its scheme adds.
     pub fn plain(&self) -> Packet {
         let Packet {
-            flow, dst, path, bytes, priority, kind_ecn, seq, block_start, block_end, sent_ps, ..
+            flow, dst, src, bytes, priority, kind_ecn, seq, block_start, block_end, sent_ps, ..
         } = *self;
-        Packet {
-            flow,
-            dst,
-            path,
-            bytes,
-            priority,
-            kind_ecn,
-            seq,
-            block_start,
-            block_end,
-            sent_ps,
-            header: (),
-        }
+        Packet { flow, dst, src, bytes, priority, kind_ecn, seq, block_start, block_end, sent_ps, header: () }
     }
 
     /// What the transport put into it.

@@ -210,8 +210,7 @@ fn at_point(mut error: ScenarioError, point: &Point) -> ScenarioError {
 
 /// A scenario with the files that it names read in.
 pub(crate) fn read_scenario(table: Table, base: &Path) -> Result<Scenario, ScenarioError> {
-    let mut scenario = Scenario::from_table(table)?;
-    scenario.read_files(base)?;
+    let mut scenario = Scenario::in_folder(table, base)?;
     flow_list::read_offered(&mut scenario)?;
     Ok(scenario)
 }

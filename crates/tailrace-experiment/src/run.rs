@@ -67,7 +67,8 @@ fn tabulate(scenario: &Scenario, outcome: &Outcome, ending: Ending) -> Result<Ru
         return Err(Error::Interrupted);
     }
     let fabric = scenario.fabric.build();
-    let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.size, &scenario.transport, HEADER_BYTES);
+    let transport = &scenario.transport;
+    let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
     let classes = summarise(&scenario.measure, outcome.flows.iter(), &outcome.tasks, ideal);
     Ok(RunResult {
         summary: Summary::of(scenario.scheme.label(), outcome, ending, classes),

@@ -6,9 +6,9 @@ use tailrace_core::{Rate, Time};
 use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
 
 /// Host numbers have 16 bits.
-const MAX_HOSTS: u64 = 65_535;
+pub(super) const MAX_HOSTS: u64 = 65_535;
 /// Route tables grow with the square of this.
-const MAX_SWITCHES: u64 = 4_096;
+pub(super) const MAX_SWITCHES: u64 = 4_096;
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
@@ -16,7 +16,7 @@ const RATES: [Rate; 2] = [Rate::from_bps(1_000_000), Rate::from_gbps(10_000)];
 /// Far more than any datacenter needs, and little enough that sums stay in range.
 const MAX_DELAY: Time = Time::from_ms(10_000);
 
-type Checked = Result<(), ScenarioError>;
+pub(super) type Checked = Result<(), ScenarioError>;
 
 impl FabricKind {
     /// Checks that the parts fit together.
@@ -27,6 +27,8 @@ impl FabricKind {
             FabricKind::ParkingLot(kind) => kind.check(),
             FabricKind::LeafSpine(kind) => kind.check(),
             FabricKind::Tree(kind) => kind.check(),
+            // It is checked while it is read.
+            FabricKind::Graph(_) => Ok(()),
         }
     }
 }
@@ -34,24 +36,36 @@ impl FabricKind {
 impl FabricParams {
     /// Number of hosts.
     pub fn hosts(&self) -> u16 {
-        match self.kind {
+        match &self.kind {
             FabricKind::Star(kind) => kind.hosts,
             FabricKind::Dumbbell(kind) => kind.left + kind.right,
             FabricKind::ParkingLot(kind) => kind.switches * kind.hosts_per_switch,
             FabricKind::LeafSpine(kind) => kind.leaves * kind.hosts_per_leaf,
             FabricKind::Tree(kind) => kind.pods * kind.edges_per_pod * kind.hosts_per_edge,
+            FabricKind::Graph(graph) => graph.hosts.len() as u16,
         }
     }
 
-    /// Rate of the hosts' links.
+    /// Rate of the hosts' links; of the fastest where they differ.
     pub fn host_rate(&self) -> Rate {
-        match self.kind {
+        match &self.kind {
             FabricKind::Star(kind) => kind.host_rate,
             FabricKind::Dumbbell(kind) => kind.host_rate,
             FabricKind::ParkingLot(kind) => kind.host_rate,
             FabricKind::LeafSpine(kind) => kind.host_rate,
             FabricKind::Tree(kind) => kind.host_rate,
+            FabricKind::Graph(graph) => graph.host_rates().into_iter().max().unwrap_or(Rate::from_bps(1)),
         }
+    }
+
+    /// The rate of each host's link as a share of the fastest one's; none where all are alike.
+    pub fn host_speeds(&self) -> Vec<f64> {
+        let FabricKind::Graph(graph) = &self.kind else { return Vec::new() };
+        let (rates, fastest) = (graph.host_rates(), self.host_rate());
+        if rates.iter().all(|&rate| rate == fastest) {
+            return Vec::new();
+        }
+        rates.iter().map(|rate| rate.bytes_per_sec() / fastest.bytes_per_sec()).collect()
     }
 
     /// Rate of the hosts below a tier over the rate of the links out of it, at the worst tier; 0 if there
@@ -60,7 +74,7 @@ impl FabricParams {
         let ratio = |hosts: u16, links: u16, rate: Rate| {
             f64::from(hosts) * self.host_rate().bytes_per_sec() / (f64::from(links) * rate.bytes_per_sec())
         };
-        match self.kind {
+        match &self.kind {
             FabricKind::Star(_) => 0.0,
             FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right), 1, kind.bottleneck_rate),
             FabricKind::ParkingLot(kind) => {
@@ -71,6 +85,7 @@ impl FabricParams {
                 let edge = ratio(kind.hosts_per_edge, kind.aggs_per_pod, kind.edge_rate);
                 edge.max(ratio(kind.hosts_per_edge * kind.edges_per_pod, kind.cores, kind.core_rate))
             }
+            FabricKind::Graph(graph) => graph.oversubscription(),
         }
     }
 }
@@ -186,7 +201,7 @@ pub fn check_link(link_rate: Rate, link_delay: Time) -> Result<(), ScenarioError
     delay("delay", link_delay)
 }
 
-fn rate(field: &str, rate: Rate) -> Checked {
+pub(super) fn rate(field: &str, rate: Rate) -> Checked {
     let [slowest, fastest] = RATES;
     if (slowest..=fastest).contains(&rate) {
         Ok(())
@@ -195,7 +210,7 @@ fn rate(field: &str, rate: Rate) -> Checked {
     }
 }
 
-fn delay(field: &str, delay: Time) -> Checked {
+pub(super) fn delay(field: &str, delay: Time) -> Checked {
     if delay <= MAX_DELAY {
         Ok(())
     } else {

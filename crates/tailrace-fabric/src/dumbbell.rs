@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Rate, Time};
 
-use super::build::Builder;
-use super::{Buffer, Fabric, LoadBalancing, Node};
+use super::wiring::Wiring;
+use super::{Buffer, Fabric, LoadBalancing};
 
 /// Two switches joined by one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,18 +28,11 @@ pub struct Dumbbell {
 impl Dumbbell {
     /// The fabric. Hosts `0..left` hang on the left switch, which is switch 0; the others on the right.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let left = self.left;
-        let mut builder = Builder::new(left + self.right, 2, |host| u16::from(host >= left));
-        builder.network_cards(self.host_rate, self.host_delay);
-        for (side, hosts) in [(0, 0..left), (1, left..left + self.right)] {
-            builder.switch(["left", "right"][side]);
-            for host in hosts {
-                builder.port(Node::Host(host), self.host_rate, self.host_delay);
-            }
-            let other = 1 - side as u16;
-            let across = builder.ports(&[other], self.bottleneck_rate, self.bottleneck_delay);
-            builder.route(&[other], across);
-        }
-        builder.finish(load_balancing, buffer)
+        let (left, all) = (self.left, self.left + self.right);
+        let mut wiring = Wiring::new(all, vec!["left".to_owned(), "right".to_owned()]);
+        wiring.hosts(0, 0..left, self.host_rate, self.host_delay);
+        wiring.hosts(1, left..all, self.host_rate, self.host_delay);
+        wiring.switches(0, [1], self.bottleneck_rate, self.bottleneck_delay);
+        wiring.build(load_balancing, buffer)
     }
 }

@@ -5,15 +5,13 @@
 //! [`LinkRate::time_for`] to serialise it and serves packets in order of arrival; queues lose nothing; every
 //! data packet but the last carries a full segment; each, or every n-th, is
 //! acknowledged at once with as many bytes as the transport has.
-//! Equal-cost paths have equal rates and delays, and acknowledgements go back over links of the same rates.
+//! Acknowledgements go back over links of the same rates.
 
 use tailrace_core::transport::{FctEnd, TransportParams};
-use tailrace_core::{ACK_BYTES, Bytes, LinkRate, MTU_BYTES, Time};
+use tailrace_core::{Bytes, LinkRate, Time};
 
+use super::farthest::{Extreme, Ps, time};
 use super::{Fabric, LoadBalancing, Node, PortId};
-
-/// Picoseconds, wide enough for the longest flow on the slowest link.
-type Ps = u128;
 
 /// One hop of the path, with the flow's serialisation times on it.
 #[derive(Clone, Copy)]
@@ -45,28 +43,37 @@ impl Train {
 }
 
 impl Fabric {
-    /// How long a lone flow of `size` payload bytes takes, to the end that `transport` names; each data packet
-    /// carries up to a full segment and `header_bytes`.
+    /// How long a flow takes that is alone, of that number and of `size` payload bytes, to the end that `transport`
+    /// names; each data packet carries up to a full segment and `header_bytes`.
     ///
-    /// Exact under ECMP, and under flowlets and round-robin spraying where no link between the switches is
+    /// Exact under ECMP, on the flow's own path; where packets are spread over equal-cost paths of different rates or
+    /// delays, a lower bound. Where these are alike, exact too, and under flowlets and round-robin spraying where no link between the switches is
     /// slower than the sender's; so it is under flowcells, whose receivers hold back what comes too early. A lower
-    /// bound under random spraying, where those links are slower, and to the last acknowledgement where not every
+    /// bound too under random spraying, where those links are slower, and to the last acknowledgement where not every
     /// packet is acknowledged, a short last packet is a cell of its own (held back, it is acknowledged right
     /// after the one before it), or packets on several paths end with one that is shorter than an acknowledgement.
     pub fn ideal_fct(
         &self,
         src: u16,
         dst: u16,
+        flow: u32,
         size: Bytes,
         transport: &TransportParams,
         header_bytes: u16,
     ) -> Time {
         let train = Train::new(size, transport.mss, header_bytes);
-        let mut hops = self.hops(src, dst, train.full_bytes, train.last_bytes);
+        let acked = transport.fct_end == FctEnd::Acked;
+        if self.two_way && self.load_balancing != LoadBalancing::Ecmp && !self.paths_are_alike(src, dst) {
+            let way = self.at_best(src, dst, train.full_bytes, train.last_bytes);
+            let back = acked.then(|| self.at_best(dst, src, transport.ack_bytes, transport.ack_bytes));
+            return time(one_path(&way, train.packets) + back.map_or(0, |back| one_path(&back, 1)));
+        }
+        let mut hops = self.hops([src, dst], flow, train.full_bytes, train.last_bytes);
         let spraying = self.spraying(&hops, &train);
-        let back = match transport.fct_end {
-            FctEnd::Receiver => Vec::new(),
-            FctEnd::Acked => self.hops(dst, src, transport.ack_bytes, transport.ack_bytes),
+        let back = if acked {
+            self.hops([dst, src], flow, transport.ack_bytes, transport.ack_bytes)
+        } else {
+            Vec::new()
         };
         if spraying.is_none() && transport.ack_every == 1 {
             // Each packet's acknowledgement continues its way, and may queue behind that of the one before.
@@ -88,62 +95,56 @@ impl Fabric {
         }
     }
 
-    /// Round trip of a full packet of 1500 bytes and its acknowledgement between the hosts farthest apart.
-    pub fn base_rtt(&self) -> Time {
-        self.farthest_rtt(MTU_BYTES, ACK_BYTES)
-    }
-
-    /// Round trip of a packet and its acknowledgement between the hosts farthest apart. Host 0 is as far
-    /// from some host as any is: fabrics look the same from every host, or it is at their end.
-    pub fn farthest_rtt(&self, packet_bytes: u16, ack_bytes: u16) -> Time {
-        let round = |dst: u16| {
-            one_path(&self.hops(0, dst, packet_bytes, packet_bytes), 1)
-                + one_path(&self.hops(dst, 0, ack_bytes, ack_bytes), 1)
-        };
-        time((1..self.hosts as u16).map(round).max().unwrap_or(0))
-    }
-
-    /// How many links a packet takes from one host to another.
-    pub fn hops_between(&self, src: u16, dst: u16) -> usize {
-        self.ports_passed(src, dst, 0).count()
-    }
-
-    /// Links between the hosts farthest apart: also the most ports that a packet passes, its sender's own included.
-    pub fn longest_path(&self) -> usize {
-        (1..self.hosts as u16).map(|dst| self.hops_between(0, dst)).max().unwrap_or(0)
-    }
-
     /// The ports that a packet passes which finds `turn` packets (or cells) of its flow gone before it. At a
     /// switch with `n` equal-cost ports every n-th takes the same one, and what went there takes turns on.
-    fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {
+    pub(super) fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
             Node::Switch(switch) => {
                 let group = self.next_hops(switch, dst);
                 let choice = turn % u64::from(group.count);
                 turn /= u64::from(group.count);
-                Some(group.first + choice as PortId)
+                Some(self.ports_of(&group)[choice as usize])
             }
         })
     }
 
-    fn hops(&self, src: u16, dst: u16, full_bytes: u16, last_bytes: u16) -> Vec<Hop> {
+    /// The hops of a flow's way, of which several may be alike.
+    fn hops(&self, [src, dst]: [u16; 2], flow: u32, full_bytes: u16, last_bytes: u16) -> Vec<Hop> {
         let mut width = 1;
         let hop = |port: PortId| {
-            let spec = &self.ports[port as usize];
-            if let Node::Switch(switch) = spec.from {
+            if let Node::Switch(switch) = self.ports[port as usize].from {
                 width *= u64::from(self.next_hops(switch, dst).count);
             }
-            let rate = LinkRate::new(spec.rate);
-            let on_wire = |bytes| Ps::from(rate.time_for(bytes).as_ps());
-            Hop {
-                full: on_wire(full_bytes),
-                last: on_wire(last_bytes),
-                delay: spec.delay.as_ps().into(),
-                width,
-            }
+            self.hop(port, full_bytes, last_bytes, width)
         };
-        self.ports_passed(src, dst, 0).map(hop).collect()
+        if self.load_balancing == LoadBalancing::Ecmp {
+            self.hashed_path(src, dst, flow).map(hop).collect()
+        } else {
+            self.ports_passed(src, dst, 0).map(hop).collect()
+        }
+    }
+
+    fn hop(&self, port: PortId, full_bytes: u16, last_bytes: u16, width: u64) -> Hop {
+        let spec = &self.ports[port as usize];
+        let rate = LinkRate::new(spec.rate);
+        let on_wire = |bytes| Ps::from(rate.time_for(bytes).as_ps());
+        let (full, last, delay) = (on_wire(full_bytes), on_wire(last_bytes), spec.delay.as_ps().into());
+        Hop { full, last, delay, width }
+    }
+
+    /// Hops that no packet passes later than those of its way: its hosts' links, and between them nothing but the
+    /// time that the quickest packet takes.
+    fn at_best(&self, src: u16, dst: u16, full_bytes: u16, last_bytes: u16) -> [Hop; 3] {
+        let (first, exit) = (PortId::from(src), self.port_to[usize::from(dst)]);
+        let [first, exit] = [first, exit].map(|port| self.hop(port, full_bytes, last_bytes, 1));
+        let edge = |host: u16| self.edge_of[usize::from(host)];
+        let quickest = self.extreme(edge(dst), Extreme::Least, |port| {
+            let hop = self.hop(port, full_bytes.min(last_bytes), full_bytes.min(last_bytes), 1);
+            hop.full + hop.delay
+        });
+        let delay = quickest[usize::from(edge(src))];
+        [first, Hop { full: 0, last: 0, delay, width: 1 }, exit]
     }
 
     /// Whether and how the packets of a lone flow are spread over several paths.
@@ -285,8 +286,4 @@ fn spread(hops: &[Hop], packets: u64) -> Ps {
         behind -= hop.last;
     }
     delays + longest
-}
-
-fn time(ps: Ps) -> Time {
-    Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }

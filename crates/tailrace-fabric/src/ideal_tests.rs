@@ -18,9 +18,9 @@ const BUFFER: Buffer = Buffer::PerPort(Bytes::MAX);
 type Delivery = (u64, u32, u64, u16, bool);
 
 /// Simulates a lone flow event by event: when the receiver has all of it and when the sender knows.
-fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
+pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
     let mut free = vec![0u64; fabric.ports.len()];
-    let mut turns = vec![0u32; fabric.ports.len()];
+    let mut turns = vec![0u32; fabric.ports.len().max(fabric.equal_cost.len())];
     let mut random = Stream::new(1, "spray", 0);
     let mut events: BinaryHeap<Reverse<Delivery>> = BinaryHeap::new();
     let mut send = |events: &mut BinaryHeap<_>, now: u64, port: u32, packet: u64, bytes: u16, ack: bool| {
@@ -48,6 +48,7 @@ fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
             Node::Switch(switch) => {
                 let group = fabric.next_hops(switch, if ack { src } else { dst });
                 let choice = match fabric.load_balancing {
+                    _ if group.count == 1 => 0,
                     LoadBalancing::SprayRoundRobin => {
                         let turn = &mut turns[group.first as usize];
                         *turn += 1;
@@ -64,27 +65,32 @@ fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
                     LoadBalancing::SprayRandom => random.below(group.count),
                     _ => group.count - 1,
                 };
-                send(&mut events, now, group.first + choice, packet, bytes, ack);
+                let port = match fabric.load_balancing {
+                    LoadBalancing::Ecmp if ack => fabric.hashed_port(switch, dst, src, 0),
+                    LoadBalancing::Ecmp => fabric.hashed_port(switch, src, dst, 0),
+                    _ => fabric.ports_of(&group)[choice as usize],
+                };
+                send(&mut events, now, port, packet, bytes, ack);
             }
         }
     }
     panic!("the flow did not end");
 }
 
-fn formula(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
+pub(crate) fn formula(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
     let to = |fct_end| {
         let transport = TransportParams { mss: MSS, fct_end, ..TransportParams::default() };
-        fabric.ideal_fct(src, dst, Bytes::new(size), &transport, HEADER)
+        fabric.ideal_fct(src, dst, 0, Bytes::new(size), &transport, HEADER)
     };
     (to(FctEnd::Receiver), to(FctEnd::Acked))
 }
 
-fn any_rate() -> impl Strategy<Value = Rate> {
+pub(crate) fn any_rate() -> impl Strategy<Value = Rate> {
     let usual = prop::sample::select(vec![1u64, 10, 25, 40, 100]).prop_map(Rate::from_gbps);
     prop_oneof![4 => usual, 1 => (10_000_000u64..200_000_000_000).prop_map(Rate::from_bps)]
 }
 
-fn any_delay() -> impl Strategy<Value = Time> {
+pub(crate) fn any_delay() -> impl Strategy<Value = Time> {
     (0u64..30_000).prop_map(Time::from_ns)
 }
 
@@ -101,7 +107,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     )
 }
 
-fn any_leaf_spine() -> impl Strategy<Value = LeafSpine> {
+pub(crate) fn any_leaf_spine() -> impl Strategy<Value = LeafSpine> {
     (2u16..4, 1u16..6, any_rate(), any_rate(), any_delay(), any_delay()).prop_map(
         |(leaves, spines, host_rate, spine_rate, host_delay, spine_delay)| LeafSpine {
             leaves,
@@ -115,7 +121,7 @@ fn any_leaf_spine() -> impl Strategy<Value = LeafSpine> {
     )
 }
 
-fn any_tree() -> impl Strategy<Value = Tree> {
+pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
     let rates = (any_rate(), any_rate(), any_rate());
     (1u16..4, 1u16..4, rates, any_delay()).prop_map(
         |(aggs_per_pod, cores_per_agg, (host_rate, edge_rate, core_rate), delay)| Tree {
@@ -135,7 +141,7 @@ fn any_tree() -> impl Strategy<Value = Tree> {
 }
 
 /// Sizes of a few packets, where the short last one matters most, and of some more.
-fn any_size() -> impl Strategy<Value = u64> {
+pub(crate) fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![1u64..12_000, 1u64..300_000, (1u64..10).prop_map(|packets| packets * u64::from(MSS))]
 }
 
@@ -273,7 +279,7 @@ fn the_longest_flow_on_the_slowest_link_stays_in_range() {
     let fabric =
         Star { hosts: 2, host_rate: rate, host_delay: Time::ZERO }.build(LoadBalancing::Ecmp, BUFFER);
     let transport = TransportParams { mss: 1, ..TransportParams::default() };
-    assert_eq!(fabric.ideal_fct(0, 1, Bytes::MAX, &transport, 40), Time::MAX);
+    assert_eq!(fabric.ideal_fct(0, 1, 0, Bytes::MAX, &transport, 40), Time::MAX);
 }
 
 #[test]
@@ -305,7 +311,7 @@ fn follow(fabric: &Fabric, port: PortId, dst: u16, hops: usize) {
         Node::Switch(switch) => {
             let group = fabric.next_hops(switch, dst);
             assert!(group.count > 0, "switch {switch} knows no way to {dst}");
-            for next in group.first..group.first + group.count {
+            for &next in fabric.ports_of(&group) {
                 assert_eq!(fabric.ports[next as usize].from, Node::Switch(switch));
                 follow(fabric, next, dst, hops - 1);
             }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Rate, Time};
 
-use super::build::Builder;
-use super::{Buffer, Fabric, LoadBalancing, Node, SwitchId};
+use super::wiring::Wiring;
+use super::{Buffer, Fabric, LoadBalancing};
 
 /// Two tiers: every leaf switch has a link to every spine switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,27 +31,18 @@ impl LeafSpine {
     /// The fabric. Leaves are switches `0..leaves`, spines follow; host `h` hangs on leaf
     /// `h / hosts_per_leaf`.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let per_leaf = self.hosts_per_leaf;
-        let leaves: Vec<SwitchId> = (0..self.leaves).collect();
-        let spines: Vec<SwitchId> = (self.leaves..self.leaves + self.spines).collect();
-        let mut builder =
-            Builder::new(self.leaves * per_leaf, self.leaves + self.spines, |host| host / per_leaf);
-        builder.network_cards(self.host_rate, self.host_delay);
-        for &leaf in &leaves {
-            builder.switch(&format!("leaf{leaf}"));
-            for host in leaf * per_leaf..(leaf + 1) * per_leaf {
-                builder.port(Node::Host(host), self.host_rate, self.host_delay);
-            }
-            let up = builder.ports(&spines, self.spine_rate, self.spine_delay);
-            builder.route(&leaves, up);
+        self.wiring().build(load_balancing, buffer)
+    }
+
+    fn wiring(&self) -> Wiring {
+        let (leaves, spines, each) = (self.leaves, self.spines, self.hosts_per_leaf);
+        let named = |name: &'static str, count| (0..count).map(move |number: u16| format!("{name}{number}"));
+        let names = named("leaf", leaves).chain(named("spine", spines)).collect();
+        let mut wiring = Wiring::new(leaves * each, names);
+        for leaf in 0..leaves {
+            wiring.hosts(leaf, leaf * each..(leaf + 1) * each, self.host_rate, self.host_delay);
+            wiring.switches(leaf, leaves..leaves + spines, self.spine_rate, self.spine_delay);
         }
-        for spine in 0..self.spines {
-            builder.switch(&format!("spine{spine}"));
-            for &leaf in &leaves {
-                let down = builder.ports(&[leaf], self.spine_rate, self.spine_delay);
-                builder.route(&[leaf], down);
-            }
-        }
-        builder.finish(load_balancing, buffer)
+        wiring
     }
 }

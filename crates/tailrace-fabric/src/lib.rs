@@ -1,9 +1,10 @@
 //! Fabrics: hosts, switches, their ports, and the routes between them.
 
-mod build;
 mod check;
 mod common;
 mod dumbbell;
+mod farthest;
+mod graph;
 mod ideal;
 #[cfg(test)]
 mod ideal_tests;
@@ -12,11 +13,14 @@ mod params;
 mod parking_lot;
 mod presets;
 mod racks;
+mod routes;
 mod star;
 mod tree;
+mod wiring;
 
 pub use check::check_link;
 pub use dumbbell::Dumbbell;
+pub use graph::{Graph, Link, graph_of_text, read_files};
 pub use leaf_spine::LeafSpine;
 pub use params::{FabricKind, FabricParams};
 pub use parking_lot::ParkingLot;
@@ -26,6 +30,7 @@ pub use star::Star;
 pub use tree::Tree;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 pub use tailrace_core::PortId;
 use tailrace_core::random::{mix, scale};
@@ -67,23 +72,22 @@ impl PortSpec {
     }
 }
 
-/// The equal-cost ports of a switch towards a destination: consecutive port numbers.
+/// The equal-cost ports of a switch towards a destination; see [`Fabric::ports_of`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextHops {
-    /// The first port.
-    pub first: PortId,
+    /// The port if it is the only one, else where in [`Fabric::equal_cost`] the list begins.
+    pub first: u32,
     /// How many; 0 if the destination cannot be reached.
     pub count: u32,
 }
 
 impl NextHops {
-    /// The port that ECMP chooses for a flow, by the [`Fabric::ecmp_salt`], the flow and the number of choices, not
-    /// by switch. A flow's acknowledgements come back on the way that its packets took, as explicit feedback needs
-    /// it (PDQ).
+    /// Which of them ECMP chooses for a flow, by the [`Fabric::ecmp_salt`], the flow and the number of choices, not
+    /// by switch: in fabrics of tiers, a flow's acknowledgements come back on the way that its packets took.
     #[inline]
-    pub fn hashed(self, salt: u64, flow: u32) -> PortId {
+    pub fn hashed(self, salt: u64, flow: u32) -> u32 {
         let key = u64::from(flow) | u64::from(self.count) << 32;
-        self.first + scale(mix(key ^ salt), self.count)
+        scale(mix(key ^ salt), self.count)
     }
 }
 
@@ -164,14 +168,21 @@ pub struct Fabric {
     pub hosts: usize,
     /// Number of switches.
     pub switches: usize,
-    /// All ports; those of a switch are consecutive, equal-cost ones side by side.
+    /// All ports: those of the hosts by their numbers, then those of each switch.
     pub ports: Vec<PortSpec>,
+    /// For each port the one at the other end of its link.
+    pub twins: Vec<PortId>,
     /// The switch that each host hangs on.
     pub edge_of: Vec<SwitchId>,
     /// The switch port towards each host.
     pub port_to: Vec<PortId>,
+    /// Edge switches in lists of those whose links to other switches are alike and lead to the same ones.
+    pub edges_alike: Vec<Vec<SwitchId>>,
     /// Next hops, `[switch * switches + edge switch of the destination]`.
     pub routes: Vec<NextHops>,
+    /// Lists of equal-cost ports, which next hops point into. A port that carries a larger part stands in its list
+    /// more often.
+    pub equal_cost: Vec<PortId>,
     /// How switches choose among equal-cost ports.
     pub load_balancing: LoadBalancing,
     /// Seed of ECMP's hash: another one gives the same flows other paths.
@@ -180,8 +191,15 @@ pub struct Fabric {
     pub buffer: Buffer,
     /// How ports count and mark.
     pub port_rules: PortRules,
+    /// The hosts' names; none where they are `host0`, `host1` and so on.
+    pub host_names: Vec<String>,
     /// The switches' names, such as `leaf0`.
     pub switch_names: Vec<String>,
+    /// The numbers, from 2, of links side by side with another.
+    pub strands: BTreeMap<PortId, u32>,
+    /// Whether packets that come back must ask which way those that went had taken, since switches are not numbered in
+    /// tiers.
+    pub two_way: bool,
 }
 
 impl Fabric {
@@ -195,16 +213,52 @@ impl Fabric {
         }
     }
 
+    /// The ports that are these next hops.
+    pub fn ports_of<'a>(&'a self, hops: &'a NextHops) -> &'a [PortId] {
+        match hops.count {
+            1 => std::slice::from_ref(&hops.first),
+            count => &self.equal_cost[hops.first as usize..][..count as usize],
+        }
+    }
+
     /// What ECMP's hash mixes into its keys: nothing for seed 0.
     pub fn ecmp_salt(&self) -> u64 {
         mix(self.ecmp_seed) ^ mix(0)
+    }
+
+    /// The port by which a flow's packets from `src` to `dst` leave `switch` under ECMP. A flow's acknowledgements
+    /// come back on the way that its packets took, as explicit feedback needs it (PDQ).
+    pub fn hashed_port(&self, switch: SwitchId, src: u16, dst: u16, flow: u32) -> PortId {
+        let [from, to] = [src, dst].map(|host| self.edge_of[usize::from(host)]);
+        if self.two_way && from > to && switch != to {
+            // From the edge switch with the lower number, each choice is its switch's; back the same links are taken.
+            let mut at = to;
+            while let Some((port, next)) = self.hashed_step(at, src, flow) {
+                if next == switch {
+                    return self.twins[port as usize];
+                }
+                at = next;
+            }
+        }
+        let hops = self.next_hops(switch, dst);
+        self.ports_of(&hops)[hops.hashed(self.ecmp_salt(), flow) as usize]
+    }
+
+    /// The port that a switch's own choice is, and the switch that it leads to.
+    fn hashed_step(&self, switch: SwitchId, dst: u16, flow: u32) -> Option<(PortId, SwitchId)> {
+        let hops = self.next_hops(switch, dst);
+        let port = self.ports_of(&hops)[hops.hashed(self.ecmp_salt(), flow) as usize];
+        match self.ports[port as usize].to {
+            Node::Host(_) => None,
+            Node::Switch(next) => Some((port, next)),
+        }
     }
 
     /// The ports that a flow's packets pass under ECMP.
     pub fn hashed_path(&self, src: u16, dst: u16, flow: u32) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
-            Node::Switch(switch) => Some(self.next_hops(switch, dst).hashed(self.ecmp_salt(), flow)),
+            Node::Switch(switch) => Some(self.hashed_port(switch, src, dst, flow)),
         })
     }
 
@@ -218,35 +272,47 @@ impl Fabric {
             while let Some((port, amount)) = ahead.pop() {
                 carried[port as usize] += amount;
                 if let Node::Switch(switch) = self.ports[port as usize].to {
-                    let NextHops { first, count } = self.next_hops(switch, dst);
-                    ahead.extend((first..first + count).map(|next| (next, amount / f64::from(count))));
+                    let hops = self.next_hops(switch, dst);
+                    let each = amount / f64::from(hops.count);
+                    ahead.extend(self.ports_of(&hops).iter().map(|&next| (next, each)));
                 }
             }
         }
         carried
     }
 
-    /// Rate of the hosts' links.
+    /// Rate of the hosts' links; of the fastest where they differ.
     pub fn host_rate(&self) -> Rate {
-        self.ports[0].rate
+        self.ports[..self.hosts].iter().map(|port| port.rate).max().unwrap_or(Rate::from_bps(1))
     }
 
-    /// The name of a port, such as `leaf0->host3`.
+    /// The name of a port, such as `leaf0->host3`; links side by side are told apart as in `a->b#2`.
     pub fn port_name(&self, port: PortId) -> String {
         let spec = &self.ports[port as usize];
-        format!("{}->{}", self.node_name(spec.from), self.node_name(spec.to))
+        let name = format!("{}->{}", self.node_name(spec.from), self.node_name(spec.to));
+        match self.strands.get(&port) {
+            None => name,
+            Some(strand) => format!("{name}#{strand}"),
+        }
     }
 
     /// The port of that name.
     pub fn port_named(&self, name: &str) -> Option<PortId> {
-        let (from, to) = name.split_once("->")?;
-        let found = |spec: &PortSpec| self.node_name(spec.from) == from && self.node_name(spec.to) == to;
-        self.ports.iter().position(found).map(|port| port as PortId)
+        // Names of nodes may contain anything.
+        (0..self.ports.len() as PortId).find(|&port| self.port_name(port) == name)
+    }
+
+    /// What a host is called.
+    pub fn host_name(&self, host: u16) -> Cow<'_, str> {
+        match self.host_names.get(usize::from(host)) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("host{host}")),
+        }
     }
 
     fn node_name(&self, node: Node) -> Cow<'_, str> {
         match node {
-            Node::Host(host) => Cow::Owned(format!("host{host}")),
+            Node::Host(host) => self.host_name(host),
             Node::Switch(switch) => Cow::Borrowed(&self.switch_names[usize::from(switch)]),
         }
     }

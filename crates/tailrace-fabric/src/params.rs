@@ -7,13 +7,14 @@ use tailrace_core::Time;
 use toml::{Table, Value};
 
 use super::common::{self, Common};
+use super::graph::{self, FileFields, Graph};
 use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets};
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
 
 /// The structure of a fabric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FabricKind {
     /// One switch with all hosts.
@@ -26,10 +27,12 @@ pub enum FabricKind {
     LeafSpine(LeafSpine),
     /// Three tiers: pods of edge and aggregation switches, joined by core switches.
     Tree(Tree),
+    /// Any structure.
+    Graph(Graph),
 }
 
 /// A fabric's parameters, complete and checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FabricParams {
     /// The structure.
     pub kind: FabricKind,
@@ -44,7 +47,7 @@ pub struct FabricParams {
 }
 
 /// The names of the kinds.
-pub(super) const KINDS: [&str; 5] = ["star", "dumbbell", "parking-lot", "leaf-spine", "tree"];
+pub(super) const KINDS: [&str; 6] = ["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "graph"];
 
 impl FabricParams {
     /// Reads `[fabric]`. Field names in errors are relative to it.
@@ -57,7 +60,8 @@ impl FabricParams {
             "dumbbell" => table::check_fields::<Dumbbell>(&fields, &common),
             "parking-lot" => table::check_fields::<ParkingLot>(&fields, &common),
             "leaf-spine" => table::check_fields::<LeafSpine>(&fields, &common),
-            _ => table::check_fields::<Tree>(&fields, &common),
+            "tree" => table::check_fields::<Tree>(&fields, &common),
+            _ => table::check_fields::<Graph>(&fields, &[&common[..], &graph::SHORTHANDS].concat()),
         }?;
         fields.remove("kind");
         let (load_balancing, ecmp_seed, buffer, port_rules) =
@@ -67,9 +71,15 @@ impl FabricParams {
             "dumbbell" => FabricKind::Dumbbell(table::read(fields)?),
             "parking-lot" => FabricKind::ParkingLot(table::read(fields)?),
             "leaf-spine" => FabricKind::LeafSpine(table::read(fields)?),
-            _ => FabricKind::Tree(table::read(fields)?),
+            "tree" => FabricKind::Tree(table::read(fields)?),
+            _ => FabricKind::Graph(table::read::<Graph>(fields)?.completed()?),
         };
         kind.check()?;
+        if let (FabricKind::Graph(_), LoadBalancing::Flowcell { .. }) = (&kind, load_balancing) {
+            let message = "is \"flowcell\", which counts the ways through a fabric of tiers; a graph may have none: \
+                           take \"ecmp\", \"spray\" or \"flowlet\"";
+            return Err(ScenarioError::new("load_balancing", message));
+        }
         Ok(FabricParams { kind, load_balancing, ecmp_seed, buffer, port_rules })
     }
 
@@ -81,6 +91,15 @@ impl FabricParams {
         fields
     }
 
+    /// The same fabric by its hosts, switches and links.
+    pub fn as_graph(&self) -> Self {
+        let kind = match &self.kind {
+            FabricKind::Graph(_) => self.kind.clone(),
+            _ => FabricKind::Graph(Graph::of(&self.build())),
+        };
+        FabricParams { kind, ..self.clone() }
+    }
+
     /// The fabric.
     pub fn build(&self) -> Fabric {
         let fabric = match &self.kind {
@@ -89,6 +108,7 @@ impl FabricParams {
             FabricKind::ParkingLot(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::LeafSpine(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Tree(kind) => kind.build(self.load_balancing, self.buffer),
+            FabricKind::Graph(kind) => kind.build(self.load_balancing, self.buffer),
         };
         Fabric { ecmp_seed: self.ecmp_seed, port_rules: self.port_rules, ..fabric }
     }
@@ -117,6 +137,12 @@ fn over_preset(own: &Table) -> Result<Table, ScenarioError> {
     if own.contains_key("buffer") || own.contains_key("shared_buffer") {
         base.retain(|field, _| field != "buffer" && field != "shared_buffer");
     }
+    if kind == "graph" {
+        let delay = own.remove("delay").unwrap_or_else(|| Value::String(DEFAULT_DELAY.to_string()));
+        check_delay(&delay)?;
+        graph::spread(&mut own, &delay)?;
+        return Ok(own);
+    }
     spread_delay(&mut own, kind)?;
     spread_delay(&mut base, kind)?;
     base.extend(own);
@@ -129,14 +155,18 @@ fn over_preset(own: &Table) -> Result<Table, ScenarioError> {
 /// `delay` is short for all delays that are not given themselves.
 fn spread_delay(fields: &mut Table, kind: &str) -> Result<(), ScenarioError> {
     if let Some(delay) = fields.remove("delay") {
-        // A mistake is this field's, not that of the fields it stands for.
-        let text = delay.as_str().map_or_else(|| delay.to_string(), str::to_owned);
-        text.parse::<Time>().map_err(|error| ScenarioError::new("delay", error.to_string()))?;
+        check_delay(&delay)?;
         for field in delay_fields(kind) {
             fields.entry(*field).or_insert_with(|| delay.clone());
         }
     }
     Ok(())
+}
+
+/// A mistake is this field's, not that of the fields it stands for.
+fn check_delay(delay: &Value) -> Result<(), ScenarioError> {
+    let text = delay.as_str().map_or_else(|| delay.to_string(), str::to_owned);
+    text.parse::<Time>().map(|_| ()).map_err(|error| ScenarioError::new("delay", error.to_string()))
 }
 
 fn kind_of(kind: Option<Value>) -> Result<&'static str, ScenarioError> {
@@ -157,6 +187,7 @@ fn delay_fields(kind: &str) -> &'static [&'static str] {
         "dumbbell" => &["host_delay", "bottleneck_delay"],
         "parking-lot" => &["host_delay", "row_delay"],
         "leaf-spine" => &["host_delay", "spine_delay"],
+        "graph" => &[],
         _ => &["host_delay", "edge_delay", "core_delay"],
     }
 }
@@ -184,6 +215,8 @@ impl JsonSchema for FabricParams {
         table::add_fields::<ParkingLot>(&mut schema, generator);
         table::add_fields::<LeafSpine>(&mut schema, generator);
         table::add_fields::<Tree>(&mut schema, generator);
+        table::add_fields::<Graph>(&mut schema, generator);
+        table::add_fields::<FileFields>(&mut schema, generator);
         table::add_fields::<Common>(&mut schema, generator);
         schema
     }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Rate, Time};
 
-use super::build::Builder;
-use super::{Buffer, Fabric, LoadBalancing, Node, SwitchId};
+use super::wiring::Wiring;
+use super::{Buffer, Fabric, LoadBalancing};
 
 /// Switches in a row, each with hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,29 +29,21 @@ impl ParkingLot {
     /// The fabric. Hosts are numbered switch by switch; switch 0 is at an end of the row.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
         let Self { switches, hosts_per_switch: each, .. } = *self;
-        let mut builder = Builder::new(switches * each, switches, |host| host / each);
-        builder.network_cards(self.host_rate, self.host_delay);
+        let mut wiring = Wiring::new(switches * each, (0..switches).map(|n| format!("row{n}")).collect());
         for switch in 0..switches {
-            builder.switch(&format!("row{switch}"));
-            for host in switch * each..(switch + 1) * each {
-                builder.port(Node::Host(host), self.host_rate, self.host_delay);
-            }
-            let below: Vec<SwitchId> = (0..switch).collect();
-            let above: Vec<SwitchId> = (switch + 1..switches).collect();
-            for (beyond, neighbour) in [(&below, below.last()), (&above, above.first())] {
-                if let Some(&neighbour) = neighbour {
-                    let across = builder.ports(&[neighbour], self.row_rate, self.row_delay);
-                    builder.route(beyond, across);
-                }
-            }
+            wiring.hosts(switch, switch * each..(switch + 1) * each, self.host_rate, self.host_delay);
         }
-        builder.finish(load_balancing, buffer)
+        for above in 1..switches {
+            wiring.switches(above - 1, [above], self.row_rate, self.row_delay);
+        }
+        wiring.build(load_balancing, buffer)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Node;
     use tailrace_core::Bytes;
 
     #[test]

@@ -3,8 +3,9 @@
 use tailrace_config::{ScenarioError, suggest, table};
 use toml::Table;
 
+use super::graph::FileFields;
 use super::params::KINDS;
-use super::{Dumbbell, LeafSpine, ParkingLot, Star, Tree};
+use super::{Dumbbell, Graph, LeafSpine, ParkingLot, Star, Tree};
 
 struct Preset {
     name: &'static str,
@@ -154,6 +155,7 @@ pub fn list() -> Vec<ListedFabric> {
             "three tiers: pods of edge and aggregation switches, joined by core switches",
             table::fields::<Tree>(),
         ),
+        ("any structure: hosts, switches and links by name, here or in a file", graph_fields()),
     ];
     let kinds = KINDS.into_iter().zip(kinds).map(|(name, (summary, fields))| ListedFabric {
         name,
@@ -170,6 +172,12 @@ pub fn list() -> Vec<ListedFabric> {
         fields: preset.table().into_iter().map(|(field, value)| (field, value.to_string())).collect(),
     });
     kinds.chain(presets).collect()
+}
+
+fn graph_fields() -> Vec<(String, String)> {
+    let mut fields = [table::fields::<Graph>(), table::fields::<FileFields>()].concat();
+    fields.sort();
+    fields
 }
 
 /// The names of the presets.

@@ -1,57 +1,65 @@
 //! Which hosts share a rack.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::params::{FabricKind, FabricParams};
 
 /// The racks of a fabric: hosts below one edge switch. Hosts are numbered rack by rack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
-    /// Hosts in rack 0.
-    pub first: u16,
-    /// Hosts in each other rack.
-    pub each: u16,
+    /// The first host of each rack, and one more than the last of all.
+    bounds: Cow<'static, [u16]>,
 }
 
 impl Racks {
+    /// Racks that begin with these hosts, the last of which only says where the one before ends.
+    pub const fn bounded(bounds: &'static [u16]) -> Self {
+        Racks { bounds: Cow::Borrowed(bounds) }
+    }
+
+    /// Racks of so many hosts.
+    pub fn of_sizes(sizes: impl IntoIterator<Item = u16>) -> Self {
+        let mut bounds = vec![0];
+        sizes.into_iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
+        Racks { bounds: bounds.into() }
+    }
+
     /// The hosts of a rack.
-    pub fn hosts(self, rack: u16) -> Range<u16> {
-        let start = match rack.checked_sub(1) {
-            None => 0,
-            Some(others) => self.first + others * self.each,
-        };
-        start..start + if rack == 0 { self.first } else { self.each }
+    pub fn hosts(&self, rack: u16) -> Range<u16> {
+        self.bounds[usize::from(rack)]..self.bounds[usize::from(rack) + 1]
     }
 
     /// The rack of a host.
-    pub fn of(self, host: u16) -> u16 {
-        host.checked_sub(self.first).map_or(0, |beyond| 1 + beyond / self.each)
+    pub fn of(&self, host: u16) -> u16 {
+        self.bounds[1..].partition_point(|&end| end <= host) as u16
     }
 
-    /// How many there are in a fabric of so many hosts.
-    pub fn count(self, hosts: u16) -> u16 {
-        self.of(hosts - 1) + 1
+    /// How many there are.
+    pub fn count(&self) -> u16 {
+        (self.bounds.len() - 1) as u16
     }
 }
 
 impl FabricParams {
     /// Which hosts share a rack.
     pub fn racks(&self) -> Racks {
-        let alike = |each| Racks { first: each, each };
-        match self.kind {
-            FabricKind::Star(kind) => alike(kind.hosts),
-            FabricKind::Dumbbell(kind) => Racks { first: kind.left, each: kind.right },
-            FabricKind::ParkingLot(kind) => alike(kind.hosts_per_switch),
-            FabricKind::LeafSpine(kind) => alike(kind.hosts_per_leaf),
-            FabricKind::Tree(kind) => alike(kind.hosts_per_edge),
+        let alike = |racks, each| Racks::of_sizes(std::iter::repeat_n(each, usize::from(racks)));
+        match &self.kind {
+            FabricKind::Star(kind) => alike(1, kind.hosts),
+            FabricKind::Dumbbell(kind) => Racks::of_sizes([kind.left, kind.right]),
+            FabricKind::ParkingLot(kind) => alike(kind.switches, kind.hosts_per_switch),
+            FabricKind::LeafSpine(kind) => alike(kind.leaves, kind.hosts_per_leaf),
+            FabricKind::Tree(kind) => alike(kind.pods * kind.edges_per_pod, kind.hosts_per_edge),
+            FabricKind::Graph(graph) => graph.racks(),
         }
     }
 
     /// Racks in a pod; all where the fabric has no pods.
     pub fn racks_per_pod(&self) -> u16 {
-        match self.kind {
+        match &self.kind {
             FabricKind::Tree(kind) => kind.edges_per_pod,
-            _ => self.racks().count(self.hosts()),
+            _ => self.racks().count(),
         }
     }
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Rate, Time};
 
-use super::build::Builder;
-use super::{Buffer, Fabric, LoadBalancing, Node};
+use super::wiring::Wiring;
+use super::{Buffer, Fabric, LoadBalancing};
 
 /// One switch with all hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,14 +20,10 @@ pub struct Star {
 }
 
 impl Star {
-    /// The fabric. Host `h` hangs on the only switch.
+    /// The fabric.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let mut builder = Builder::new(self.hosts, 1, |_| 0);
-        builder.network_cards(self.host_rate, self.host_delay);
-        builder.switch("switch0");
-        for host in 0..self.hosts {
-            builder.port(Node::Host(host), self.host_rate, self.host_delay);
-        }
-        builder.finish(load_balancing, buffer)
+        let mut wiring = Wiring::new(self.hosts, vec!["switch0".to_owned()]);
+        wiring.hosts(0, 0..self.hosts, self.host_rate, self.host_delay);
+        wiring.build(load_balancing, buffer)
     }
 }

@@ -135,8 +135,9 @@ impl<'a> Routes<'a> {
     fn tiers(&mut self, from: SwitchId, dst: u16) -> Vec<LinkId> {
         let (mut switches, mut links) = (vec![from], Vec::new());
         while switches != [self.fabric.edge_of[usize::from(dst)]] {
-            let hops = switches.iter().map(|&switch| self.fabric.next_hops(switch, dst));
-            let ports: Vec<PortId> = hops.flat_map(|hops| hops.first..hops.first + hops.count).collect();
+            let hops = |&switch: &SwitchId| self.fabric.next_hops(switch, dst);
+            let ports = switches.iter().map(hops).flat_map(|hops| self.fabric.ports_of(&hops).to_vec());
+            let ports: Vec<PortId> = ports.collect();
             switches = ports.iter().filter_map(|&port| self.leads_to(port)).collect();
             switches.sort_unstable();
             switches.dedup();

@@ -239,7 +239,7 @@ fn a_lone_flow_takes_as_long_as_its_packets_would() {
         let mut world = World::new(Box::new(Fair), ALL, &fabric, transport, feed, Setup::Packets, None);
         let _ = world.run(&mut |_| ControlFlow::Continue(()));
         let fct = world.into_outcome().flows.of(0).fct().unwrap();
-        let ideal = fabric.ideal_fct(src, dst, Bytes::new(size), &transport, 40);
+        let ideal = fabric.ideal_fct(src, dst, 0, Bytes::new(size), &transport, 40);
         assert!(fct.as_ps().abs_diff(ideal.as_ps()) <= 2, "{fct} is not {ideal}");
     }
 }

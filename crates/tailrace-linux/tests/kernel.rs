@@ -103,7 +103,7 @@ fn a_lone_flow_takes_what_its_path_takes() {
     let (outcome, ending) = ran.unwrap();
     let flow = outcome.flows.of(0);
     let fabric = scenario.fabric.build();
-    let ideal = fabric.ideal_fct(flow.src, flow.dst, flow.size, &scenario.transport, 40);
+    let ideal = fabric.ideal_fct(flow.src, flow.dst, 0, flow.size, &scenario.transport, 40);
     let (ideal, fct) = (ideal.as_secs_f64() * 1e3, fcts(&outcome)[0]);
     eprintln!("{fct} ms, ideal {ideal} ms, {:?}", outcome.real_time.as_ref().map(|real| real.left.summary()));
     assert_eq!((ending, outcome.flows.len()), (Ending::Finished, 1));
@@ -202,7 +202,7 @@ fn records_are_complete_and_losses_are_in_them() {
 
 fn with_buffer(scenario: &Scenario, bytes: u64) -> FabricParams {
     let buffer = Buffer::PerPort(Bytes::new(bytes));
-    FabricParams { buffer, ..scenario.fabric }
+    FabricParams { buffer, ..scenario.fabric.clone() }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! The network: ports, links and switches. It moves packets; what hosts do is the edge's business.
 
-use std::collections::BTreeMap;
-
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
@@ -85,7 +83,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             digest: Digest::default(),
             events: 0,
             ports,
-            reverse: if P::REVERSE { reverse_ports(fabric) } else { Vec::new() },
+            reverse: if P::REVERSE { fabric.twins.clone() } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
             tapped: None,
             outside: None,
@@ -133,7 +131,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// A packet reaches the network card of `host`.
     #[inline]
-    pub fn enter(&mut self, host: HostId, packet: Packet<H>) {
+    pub fn enter(&mut self, host: HostId, mut packet: Packet<H>) {
+        packet.src = host;
         self.injected.count(packet.bytes);
         self.forward(PortId::from(host), packet);
     }
@@ -296,7 +295,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Bytes of a priority in the longest of its queues at the switches between two hosts, and of all priorities in
     /// the longest of the ports, where a flow's way is fixed; otherwise at the last switch only.
     pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> (u64, u64) {
-        let packet = Packet::<H> { flow, dst, ..Packet::EMPTY };
+        let packet = Packet::<H> { flow, src, dst, ..Packet::EMPTY };
         let longer = |(queue, whole): (u64, u64), (port, _, queues): (u64, usize, [u64; MAX_PRIORITIES])| {
             (queue.max(queues[usize::from(priority)]), whole.max(port))
         };
@@ -335,11 +334,4 @@ fn port_facts(fabric: &Fabric) -> impl Iterator<Item = PortFacts> {
         marking: rules.marking(spec.place()),
         ..PortFacts::new(number, spec.place(), spec.rate, room)
     })
-}
-
-/// For each port the one that sends back over its link.
-fn reverse_ports(fabric: &Fabric) -> Vec<PortId> {
-    let ends: BTreeMap<(Node, Node), PortId> =
-        fabric.ports.iter().zip(0..).map(|(port, number)| ((port.from, port.to), number)).collect();
-    fabric.ports.iter().map(|port| ends[&(port.to, port.from)]).collect()
 }

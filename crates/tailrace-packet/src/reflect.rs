@@ -25,7 +25,7 @@ pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn(&Port
     let mut next_seq = vec![0u32; hosts * load.flows_per_host];
     let send = |network: &mut Network<P, ()>, src: usize, dst: usize, flow: usize, seq: &mut u32| {
         let mut packet = Packet::<()>::EMPTY;
-        (packet.flow, packet.dst, packet.path) = (flow as u32, dst as u16, src as u16);
+        (packet.flow, packet.dst, packet.src) = (flow as u32, dst as u16, src as u16);
         packet.bytes = MTU_BYTES;
         packet.priority = (*seq >> 6).min(7) as u8;
         packet.seq = *seq;
@@ -48,11 +48,11 @@ pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn(&Port
             turned += 1;
             if turned < load.packets {
                 let flow = packet.flow as usize;
-                send(&mut network, usize::from(host), usize::from(packet.path), flow, &mut next_seq[flow]);
+                send(&mut network, usize::from(host), usize::from(packet.src), flow, &mut next_seq[flow]);
             }
         } else {
             let mut ack = packet;
-            (ack.dst, ack.path, ack.bytes, ack.priority) = (packet.path, host, ACK_BYTES, 0);
+            (ack.dst, ack.src, ack.bytes, ack.priority) = (packet.src, host, ACK_BYTES, 0);
             ack.set(PacketKind::Ack, Ecn::NotCapable);
             network.inject(host, ack);
         }

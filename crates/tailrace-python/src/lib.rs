@@ -13,7 +13,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailrace_cli::Host;
 use tailrace_config::ScenarioError;
+use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground};
+use tailrace_fabric::read_files;
 use tailrace_scenario::Scenario;
 use tailrace_workload::published;
 
@@ -203,6 +205,54 @@ mod _tailrace {
     fn leaves_out(text: &str) -> PyResult<Vec<String>> {
         let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
         left_out.map_err(|error| to_python(error.into(), text, None))
+    }
+
+    /// The fields of a fabric that the text of a graph's file amounts to, as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (text, rate_unit=None, delay_unit=None, file=None))]
+    fn graph(
+        text: &str,
+        rate_unit: Option<String>,
+        delay_unit: Option<String>,
+        file: Option<PathBuf>,
+    ) -> PyResult<String> {
+        let table = tailrace_fabric::graph_of_text(text, rate_unit, delay_unit);
+        let table = table.map_err(|error| to_python(error.into(), "", file.as_deref()))?;
+        Ok(serde_json::json!(table).to_string())
+    }
+
+    /// Writes the experiment that compares schemes on the flows of a trace; returns its file, and what the trace holds.
+    /// The fabric has a name, or is the text of its fields.
+    #[pyfunction]
+    #[pyo3(signature = (trace, columns, name, fields, schemes, folder, fresh))]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "as Python passes them")]
+    fn comparison(
+        py: Python<'_>,
+        trace: PathBuf,
+        columns: Vec<String>,
+        name: Option<String>,
+        fields: Option<String>,
+        schemes: Vec<String>,
+        folder: PathBuf,
+        fresh: bool,
+    ) -> PyResult<(PathBuf, String)> {
+        let made = py.detach(|| -> Result<_, Error> {
+            let mapping = |text: &String| {
+                text.parse().map_err(|message: String| ScenarioError::new("columns", message))
+            };
+            let columns = columns.iter().map(mapping).collect::<Result<Vec<Mapping>, _>>()?;
+            let fabric = match (name, fields) {
+                (Some(name), _) => Some(fabric_named(&name)?),
+                (None, Some(text)) => {
+                    let mut table = text.parse().map_err(|error| ScenarioError::syntax(&error, &text))?;
+                    read_files(&mut table, Path::new("")).map_err(|error| error.within("fabric"))?;
+                    Some(table)
+                }
+                (None, None) => None,
+            };
+            tailrace_cli::comparison_of(&trace, &columns, fabric, &schemes, &folder, fresh)
+        });
+        made.map_err(|error| to_python(error, "", None))
     }
 
     /// The flows of runs under two schemes beside one another, by size class, as JSON: `runs` are pairs of folders, one a seed,

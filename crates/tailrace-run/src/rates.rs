@@ -4,7 +4,7 @@ use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_config::table;
 use tailrace_core::{Controller, Ending, FlowScheme, Knowledge, Outcome, RateRule, Scheme};
-use tailrace_fabric::Fabric;
+use tailrace_fabric::{Fabric, LoadBalancing};
 use tailrace_flow::{LONGEST_PATH, Setup, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{
@@ -64,6 +64,11 @@ fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError>
         let message =
             format!("has paths of {links} links, and at flow level there is room for {LONGEST_PATH}");
         return Err(ScenarioError::new("fabric", message));
+    }
+    if fabric.two_way && fabric.load_balancing != LoadBalancing::Ecmp {
+        let message = "must be \"ecmp\" at flow level: packets are spread over ways of a graph that may share some links \
+                       and not others, and there is no rate of all of them together";
+        return Err(ScenarioError::new("fabric.load_balancing", message));
     }
     let name = &scenario.scheme.name;
     let of_both = with_scheme(name, OfBoth { scenario, fabric });

@@ -27,7 +27,7 @@
 //! let fabric = scenario.fabric.build();
 //! assert_eq!(scenario.workload.flows, Some(1000));
 //! assert!((scenario.plan()?.peak_load() - 0.6).abs() < 1e-9);
-//! let ideal = fabric.ideal_fct(0, 1, tailrace_core::Bytes::new(1460), &scenario.transport, 40);
+//! let ideal = fabric.ideal_fct(0, 1, 0, tailrace_core::Bytes::new(1460), &scenario.transport, 40);
 //! assert!(ideal > tailrace_core::Time::from_us(40));
 //! # Ok::<(), tailrace_config::ScenarioError>(())
 //! ```

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, fingerprint, read_parsed, suggest, table};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Facts, HEADER_BYTES, SizeDistribution, Slice, Time, Traffic};
-use tailrace_fabric::{Buffer, Fabric, FabricParams};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, read_files};
 use tailrace_workload::{Offered, Plan, Setting, Sizes, Workload, check_slice, published};
 use toml::{Table, Value};
 
@@ -78,7 +78,7 @@ impl Scenario {
         Self::from_table(table).map_err(|error| error.locate(text))
     }
 
-    /// Reads a scenario from a TOML table. Touches no file: see [`Self::read_files`].
+    /// Reads a scenario from a TOML table. Touches no file: see [`Self::in_folder`].
     pub fn from_table(mut table: Table) -> Result<Self, ScenarioError> {
         let fabric = section(&mut table, "fabric", |fields| FabricParams::from_table(&fields))?;
         let transport: TransportParams = section(&mut table, "transport", |fields| {
@@ -87,7 +87,7 @@ impl Scenario {
         })?;
         let slices = table.get("slice").and_then(Value::as_array).map_or(0, Vec::len);
         let setting = setting(&fabric, &transport, slices);
-        let workload = section(&mut table, "workload", |fields| Workload::from_table(&fields, setting))?;
+        let workload = section(&mut table, "workload", |fields| Workload::from_table(&fields, &setting))?;
         let scheme = section(&mut table, "scheme", table::read)?;
         let sliced = table.contains_key("slice");
         let measure: Measure = section(&mut table, "measure", |fields| {
@@ -116,13 +116,21 @@ impl Scenario {
     /// Reads a scenario and the files that it names.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         read_parsed(path, |text, folder| {
-            let mut scenario = Self::parse(text)?;
-            scenario.read_files(folder)?;
-            Ok(scenario)
+            Self::in_folder(text.parse().map_err(|error| ScenarioError::syntax(&error, text))?, folder)
         })
     }
 
-    /// Reads the files that the scenario names, relative to `base`: flow-size tables take the place of their
+    /// Reads a scenario from a TOML table, and the files that it names, relative to `base`.
+    pub fn in_folder(mut table: Table, base: &Path) -> Result<Self, ScenarioError> {
+        if let Some(Value::Table(fabric)) = table.get_mut("fabric") {
+            read_files(fabric, base).map_err(|error| error.within("fabric"))?;
+        }
+        let mut scenario = Self::from_table(table)?;
+        scenario.read_files(base)?;
+        Ok(scenario)
+    }
+
+    /// Reads the files that the scenario's workload names, relative to `base`: flow-size tables take the place of their
     /// names, and a flow list is fingerprinted. After that the scenario depends on nothing but that list.
     pub fn read_files(&mut self, base: &Path) -> Result<(), ScenarioError> {
         self.base = base.to_owned();
@@ -168,7 +176,7 @@ impl Scenario {
 
     /// What the workload's rules amount to: rates, and the load of host links.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
-        self.workload.plan(self.setting(), self.seed).map_err(|error| error.within("workload"))
+        self.workload.plan(&self.setting(), self.seed).map_err(|error| error.within("workload"))
     }
 
     /// The traffic that the workload's rules plan: their size distribution, or a mixture by numbers of flows,
@@ -249,6 +257,7 @@ fn setting(fabric: &FabricParams, transport: &TransportParams, slices: usize) ->
         racks_per_pod: fabric.racks_per_pod(),
         slices,
         host_rate: fabric.host_rate(),
+        speeds: fabric.host_speeds(),
         mss: transport.mss,
         base_rtt,
     }

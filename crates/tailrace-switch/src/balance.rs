@@ -13,6 +13,8 @@ pub(crate) enum Balancer {
     Ecmp {
         salt: u64,
     },
+    /// ECMP where the way back must be found from the way there.
+    EcmpTwoWay(Box<Fabric>),
     RoundRobin {
         turns: Vec<u32>,
     },
@@ -26,6 +28,14 @@ pub(crate) enum Balancer {
         table: Vec<Flowlet>,
     },
     Flowcell(Cells),
+}
+
+/// What a balancer chooses.
+pub(crate) enum Choice {
+    /// The place in the list of equal-cost ports.
+    OfList(u32),
+    /// The port itself.
+    Port(PortId),
 }
 
 /// The burst that last used a table entry.
@@ -85,8 +95,11 @@ impl Balancer {
             (0..fabric.switches as u64).map(|switch| Stream::new(seed, "load balancing", switch)).collect()
         };
         match fabric.load_balancing {
+            LoadBalancing::Ecmp if fabric.two_way => Balancer::EcmpTwoWay(Box::new(fabric.clone())),
             LoadBalancing::Ecmp => Balancer::Ecmp { salt: fabric.ecmp_salt() },
-            LoadBalancing::SprayRoundRobin => Balancer::RoundRobin { turns: vec![0; fabric.ports.len()] },
+            LoadBalancing::SprayRoundRobin => {
+                Balancer::RoundRobin { turns: vec![0; fabric.equal_cost.len()] }
+            }
             LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
             LoadBalancing::Flowlet { gap } => Balancer::Flowlet {
                 gap: gap.as_ps(),
@@ -99,42 +112,42 @@ impl Balancer {
 
     /// Whether a flow's way depends on nothing but the flow.
     pub(crate) fn is_fixed(&self) -> bool {
-        matches!(self, Balancer::Ecmp { .. })
+        matches!(self, Balancer::Ecmp { .. } | Balancer::EcmpTwoWay(_))
     }
 
-    /// The port that `packet` takes at `switch`.
+    /// Which of several ports `packet` takes at `switch`.
+    #[inline]
     pub(crate) fn choose<H: Header>(
         &mut self,
         now: Time,
         switch: SwitchId,
         hops: NextHops,
         packet: &Packet<H>,
-    ) -> PortId {
-        if hops.count == 1 {
-            return hops.first;
-        }
-        hops.first
-            + match self {
-                Balancer::Ecmp { salt } => return hops.hashed(*salt, packet.flow),
-                Balancer::RoundRobin { turns } => {
-                    let turn = &mut turns[hops.first as usize];
-                    let choice = *turn;
-                    *turn = if choice + 1 == hops.count { 0 } else { choice + 1 };
-                    choice
-                }
-                Balancer::Random { streams } => streams[usize::from(switch)].below(hops.count),
-                Balancer::Flowlet { gap, streams, table } => {
-                    let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
-                    let row = usize::from(switch) * FLOWLETS + (mix(key) as usize & (FLOWLETS - 1));
-                    let flowlet = &mut table[row];
-                    // The first packet of a run finds an entry that was never used.
-                    if flowlet.last == 0 || now.as_ps() - flowlet.last > *gap {
-                        flowlet.choice = streams[usize::from(switch)].below(hops.count);
-                    }
-                    flowlet.last = now.as_ps().max(1);
-                    flowlet.choice
-                }
-                Balancer::Flowcell(cells) => cells.choose(switch, hops.count, packet),
+    ) -> Choice {
+        Choice::OfList(match self {
+            Balancer::Ecmp { salt } => hops.hashed(*salt, packet.flow),
+            Balancer::EcmpTwoWay(fabric) => {
+                return Choice::Port(fabric.hashed_port(switch, packet.src, packet.dst, packet.flow));
             }
+            Balancer::RoundRobin { turns } => {
+                let turn = &mut turns[hops.first as usize];
+                let choice = *turn;
+                *turn = if choice + 1 == hops.count { 0 } else { choice + 1 };
+                choice
+            }
+            Balancer::Random { streams } => streams[usize::from(switch)].below(hops.count),
+            Balancer::Flowlet { gap, streams, table } => {
+                let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
+                let row = usize::from(switch) * FLOWLETS + (mix(key) as usize & (FLOWLETS - 1));
+                let flowlet = &mut table[row];
+                // The first packet of a run finds an entry that was never used, and lists may differ in length.
+                if flowlet.last == 0 || now.as_ps() - flowlet.last > *gap || flowlet.choice >= hops.count {
+                    flowlet.choice = streams[usize::from(switch)].below(hops.count);
+                }
+                flowlet.last = now.as_ps().max(1);
+                flowlet.choice
+            }
+            Balancer::Flowcell(cells) => cells.choose(switch, hops.count, packet),
+        })
     }
 }

@@ -4,7 +4,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
 use tailrace_fabric::{Fabric, NextHops, PortId, SwitchId};
 
-use crate::balance::Balancer;
+use crate::balance::{Balancer, Choice};
 use crate::memory::{Holder, Memory};
 
 /// Where a host hangs.
@@ -18,6 +18,7 @@ struct Attachment {
 pub struct Switching {
     hosts: Vec<Attachment>,
     routes: Vec<NextHops>,
+    equal_cost: Vec<PortId>,
     switches: usize,
     balancer: Balancer,
     memory: Memory,
@@ -32,6 +33,7 @@ impl Switching {
         Switching {
             hosts,
             routes: fabric.routes.clone(),
+            equal_cost: fabric.equal_cost.clone(),
             switches: fabric.switches,
             balancer: Balancer::new(fabric, transport, seed),
             memory: Memory::new(fabric),
@@ -46,7 +48,13 @@ impl Switching {
             return host.port;
         }
         let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
-        self.balancer.choose(now, switch, hops, packet)
+        if hops.count == 1 {
+            return hops.first;
+        }
+        match self.balancer.choose(now, switch, hops, packet) {
+            Choice::OfList(place) => self.equal_cost[(hops.first + place) as usize],
+            Choice::Port(port) => port,
+        }
     }
 
     /// What `port` may hold at `now` as the fabric's unit counts, of all the fabric's `ports`.

@@ -40,7 +40,7 @@ impl Feed {
         };
         let trace = workload.coflow_trace.as_ref().map(read).transpose();
         let trace = trace.map_err(|error: ScenarioError| error.within("coflow_trace"))?;
-        let plan = workload.plan(setting, seed)?;
+        let plan = workload.plan(&setting, seed)?;
         let tasks = TaskFeed::new(&plan.tasks, trace, plan.counters, seed);
         Ok(Feed { flows: FlowSource::of_rules(&plan).peekable(), tasks })
     }

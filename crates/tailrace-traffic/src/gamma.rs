@@ -128,7 +128,8 @@ mod tests {
     fn control(gamma: Gamma) -> GammaControl {
         let setting = Setting {
             hosts: 4,
-            racks: Racks { first: 4, each: 4 },
+            speeds: Vec::new(),
+            racks: Racks::bounded(&[0, 4]),
             racks_per_pod: 4,
             slices: 0,
             host_rate: Rate::from_gbps(10),

@@ -36,7 +36,7 @@ impl FlowSource {
     pub(crate) fn of_rules(plan: &Plan) -> Self {
         let rules = plan.rules.iter().map(|rule| RuleSource::new(rule, plan)).collect();
         let planned = plan.rules.iter().map(|rule| &rule.rule);
-        let gamma = GammaControl::new(planned, false, plan.setting, plan.seed);
+        let gamma = GammaControl::new(planned, false, plan.setting.clone(), plan.seed);
         FlowSource { kind: Kind::Rules(rules), gamma, left: plan.flows }
     }
 
@@ -125,7 +125,7 @@ impl RuleSource {
             pairs: stream("pairs"),
             sizes: stream("sizes"),
             deadlines: stream("deadlines"),
-            setting: whole.setting,
+            setting: whole.setting.clone(),
             bursts,
             rules: whole.rules.len() as u64,
             next: None,

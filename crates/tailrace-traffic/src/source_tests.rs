@@ -10,7 +10,8 @@ use crate::FlowSource;
 
 const SETTING: Setting = Setting {
     hosts: 16,
-    racks: Racks { first: 4, each: 4 },
+    speeds: Vec::new(),
+    racks: Racks::bounded(&[0, 4, 8, 12, 16]),
     racks_per_pod: 4,
     slices: 0,
     host_rate: Rate::from_gbps(10),
@@ -19,11 +20,11 @@ const SETTING: Setting = Setting {
 };
 
 fn workload(text: &str) -> Workload {
-    Workload::from_table(&text.parse().unwrap(), SETTING).unwrap()
+    Workload::from_table(&text.parse().unwrap(), &SETTING).unwrap()
 }
 
 fn plan(text: &str) -> Plan {
-    workload(text).plan(SETTING, 1).unwrap()
+    workload(text).plan(&SETTING, 1).unwrap()
 }
 
 fn flows(text: &str) -> Vec<FlowSpec> {
@@ -229,7 +230,7 @@ fn load_only_stretches_time() {
 #[test]
 fn the_seed_changes_everything_and_nothing_else_does() {
     let workload = workload("sizes = \"web-search\"\nload = 0.5\nflows = 100");
-    let with = |seed| FlowSource::of_rules(&workload.plan(SETTING, seed).unwrap()).collect::<Vec<_>>();
+    let with = |seed| FlowSource::of_rules(&workload.plan(&SETTING, seed).unwrap()).collect::<Vec<_>>();
     assert_eq!(with(1), with(1));
     assert!(with(1).iter().zip(with(2)).all(|(a, b)| a.start != b.start));
 }
@@ -253,7 +254,7 @@ fn bulk_senders_choose_one_host_of_another_rack() {
     let flows = flows(rule);
     assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
     assert!(flows.iter().all(|flow| flow.src / 4 != flow.dst / 4));
-    let again: Vec<FlowSpec> = FlowSource::of_rules(&workload(rule).plan(SETTING, 2).unwrap()).collect();
+    let again: Vec<FlowSpec> = FlowSource::of_rules(&workload(rule).plan(&SETTING, 2).unwrap()).collect();
     assert_ne!(flows, again, "another seed, other destinations");
     let chosen: std::collections::BTreeSet<u16> = flows.iter().map(|flow| flow.dst).collect();
     assert!(chosen.len() > 6, "{chosen:?}");

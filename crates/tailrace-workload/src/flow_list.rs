@@ -209,7 +209,8 @@ mod tests {
         // A terabyte takes 8.8 seconds: any deadline of the tests is possible.
         Setting {
             hosts: 4,
-            racks: Racks { first: 4, each: 4 },
+            speeds: Vec::new(),
+            racks: Racks::bounded(&[0, 4]),
             racks_per_pod: 1,
             slices: 0,
             host_rate: Rate::from_bps(1 << 40),

@@ -29,7 +29,7 @@ struct ByRack<T> {
 
 impl Hosts {
     /// Their numbers, in order.
-    pub(super) fn sorted(&self, racks: Racks) -> Vec<u16> {
+    pub(super) fn sorted(&self, racks: &Racks) -> Vec<u16> {
         let mut hosts: Vec<u16> = match self {
             Hosts::Listed(hosts) => hosts.clone(),
             Hosts::InRacks(numbers) => numbers.iter().flat_map(|&rack| racks.hosts(rack)).collect(),
@@ -43,7 +43,7 @@ impl Hosts {
         match self {
             Hosts::Listed(hosts) => check_numbers("host", field, hosts, setting.hosts),
             Hosts::InRacks(racks) => {
-                check_numbers("rack", &format!("{field}.racks"), racks, setting.racks.count(setting.hosts))
+                check_numbers("rack", &format!("{field}.racks"), racks, setting.racks.count())
             }
         }
     }
@@ -131,7 +131,8 @@ mod tests {
     /// Three racks, of 2, 3 and 3 hosts.
     const SETTING: Setting = Setting {
         hosts: 8,
-        racks: Racks { first: 2, each: 3 },
+        speeds: Vec::new(),
+        racks: Racks::bounded(&[0, 2, 5, 8]),
         racks_per_pod: 3,
         slices: 0,
         host_rate: Rate::from_gbps(1),
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn racks_stand_for_their_hosts() {
-        let hosts = |text: &str| read(text).unwrap().sorted(SETTING.racks);
+        let hosts = |text: &str| read(text).unwrap().sorted(&SETTING.racks);
         assert_eq!(hosts("[7, 0, 3]"), [0, 3, 7]);
         assert_eq!(hosts("{ racks = [0] }"), [0, 1]);
         assert_eq!(hosts("{ racks = [2, 0] }"), [0, 1, 5, 6, 7]);
@@ -177,7 +178,7 @@ mod tests {
         );
         assert_eq!(error("{ racks = [1, 1] }"), "from.racks: rack 1 is named twice");
         assert_eq!(error("{ racks = [] }"), "from.racks: must name at least one rack");
-        let star = Setting { racks: Racks { first: 8, each: 8 }, ..SETTING };
+        let star = Setting { racks: Racks::bounded(&[0, 8]), ..SETTING };
         let only = Hosts::InRacks(vec![1]).check("to", &star).unwrap_err().to_string();
         assert_eq!(only, "to.racks: rack 1 does not exist; the fabric has only rack 0");
     }

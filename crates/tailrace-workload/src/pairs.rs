@@ -8,7 +8,7 @@ use tailrace_fabric::Racks;
 use super::pattern::PairFilter;
 
 /// Which pairs of a product belong to the set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Keep {
     pub(super) filter: PairFilter,
     /// Only those between two of these racks, if given.
@@ -39,7 +39,7 @@ impl Pairs {
         let mut sum = 0;
         let mut up_to = Vec::with_capacity(from.len());
         for &src in &from {
-            sum += to.len() as u64 - excluded(&to, src, keep).len() as u64;
+            sum += to.len() as u64 - excluded(&to, src, &keep).len() as u64;
             up_to.push(sum);
         }
         Pairs(Set::Product { from, to, keep, up_to })
@@ -64,7 +64,7 @@ impl Pairs {
             Set::Product { from, to, keep, up_to } => {
                 let i = up_to.partition_point(|&sum| sum <= number);
                 let within = (number - if i == 0 { 0 } else { up_to[i - 1] }) as usize;
-                let gap = excluded(to, from[i], *keep);
+                let gap = excluded(to, from[i], keep);
                 (from[i], to[if within < gap.start { within } else { within + gap.len() }])
             }
             Set::List(list) => list[number as usize],
@@ -92,11 +92,11 @@ impl Pairs {
         match &self.0 {
             Set::Product { from, to, keep, .. } => {
                 for &src in from {
-                    sends[usize::from(src)] = to.len() as u64 - excluded(to, src, *keep).len() as u64;
+                    sends[usize::from(src)] = to.len() as u64 - excluded(to, src, keep).len() as u64;
                 }
                 for &dst in to {
                     receives[usize::from(dst)] =
-                        from.len() as u64 - excluded(from, dst, keep.mirrored()).len() as u64;
+                        from.len() as u64 - excluded(from, dst, &keep.mirrored()).len() as u64;
                 }
             }
             Set::List(list) => {
@@ -111,8 +111,8 @@ impl Pairs {
 }
 
 /// The places in the ascending list `to` of hosts that `src` does not send to.
-fn excluded(to: &[u16], src: u16, keep: Keep) -> Range<usize> {
-    let own = keep.between.map_or(src..src + 1, |racks| racks.hosts(racks.of(src)));
+fn excluded(to: &[u16], src: u16, keep: &Keep) -> Range<usize> {
+    let own = keep.between.as_ref().map_or(src..src + 1, |racks| racks.hosts(racks.of(src)));
     let [below, past] = [own.start, own.end].map(|end| to.partition_point(|&dst| dst < end));
     match keep.filter {
         PairFilter::All => below..past,
@@ -123,13 +123,13 @@ fn excluded(to: &[u16], src: u16, keep: Keep) -> Range<usize> {
 
 impl Keep {
     /// What keeps (a, b) where this keeps (b, a).
-    fn mirrored(self) -> Self {
+    fn mirrored(&self) -> Self {
         let filter = match self.filter {
             PairFilter::All => PairFilter::All,
             PairFilter::Ascending => PairFilter::Descending,
             PairFilter::Descending => PairFilter::Ascending,
         };
-        Keep { filter, ..self }
+        Keep { filter, between: self.between.clone() }
     }
 }
 
@@ -151,10 +151,10 @@ mod tests {
             from in prop::collection::btree_set(0u16..12, 1..8),
             to in prop::collection::btree_set(0u16..12, 1..8),
             filter in any_filter(),
-            racks in prop::option::of((1u16..6, 1u16..6)),
+            racks in prop::option::of(prop::collection::vec(1u16..6, 12)),
         ) {
-            let between = racks.map(|(first, each)| Racks { first, each });
-            let apart = |src, dst| between.is_none_or(|racks| racks.of(src) != racks.of(dst));
+            let between = racks.map(Racks::of_sizes);
+            let apart = |src, dst| between.as_ref().is_none_or(|racks| racks.of(src) != racks.of(dst));
             let expected: Vec<(u16, u16)> = from
                 .iter()
                 .flat_map(|&src| to.iter().map(move |&dst| (src, dst)))

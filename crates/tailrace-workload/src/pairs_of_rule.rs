@@ -27,14 +27,15 @@ impl Rule {
 
     /// All pairs of the pattern that `filter` keeps.
     pub(super) fn whole(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
-        let Setting { hosts, racks, .. } = *setting;
+        let Setting { hosts, racks, .. } = setting;
+        let hosts = *hosts;
         let all = || (0..hosts).collect::<Vec<u16>>();
         let keep = Keep { filter, between: None };
         let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
         match &self.pattern {
             Pattern::AllToAll => Pairs::product(all(), all(), keep),
             Pattern::OtherRacks => {
-                let keep = Keep { between: Some(racks), ..keep };
+                let keep = Keep { between: Some(racks.clone()), ..keep };
                 Pairs::product(sorted(&self.from), sorted(&self.to), keep)
             }
             Pattern::Pairs => Pairs::product(sorted(&self.from), sorted(&self.to), keep),

@@ -145,7 +145,8 @@ mod tests {
 
     const SETTING: Setting = Setting {
         hosts: 4,
-        racks: Racks { first: 2, each: 2 },
+        speeds: Vec::new(),
+        racks: Racks::bounded(&[0, 2, 4]),
         racks_per_pod: 2,
         slices: 0,
         host_rate: Rate::from_gbps(1),

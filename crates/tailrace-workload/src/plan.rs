@@ -47,7 +47,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// Expected load of a host's link in both directions, as shares of its rate.
+/// Expected load of a host's link in both directions, as shares of its own rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostLoad {
     /// What the host sends.
@@ -57,26 +57,26 @@ pub struct HostLoad {
 }
 
 impl Plan {
-    pub(super) fn new(workload: &Workload, setting: Setting, seed: u64) -> Result<Self, ScenarioError> {
+    pub(super) fn new(workload: &Workload, setting: &Setting, seed: u64) -> Result<Self, ScenarioError> {
         let mut rules = Vec::with_capacity(workload.rules.len());
         for (number, rule) in workload.rules.iter().enumerate() {
             let sampler =
                 rule.sampler(setting.mss).map_err(|error| error.within(&format!("rule[{number}]")))?;
-            let pairs = rule.pairs(rule.pairs, &setting, seed, number);
+            let pairs = rule.pairs(rule.pairs, setting, seed, number);
             let end = rule.stop.unwrap_or(Time::MAX).min(workload.duration.unwrap_or(Time::MAX));
             rules.push(PlannedRule { rule: rule.clone(), number, sampler, pairs, flows_per_sec: 0.0, end });
         }
         let end = workload.duration.unwrap_or(Time::MAX);
         let plan_tasks = |(number, rule)| {
-            PlannedTasks::new(rule, number, end, &setting, seed)
+            PlannedTasks::new(rule, number, end, setting, seed)
                 .map_err(|error| error.within(&format!("task[{number}]")))
         };
         let tasks = workload.tasks.iter().enumerate().map(plan_tasks).collect::<Result<_, _>>()?;
         let (flows, counters) = (workload.flows.unwrap_or(u64::MAX), workload.task_counters);
-        let mut plan = Plan { rules, tasks, counters, flows, setting, seed };
+        let mut plan = Plan { rules, tasks, counters, flows, setting: setting.clone(), seed };
         match workload.load {
             Some(load) => plan.share_load(load),
-            None => plan.rules.iter_mut().for_each(|rule| rule.set_rate(&setting, seed)),
+            None => plan.rules.iter_mut().for_each(|rule| rule.set_rate(setting, seed)),
         }
         let peak = plan.peak_load();
         let loads = plan
@@ -201,6 +201,7 @@ impl Plan {
             let scale = rule.flows_per_sec * rule.link_share(&self.setting) / rule.pairs.count() as f64;
             let (sends, receives) = rule.pairs.degrees(self.setting.hosts);
             for (host, load) in loads.iter_mut().enumerate() {
+                let scale = scale / self.setting.speed(host);
                 load.sends += scale * sends[host] as f64;
                 load.receives += scale * receives[host] as f64;
             }
@@ -241,7 +242,11 @@ impl PlannedRule {
         } else if let Some(load) = self.rule.load {
             let whole = self.rule.pairs(PairFilter::All, setting, seed, self.number);
             let (sends, receives) = whole.degrees(setting.hosts);
-            let busiest = sends.into_iter().chain(receives).max().unwrap_or(1) as f64;
+            let pairs = |(host, (&sends, &receives)): (usize, (&u64, &u64))| {
+                sends.max(receives) as f64 / setting.speed(host)
+            };
+            let busiest = sends.iter().zip(&receives).enumerate().map(pairs).fold(0.0, f64::max);
+            let busiest = if busiest > 0.0 { busiest } else { 1.0 };
             self.flows_per_sec = load / self.link_share(setting) / busiest * self.pairs.count() as f64;
         }
     }

@@ -4,7 +4,7 @@ use tailrace_core::{Bytes, HEADER_BYTES, Rate, Time};
 use tailrace_fabric::Racks;
 
 /// What a workload must know of the rest of the scenario.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// Number of hosts.
     pub hosts: u16,
@@ -14,8 +14,10 @@ pub struct Setting {
     pub racks_per_pod: u16,
     /// Number of slices; 0 where flows may name any, since none is described.
     pub slices: usize,
-    /// Rate of the hosts' links.
+    /// Rate of the hosts' links; of the fastest where they differ.
     pub host_rate: Rate,
+    /// The rate of each host's link as a share of it; empty where all are alike.
+    pub speeds: Vec<f64>,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// Round trip of a full packet and its ACK between the farthest hosts of an idle fabric.
@@ -36,6 +38,11 @@ pub fn check_slice(slice: u16, count: usize) -> Result<(), String> {
 }
 
 impl Setting {
+    /// The rate of a host's link as a share of the fastest one's.
+    pub(super) fn speed(&self, host: usize) -> f64 {
+        self.speeds.get(host).copied().unwrap_or(1.0)
+    }
+
     /// The other racks of a rack's pod.
     pub(super) fn other_racks_of_pod(&self, rack: u16) -> impl Iterator<Item = u16> {
         let first = rack - rack % self.racks_per_pod;

@@ -70,7 +70,7 @@ impl Workload {
     }
 
     /// What rules and tasks amount to.
-    pub fn plan(&self, setting: Setting, seed: u64) -> Result<Plan, ScenarioError> {
+    pub fn plan(&self, setting: &Setting, seed: u64) -> Result<Plan, ScenarioError> {
         Plan::new(self, setting, seed)
     }
 

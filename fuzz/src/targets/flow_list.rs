@@ -12,7 +12,8 @@ use crate::scratch;
 const HOSTS: u16 = 16;
 const SETTING: Setting = Setting {
     hosts: HOSTS,
-    racks: Racks { first: 4, each: 4 },
+    speeds: Vec::new(),
+    racks: Racks::bounded(&[0, 4, 8, 12, 16]),
     racks_per_pod: 4,
     slices: 100,
     host_rate: Rate::from_gbps(10),

@@ -6,6 +6,7 @@ mod coflow_trace;
 mod experiment_file;
 mod flow_list;
 mod frames;
+mod graph_file;
 mod headers;
 mod live_record;
 mod memcached;
@@ -45,13 +46,14 @@ pub enum Outcome {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "agenda", check: agenda::check, syntax: Syntax::Bytes },
     Target { name: "cdf_file", check: cdf_file::check, syntax: Syntax::Bytes },
     Target { name: "coflow_trace", check: coflow_trace::check, syntax: Syntax::Bytes },
     Target { name: "experiment_file", check: experiment_file::check, syntax: Syntax::Toml },
     Target { name: "flow_list", check: flow_list::check, syntax: Syntax::Bytes },
     Target { name: "frames", check: frames::check, syntax: Syntax::Bytes },
+    Target { name: "graph_file", check: graph_file::check, syntax: Syntax::Bytes },
     Target { name: "headers", check: headers::check, syntax: Syntax::Bytes },
     Target { name: "live_record", check: live_record::check, syntax: Syntax::Bytes },
     Target { name: "memcached", check: memcached::check, syntax: Syntax::Bytes },

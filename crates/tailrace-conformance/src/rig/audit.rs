@@ -201,8 +201,8 @@ pub(super) enum Way {
 /// A port writes the scheme's header, the priority and the ECN field, and nothing else.
 fn unchanged<H: Header>(before: &Packet<H>, after: &Packet<H>) -> Verdict {
     let fields = |packet: &Packet<H>| {
-        let Packet { flow, dst, path, bytes, seq, block_start, block_end, sent_ps, .. } = *packet;
-        (packet.kind(), flow, dst, path, bytes, seq, block_start, block_end, sent_ps)
+        let Packet { flow, dst, src, bytes, seq, block_start, block_end, sent_ps, .. } = *packet;
+        (packet.kind(), flow, dst, src, bytes, seq, block_start, block_end, sent_ps)
     };
     ensure!(fields(before) == fields(after), "makes {after:?} of {before:?}");
     Ok(())

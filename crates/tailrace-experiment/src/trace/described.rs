@@ -5,7 +5,7 @@ use std::path::Path;
 use tailrace_config::{ScenarioError, read_parsed};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Rate, Time, duration};
-use tailrace_fabric::{Fabric, FabricParams};
+use tailrace_fabric::{Fabric, FabricParams, read_files};
 use tailrace_workload::{Offered, on_the_wire};
 use toml::{Table, Value};
 
@@ -44,10 +44,14 @@ impl Described {
     pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<Table>) -> Result<Self, ScenarioError> {
         let given = fabric.as_ref().map(FabricParams::from_table).transpose();
         let given = given.map_err(|error| error.within("--fabric"))?;
-        let trace = read(path, mapping, given.as_ref().map(FabricParams::hosts))?;
+        let given = given.map(|params| params.build());
+        let trace = read(path, mapping, given.as_ref())?;
         let is_chosen = fabric.is_none();
         let table = fabric.unwrap_or_else(|| chosen(&trace));
-        let built = FabricParams::from_table(&table).map_err(|error| error.within("--fabric"))?.build();
+        let built = match given {
+            Some(built) => built,
+            None => FabricParams::from_table(&table)?.build(),
+        };
         let offered = Offered::of(&trace.flows, &built, mss());
         let warnings = warnings(&trace, &built, offered.as_ref());
         Ok(Described { trace, fabric: table, is_chosen, offered, warnings })
@@ -64,20 +68,30 @@ fn mss() -> u16 {
     TransportParams::default().mss
 }
 
-/// `[fabric]` by a preset's name, or of a file that has one.
+/// `[fabric]` by a preset's name, or of a file that has one or is a graph.
 pub fn fabric_named(name: &str) -> Result<Table, ScenarioError> {
     if Path::new(name).extension().is_some_and(|ending| ending == "toml") {
-        return read_parsed(Path::new(name), |text, _| {
+        return read_parsed(Path::new(name), |text, folder| {
             let mut table: Table = text.parse().map_err(|error| ScenarioError::syntax(&error, text))?;
             match table.remove("fabric") {
-                Some(Value::Table(fabric)) => Ok(fabric),
+                Some(Value::Table(mut fabric)) => {
+                    read_files(&mut fabric, folder).map_err(|error| error.within("fabric"))?;
+                    Ok(fabric)
+                }
                 _ => Err(ScenarioError::new("fabric", "is missing: the file must have a table [fabric]")),
             }
         });
     }
-    let table: Table = [("preset".to_owned(), Value::String(name.to_owned()))].into_iter().collect();
+    let field = |name: &str, value: &str| (name.to_owned(), Value::String(value.to_owned()));
+    if Path::new(name).is_file() {
+        let mut graph: Table = [field("kind", "graph"), field("file", name)].into_iter().collect();
+        read_files(&mut graph, Path::new(""))?;
+        return Ok(graph);
+    }
+    let table: Table = [field("preset", name)].into_iter().collect();
     FabricParams::from_table(&table).map_err(|error| {
-        let message = format!("{}; or a file with [fabric], whose name ends in .toml", error.message);
+        let message =
+            format!("{}; or a file: one with [fabric], whose name ends in .toml, or a graph", error.message);
         ScenarioError::new("--fabric", message)
     })?;
     Ok(table)

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use tailrace_config::suggest;
+use tailrace_fabric::Fabric;
+
 use super::table::Column;
 
 /// What a file's hosts are called, and their numbers.
@@ -17,22 +20,26 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of the two columns that name the ends, for a fabric of so many hosts. Numbers stand where they fit; all else is numbered
-    /// in order: numbers and addresses by value, names by letters.
-    pub fn of(ends: [&Column; 2], fabric: Option<u16>) -> Result<Self, String> {
+    /// Of the two columns that name the ends, for a fabric. Names that are those of its hosts stand for them, and numbers
+    /// where they fit; all else is numbered in order: numbers and addresses by value, names by letters.
+    pub fn of(ends: [&Column; 2], fabric: Option<&Fabric>) -> Result<Self, String> {
         let all: BTreeSet<Name> =
             ends.iter().flat_map(|column| &column.cells).map(|text| Name::of(text)).collect();
         if all.contains(&Name::Text(String::new())) {
             return Err("has flows without source or destination: each needs both".to_owned());
         }
+        let own = fabric.map_or(&[][..], |fabric| &fabric.host_names);
+        if let Some(number_of) = by_own_names(&all, own)? {
+            return Ok(Numbering::by(&number_of, ends, true));
+        }
         let many = all.len();
-        let most = fabric.map_or(usize::from(u16::MAX), usize::from);
+        let most = fabric.map_or(usize::from(u16::MAX), |fabric| fabric.hosts);
         if many > most {
             let there = if fabric.is_some() { "the fabric has" } else { "a fabric has at most" };
             return Err(format!("names {many} hosts, but {there} {most}"));
         }
         let fits = |number: u64| match fabric {
-            Some(hosts) => number < u64::from(hosts),
+            Some(fabric) => number < fabric.hosts as u64,
             // More than half of them take part.
             None => number < 2 * many as u64,
         };
@@ -45,13 +52,16 @@ impl Numbering {
                 _ => (name, place as u16),
             })
             .collect();
+        Ok(Numbering::by(&number_of, ends, kept))
+    }
+
+    fn by(number_of: &BTreeMap<&Name, u16>, [from, to]: [&Column; 2], kept: bool) -> Self {
         let mut names =
             vec![String::new(); number_of.values().max().map_or(0, |&last| usize::from(last) + 1)];
         number_of.iter().for_each(|(name, &number)| names[usize::from(number)] = name.to_string());
         let number = |text: &String| number_of[&Name::of(text)];
-        let [from, to] = ends;
         let ends = from.cells.iter().zip(&to.cells).map(|(from, to)| [number(from), number(to)]).collect();
-        Ok(Numbering { names, ends, kept })
+        Numbering { names, ends, kept }
     }
 
     /// The numbers of a row's ends.
@@ -65,7 +75,7 @@ impl Numbering {
     }
 
     /// What a user should know of the numbers.
-    pub fn notes(&self, fabric: Option<u16>) -> Vec<String> {
+    pub fn notes(&self, fabric: Option<&Fabric>) -> Vec<String> {
         let count = self.names.len();
         let silent = self.names.iter().filter(|name| name.is_empty()).count();
         let mut notes = Vec::new();
@@ -76,6 +86,26 @@ impl Numbering {
             notes.push(format!("{silent} of the hosts 0 to {} have no flows", count - 1));
         }
         notes
+    }
+}
+
+/// The numbers of hosts that a fabric calls as the file does; `None` if it calls none so.
+fn by_own_names<'a>(
+    all: &'a BTreeSet<Name>,
+    own: &[String],
+) -> Result<Option<BTreeMap<&'a Name, u16>>, String> {
+    let own: BTreeMap<Name, u16> = own.iter().map(|name| Name::of(name)).zip(0..).collect();
+    let known: BTreeMap<&Name, u16> = all.iter().filter_map(|name| Some((name, *own.get(name)?))).collect();
+    let Some(known_one) = known.keys().next() else { return Ok(None) };
+    match all.iter().find(|name| !known.contains_key(name)) {
+        None => Ok(Some(known)),
+        Some(other) => {
+            let hosts = own.keys().map(Name::to_string).collect::<Vec<_>>();
+            let unknown = suggest::unknown("host", &other.to_string(), hosts.iter().map(String::as_str));
+            Err(format!(
+                "names {known_one}, which is a host of the fabric, and {other}, which is not: {unknown}"
+            ))
+        }
     }
 }
 

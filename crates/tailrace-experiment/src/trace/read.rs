@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::Bytes;
+use tailrace_fabric::Fabric;
 use tailrace_workload::FlowSpec;
 
 use super::capture::of_capture;
@@ -26,8 +27,8 @@ pub struct Trace {
     pub notes: Vec<String>,
 }
 
-/// Reads a trace for a fabric of so many hosts, if that is known. Columns are what `mapping` says, else what their names say.
-pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<u16>) -> Result<Trace, ScenarioError> {
+/// Reads a trace for a fabric, if that is known. Columns are what `mapping` says, else what their names say.
+pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<&Fabric>) -> Result<Trace, ScenarioError> {
     let table = match path.extension().and_then(|ending| ending.to_str()) {
         Some("pcap" | "pcapng" | "cap") => of_capture(path)?,
         _ => Table::read(path)?,
@@ -35,7 +36,7 @@ pub fn read(path: &Path, mapping: &[Mapping], fabric: Option<u16>) -> Result<Tra
     of_table(&table, mapping, fabric).map_err(|error| error.in_file(path))
 }
 
-fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<u16>) -> Result<Trace, ScenarioError> {
+fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<&Fabric>) -> Result<Trace, ScenarioError> {
     let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let mut columns = columns::recognise(&names, mapping)?;
     let unused: Vec<String> = (0..names.len())

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tailrace_config::ScenarioError;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Time};
+use tailrace_fabric::Fabric;
 use tailrace_workload::{FlowSpec, flow_list};
 
 use super::columns::{Recognised, Role};
@@ -28,7 +29,7 @@ impl<'a> Rows<'a> {
     pub fn of(
         table: &'a Table,
         columns: &mut [Recognised],
-        fabric: Option<u16>,
+        fabric: Option<&Fabric>,
     ) -> Result<Self, ScenarioError> {
         let (mut numbers, mut tasks, mut ends) = (BTreeMap::new(), None, Vec::new());
         // In the order of roles: the source comes before the destination.

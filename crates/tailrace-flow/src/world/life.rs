@@ -37,7 +37,7 @@ impl World<'_> {
             Setup::Fixed(time) => time,
             Setup::Packets => {
                 let alone =
-                    self.fabric.ideal_fct(spec.src, spec.dst, spec.size, &self.transport, HEADER_BYTES);
+                    self.fabric.ideal_fct(spec.src, spec.dst, id, spec.size, &self.transport, HEADER_BYTES);
                 let path = self.routes.path(spec.src, spec.dst, id);
                 let capacities = self.routes.capacities();
                 let narrowest =

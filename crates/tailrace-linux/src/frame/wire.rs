@@ -4,7 +4,7 @@
 //! always has its room, also where it takes no link time, and padding makes the datagram as long as the packet is.
 //!
 //! ```text
-//! 0 version  1 kind  2 link time of the scheme's header, in bytes  4 path  6 destination  8 flow  12 segment
+//! 0 version  1 kind  2 link time of the scheme's header, in bytes  4 source  6 destination  8 flow  12 segment
 //! 16 block's start  20 block's end  24 time sent, in ps  32 bytes of the packet  34 the scheme's header
 //! ```
 
@@ -37,7 +37,7 @@ pub fn longest_ip_packet<H: Header>(mss: u16) -> usize {
 pub fn encode<H: Header>(packet: &Packet<H>, out: &mut [u8]) {
     out[0] = VERSION;
     out[1] = packet.kind() as u8;
-    out[4..6].copy_from_slice(&packet.path.to_be_bytes());
+    out[4..6].copy_from_slice(&packet.src.to_be_bytes());
     out[6..8].copy_from_slice(&packet.dst.to_be_bytes());
     out[8..12].copy_from_slice(&packet.flow.to_be_bytes());
     out[12..16].copy_from_slice(&packet.seq.to_be_bytes());
@@ -95,7 +95,7 @@ pub fn decode<H: Header>(datagram: &[u8], tos: u8) -> Option<Packet<H>> {
     let mut packet = Packet {
         flow: u32_at(8),
         dst: u16_at(6),
-        path: u16_at(4),
+        src: u16_at(4),
         bytes: u16_at(32),
         priority: priority_of(tos >> 2),
         seq: u32_at(12),
@@ -134,12 +134,12 @@ mod tests {
         #[test]
         fn what_is_encoded_is_decoded(
             (flow, seq, block_start, block_end, sent_ps) in any::<(u32, u32, u32, u32, u64)>(),
-            (dst, path, bytes, priority, kind, ecn) in (any::<u16>(), any::<u16>(), any::<u16>(), 0u8..8, 0u8..7, 0u8..3),
+            (dst, src, bytes, priority, kind, ecn) in (any::<u16>(), any::<u16>(), any::<u16>(), 0u8..8, 0u8..7, 0u8..3),
         ) {
             let Some(kind) = kind_of(kind) else { return Ok(()) };
             let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][usize::from(ecn)];
             let mut packet = Packet {
-                flow, seq, block_start, block_end, sent_ps, dst, path, bytes, priority, ..Packet::<()>::EMPTY
+                flow, seq, block_start, block_end, sent_ps, dst, src, bytes, priority, ..Packet::<()>::EMPTY
             };
             packet.set(kind, ecn);
             let mut datagram = vec![0; datagram_bytes(&packet)];

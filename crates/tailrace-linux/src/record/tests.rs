@@ -47,11 +47,11 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 }
 
 fn packet<H: Header>(arrival: &Arrival, slot: u64) -> Packet<H> {
-    let (seq, path, priority, choice) = arrival.numbers;
+    let (seq, src, priority, choice) = arrival.numbers;
     let raw = &arrival.header[..usize::from(H::WIRE_BYTES).min(arrival.header.len())];
     let header = if choice & 1 == 0 { H::NONE } else { H::decode(raw).unwrap_or(H::NONE) };
     let (flow, dst, bytes) = (arrival.flow, arrival.hosts.1, arrival.bytes);
-    let mut packet = Packet { flow, dst, path, bytes, priority, seq, sent_ps: slot, header, ..Packet::EMPTY };
+    let mut packet = Packet { flow, dst, src, bytes, priority, seq, sent_ps: slot, header, ..Packet::EMPTY };
     let kind = match choice >> 1 & 7 {
         0 => PacketKind::Ack,
         1 => PacketKind::LastData,

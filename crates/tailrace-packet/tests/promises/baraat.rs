@@ -125,7 +125,7 @@ fn a_lone_task_does_not_feel_the_order() {
 fn a_lone_flow_takes_its_request_its_data_and_at_most_a_round_trip_more() {
     for size in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
         let setup = Setup::new(dumbbell(1), vec![flow(0, 1, size, Time::ZERO)]);
-        let ideal = setup.fabric.ideal_fct(0, 1, Bytes::new(size), &setup.transport, HEADER_BYTES);
+        let ideal = setup.fabric.ideal_fct(0, 1, 0, Bytes::new(size), &setup.transport, HEADER_BYTES);
         let expected = ideal + setup.fabric.farthest_rtt(HEADER_BYTES + 26, ACK_BYTES);
         let fct = setup.run("baraat", "").only_fct();
         let excess = fct.as_secs_f64() / expected.as_secs_f64();

@@ -10,11 +10,18 @@ use tailrace_workload::FlowSpec;
 use crate::setup::{BALANCINGS, MSS, Run, Setup, fabric, takes_one_path};
 
 /// Small fabrics of every kind.
-const FABRICS: [&str; 4] = [
+const FABRICS: [&str; 5] = [
     "kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"",
     "kind = \"dumbbell\"\nleft = 3\nright = 3\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"10Gbps\"",
     "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nhost_rate = \"10Gbps\"\nspine_rate = \"10Gbps\"",
     "preset = \"fattree64\"",
+    // Ways of different rates and lengths, links side by side, a ring, and a host at a switch in the middle.
+    "kind = \"graph\"\nhosts = [\"a\", \"b\", \"c\", \"d\", \"e\"]\nrate = \"10Gbps\"\nlink = [\
+     { ends = [\"a\", \"s\"] }, { ends = [\"b\", \"s\"], rate = \"1Gbps\" }, { ends = [\"c\", \"t\"] },\
+     { ends = [\"t\", \"d\"], delay = \"7us\" }, { ends = [\"e\", \"x\"], rate = \"40Gbps\" },\
+     { ends = [\"s\", \"x\"] }, { ends = [\"y\", \"s\"], rate = \"4Gbps\", delay = \"9us\", ecmp_weight = 2 },\
+     { ends = [\"x\", \"t\"] }, { ends = [\"x\", \"t\"], rate = \"2Gbps\" }, { ends = [\"y\", \"t\"] },\
+     { ends = [\"t\", \"s\"], rate = \"1Gbps\", metric = 2 }]",
 ];
 
 const BUFFERS: [Buffer; 2] =
@@ -101,8 +108,8 @@ fn every_flow_finishes_and_none_beats_the_closed_form() {
             assert_eq!(run.ending, Ending::Finished);
             assert_balance(&run, name);
             for record in &run.records {
-                let FlowRecord { src, dst, size, .. } = *record;
-                let ideal = setup.fabric.ideal_fct(src, dst, size, &setup.transport, HEADER_BYTES);
+                let FlowRecord { src, dst, id, size, .. } = *record;
+                let ideal = setup.fabric.ideal_fct(src, dst, id, size, &setup.transport, HEADER_BYTES);
                 let fct = record.fct().unwrap_or_else(|| panic!("{name}: {record:?} did not finish"));
                 assert!(fct >= ideal, "{name}: {record:?} took {fct}, faster than {ideal}");
             }

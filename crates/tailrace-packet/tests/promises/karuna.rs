@@ -31,7 +31,7 @@ fn due(src: u16, dst: u16, size: u64, start: Time, span: Time) -> FlowSpec {
 }
 
 fn ideal(setup: &Setup, spec: &FlowSpec) -> Time {
-    setup.fabric.ideal_fct(spec.src, spec.dst, spec.size, &setup.transport, HEADER_BYTES)
+    setup.fabric.ideal_fct(spec.src, spec.dst, 0, spec.size, &setup.transport, HEADER_BYTES)
 }
 
 fn times(time: Time, factor: f64) -> Time {

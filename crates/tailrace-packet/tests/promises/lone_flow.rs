@@ -39,7 +39,7 @@ fn ideal(setup: &Setup) -> [Time; 2] {
     let flow = &setup.flows[0];
     [FctEnd::Receiver, FctEnd::Acked].map(|fct_end| {
         let transport = TransportParams { fct_end, ..setup.transport };
-        setup.fabric.ideal_fct(flow.src, flow.dst, flow.size, &transport, HEADER_BYTES)
+        setup.fabric.ideal_fct(flow.src, flow.dst, 0, flow.size, &transport, HEADER_BYTES)
     })
 }
 

@@ -11,6 +11,7 @@ mod control;
 mod demotion;
 mod endpoint;
 mod flowcells;
+mod graph;
 mod karuna;
 mod leaving;
 mod lone_flow;

@@ -62,7 +62,7 @@ fn arrivals(load: f64, urgent: f64, flows: usize) -> Vec<FlowSpec> {
 
 /// How long each flow's packet waited, in service times.
 fn waits<'a>(setup: &Setup, records: impl Iterator<Item = &'a FlowRecord>) -> Vec<f64> {
-    let ideal = setup.fabric.ideal_fct(0, SINK, Bytes::new(MSS), &setup.transport, HEADER_BYTES);
+    let ideal = setup.fabric.ideal_fct(0, SINK, 0, Bytes::new(MSS), &setup.transport, HEADER_BYTES);
     let wait = |record: &FlowRecord| record.fct().map(|fct| (fct - ideal).as_secs_f64());
     records.filter_map(wait).map(|wait| wait / SERVICE.as_secs_f64()).collect()
 }

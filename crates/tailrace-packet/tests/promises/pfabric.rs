@@ -110,7 +110,8 @@ fn a_short_flow_takes_as_long_as_alone_and_a_packet_more() {
         let long = flow(0, RECEIVER, 4_000 * MSS, Time::ZERO);
         let short = flow(1, RECEIVER, packets * MSS, Time::from_us(1_000));
         let setup = published(vec![long, short]);
-        let ideal = setup.fabric.ideal_fct(short.src, short.dst, short.size, &setup.transport, HEADER_BYTES);
+        let ideal =
+            setup.fabric.ideal_fct(short.src, short.dst, 0, short.size, &setup.transport, HEADER_BYTES);
         let run = setup.run("pfabric", "");
         let fct = run.records[1].fct().unwrap_or(Time::MAX);
         assert!(fct <= ideal + PACKET, "{packets} packets take {fct}, alone {ideal}");

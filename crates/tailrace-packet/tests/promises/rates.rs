@@ -45,6 +45,7 @@ fn ideal(setup: &Setup, size: u64) -> f64 {
     us(setup.fabric.ideal_fct(
         0,
         setup.fabric.hosts as u16 - 1,
+        0,
         Bytes::new(size),
         &setup.transport,
         HEADER_BYTES,

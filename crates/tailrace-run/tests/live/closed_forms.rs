@@ -53,7 +53,7 @@ fn a_lone_flow_takes_what_the_closed_form_says() {
         let mut scenario = lone_flow("pfabric", bytes);
         scenario.transport.initial_window = 60;
         let fabric = scenario.fabric.build();
-        let ideal = fabric.ideal_fct(0, 3, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
+        let ideal = fabric.ideal_fct(0, 3, 0, Bytes::new(bytes), &scenario.transport, HEADER_BYTES);
         let tolerance = (0.05 * ideal.as_secs_f64()).max(300e-6);
         some_try_holds(|| {
             let outcome = live(&scenario, &Live::default())?;
@@ -106,7 +106,7 @@ fn of_two_classes_the_first_waits_for_one_frame_a_port_at_most() {
     scenario.read_files(std::path::Path::new("/")).unwrap();
     let fabric = scenario.fabric.build();
     let (frame, hops) = (fabric.host_rate().time_for(Bytes::new(1500)), fabric.hops_between(0, 3) as u64);
-    let ideal = fabric.ideal_fct(0, 3, Bytes::new(2920), &scenario.transport, HEADER_BYTES);
+    let ideal = fabric.ideal_fct(0, 3, 0, Bytes::new(2920), &scenario.transport, HEADER_BYTES);
     some_try_holds(|| {
         let outcome = live(&scenario, &Live::default())?;
         let lag = outcome.real_time.as_ref().unwrap().left.summary().p99;

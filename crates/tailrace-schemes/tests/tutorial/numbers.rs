@@ -36,7 +36,8 @@ fn run<S: Scheme>(params: &str) -> [Row; 2] {
     let measure = |records: &mut dyn Iterator<Item = &FlowRecord>| {
         let (mut times, mut slowdowns): (Vec<f64>, Vec<f64>) = records
             .map(|record| {
-                let ideal = fabric.ideal_fct(record.src, record.dst, record.size, &transport, HEADER_BYTES);
+                let FlowRecord { src, dst, id, size, .. } = *record;
+                let ideal = fabric.ideal_fct(src, dst, id, size, &transport, HEADER_BYTES);
                 let fct = record.fct().unwrap().as_ps() as f64;
                 (fct / 1e6, fct / ideal.as_ps() as f64)
             })

@@ -11,7 +11,8 @@ use crate::Feed;
 /// Two pods of three racks of five hosts.
 const SETTING: Setting = Setting {
     hosts: 30,
-    racks: Racks { first: 5, each: 5 },
+    speeds: Vec::new(),
+    racks: Racks::bounded(&[0, 5, 10, 15, 20, 25, 30]),
     racks_per_pod: 3,
     slices: 0,
     host_rate: Rate::from_gbps(1),
@@ -21,7 +22,7 @@ const SETTING: Setting = Setting {
 
 fn workload(fields: &str) -> Result<Workload, String> {
     let table = format!("[[task]]\n{fields}").parse().unwrap();
-    Workload::from_table(&table, SETTING).map_err(|error| error.to_string())
+    Workload::from_table(&table, &SETTING).map_err(|error| error.to_string())
 }
 
 fn feed(fields: &str) -> Feed {
@@ -234,7 +235,7 @@ fn offered_loads_are_the_expected_ones() {
     ] {
         let fields =
             format!("workflow = {workflow}\nsizes = {{ fixed = \"1MB\" }}\nload = 0.7\ncount = 100_000");
-        let plan = workload(&fields).unwrap().plan(SETTING, 1).unwrap();
+        let plan = workload(&fields).unwrap().plan(&SETTING, 1).unwrap();
         assert!((plan.peak_load() - 0.7).abs() < 1e-9, "{workflow}: {}", plan.peak_load());
         let (flows, _) = run(feed(&fields), Time::from_us(1));
         for (host, (found, expected)) in
@@ -270,7 +271,7 @@ fn the_load_only_stretches_time() {
 fn a_load_is_that_of_the_tasks_that_are_drawn() {
     // The tail is so heavy that the mean of a thousand tasks is far from that of the distribution.
     let fields = "workflow = { partition-aggregate = { aggregators = [4] } }\nsizes = { pareto = { shape = 0.5, min = \"1KB\", max = \"1000GB\" } }\nload = 0.8\ncount = 1000";
-    let plan = workload(fields).unwrap().plan(SETTING, 1).unwrap();
+    let plan = workload(fields).unwrap().plan(&SETTING, 1).unwrap();
     let (_, tasks) = run(feed(fields), Time::from_ps(1));
     let bytes: u64 = tasks.iter().map(|task| task.bytes.get()).sum();
     let rate = plan.expected_bytes().unwrap() / bytes as f64;
@@ -291,7 +292,7 @@ fn numbers_come_from_the_counter_of_the_entry_point() {
         every = \"20ms\"
         stop = \"100ms\"
         background = true";
-    let workload = Workload::from_table(&text.parse().unwrap(), SETTING).unwrap();
+    let workload = Workload::from_table(&text.parse().unwrap(), &SETTING).unwrap();
     let (flows, tasks) = run(Feed::new(&workload, "".as_ref(), SETTING, 1).unwrap(), Time::from_ms(1));
     for (flow, _) in flows.iter().filter(|(flow, _)| flow.class == 0) {
         assert_eq!(flow.task % 4, (u32::from(flow.dst) + 1) % 4, "{flow:?}");
@@ -299,7 +300,7 @@ fn numbers_come_from_the_counter_of_the_entry_point() {
     let distinct: BTreeSet<u32> = tasks.iter().map(|task| task.id).collect();
     assert_eq!(distinct.len(), tasks.len());
     assert!(tasks.iter().all(|task| (task.class == 1) == (task.id > 1 << 31)));
-    assert_eq!(Workload::from_table(&workload.to_table(), SETTING), Ok(workload));
+    assert_eq!(Workload::from_table(&workload.to_table(), &SETTING), Ok(workload));
 }
 
 #[test]
@@ -317,7 +318,7 @@ fn tasks_that_arrive_at_once_are_drawn_one_by_one() {
 fn rules_and_tasks_run_side_by_side() {
     let text = "flows = 100\nduration = \"10ms\"\n[[rule]]\nsizes = { fixed = \"1KB\" }\nevery = \"50us\"
         [[task]]\nworkflow = { parallel = { servers = 2 } }\nsizes = { fixed = \"1KB\" }\nevery = \"1ms\"\narrivals = \"periodic\"";
-    let workload = Workload::from_table(&text.parse().unwrap(), SETTING).unwrap();
+    let workload = Workload::from_table(&text.parse().unwrap(), &SETTING).unwrap();
     let (flows, tasks) = run(Feed::new(&workload, "".as_ref(), SETTING, 1).unwrap(), Time::from_us(1));
     assert!(flows.is_sorted_by_key(|(flow, _)| flow.start));
     assert_eq!((flows.iter().filter(|(flow, _)| flow.task == 0).count(), tasks.len()), (100, 10));

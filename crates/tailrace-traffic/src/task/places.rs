@@ -77,7 +77,7 @@ fn draw_aggregation(aggregation: &Aggregation, stream: &mut Stream) -> (u32, Vec
 
 /// Workers of an aggregator's rack.
 fn draw_workers(aggregation: &Aggregation, aggregator: u16, stream: &mut Stream, to: &mut Vec<u16>) {
-    let racks = aggregation.setting.racks;
+    let racks = &aggregation.setting.racks;
     let mut rack: Vec<u16> = racks.hosts(racks.of(aggregator)).collect();
     draw_from(&mut rack, Some(aggregator), aggregation.workers.into(), stream, to);
 }

@@ -68,7 +68,7 @@ const LEAST_SYNC: Time = Time::from_us(1);
 impl Workload {
     /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
     /// say otherwise; without any, they are the only rule. Field names in errors are relative to it.
-    pub fn from_table(own: &Table, setting: Setting) -> Result<Self, ScenarioError> {
+    pub fn from_table(own: &Table, setting: &Setting) -> Result<Self, ScenarioError> {
         let mut defaults = own.clone();
         let whole = WHOLE.iter().filter_map(|&field| defaults.remove_entry(field)).collect();
         let whole: Whole = table::read(whole)?;
@@ -111,7 +111,7 @@ impl Workload {
         if !only_others || written.is_some() || !defaults.is_empty() {
             workload.read_rules(defaults, written, has_tasks, setting)?;
         }
-        workload.read_tasks(&tasks.unwrap_or_default(), &setting)?;
+        workload.read_tasks(&tasks.unwrap_or_default(), setting)?;
         workload.read_counters(task_counters, task_counters_sync)?;
         if workload.flows.is_some() && workload.rules.is_empty() && workload.has_tasks() {
             let message =
@@ -128,7 +128,7 @@ impl Workload {
         mut defaults: Table,
         written: Option<Vec<Table>>,
         has_tasks: bool,
-        setting: Setting,
+        setting: &Setting,
     ) -> Result<(), ScenarioError> {
         self.load = take_shared_load(&mut defaults, written.as_deref().unwrap_or_default())?;
         for (number, own) in written.as_deref().unwrap_or(&[Table::new()]).iter().enumerate() {
@@ -200,7 +200,7 @@ impl Workload {
         fields
     }
 
-    fn read_rule(&self, number: usize, fields: Table, setting: Setting) -> Result<Rule, ScenarioError> {
+    fn read_rule(&self, number: usize, fields: Table, setting: &Setting) -> Result<Rule, ScenarioError> {
         deadlines::check_form(&fields)?;
         let mut rule: Rule = table::read(fields)?;
         if rule.class.is_none() {
@@ -208,7 +208,7 @@ impl Workload {
                 .map_err(|_| ScenarioError::new("class", "must be given for rules after the 256th"))?;
             rule.class = Some(class);
         }
-        rule.check(&setting)?;
+        rule.check(setting)?;
         // Sizes in files are checked when they are read.
         if !rule.sizes.names_file() {
             rule.sampler(setting.mss)?;

@@ -221,7 +221,8 @@ mod tests {
 
     const SETTING: Setting = Setting {
         hosts: 6,
-        racks: Racks { first: 6, each: 6 },
+        speeds: Vec::new(),
+        racks: Racks::bounded(&[0, 6]),
         racks_per_pod: 1,
         slices: 0,
         host_rate: Rate::from_gbps(1),

@@ -8,7 +8,8 @@ use crate::{Setting, Workload};
 /// Two pods of three racks of five hosts.
 const SETTING: Setting = Setting {
     hosts: 30,
-    racks: Racks { first: 5, each: 5 },
+    speeds: Vec::new(),
+    racks: Racks::bounded(&[0, 5, 10, 15, 20, 25, 30]),
     racks_per_pod: 3,
     slices: 0,
     host_rate: Rate::from_gbps(1),
@@ -18,7 +19,7 @@ const SETTING: Setting = Setting {
 
 fn workload(fields: &str) -> Result<Workload, String> {
     let table = format!("[[task]]\n{fields}").parse().unwrap();
-    Workload::from_table(&table, SETTING).map_err(|error| error.to_string())
+    Workload::from_table(&table, &SETTING).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn a_number_of_flows_beside_tasks_alone_is_refused() {
     let error = |whole: &str| {
         let task = "[[task]]\nworkflow = { parallel = { servers = 2 } }\nsizes = { fixed = \"1MB\" }\nload = 0.5\ncount = 3";
         let table = format!("{whole}\n{task}").parse().unwrap();
-        Workload::from_table(&table, SETTING).map(drop).map_err(|error| error.to_string())
+        Workload::from_table(&table, &SETTING).map(drop).map_err(|error| error.to_string())
     };
     let expected =
         "flows: counts flows that are of no task, and there are none: tasks have a count of their own";

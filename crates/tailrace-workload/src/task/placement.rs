@@ -73,7 +73,7 @@ impl Placement {
         match self {
             Placement::Client { clients, servers, count } => {
                 let of_servers = match servers {
-                    Servers::InRack(racks) => by_rack(clients, *racks),
+                    Servers::InRack(racks) => by_rack(clients, racks),
                     Servers::Among(pool) => others(clients, pool),
                 };
                 let roles = 1..1 + *count as Role;
@@ -106,7 +106,7 @@ impl Aggregation {
     }
 
     fn chances(&self) -> Vec<Chances> {
-        let racks = self.setting.racks;
+        let racks = &self.setting.racks;
         let top = Chances { roles: 0..1, hosts: alike(&self.tops) };
         let Some(count) = self.mids else {
             return vec![top, Chances { roles: 1..1 + self.workers, hosts: by_rack(&self.tops, racks) }];
@@ -134,7 +134,7 @@ fn alike(hosts: &[u16]) -> Vec<(u16, f64)> {
 }
 
 /// The chances of hosts to be drawn from the rack of a client, other than the client.
-fn by_rack(clients: &[u16], racks: Racks) -> Vec<(u16, f64)> {
+fn by_rack(clients: &[u16], racks: &Racks) -> Vec<(u16, f64)> {
     let of_client = |&client: &u16| {
         let rack = racks.hosts(racks.of(client));
         let chance = 1.0 / (clients.len() * (rack.len() - 1)) as f64;

@@ -58,7 +58,7 @@ impl PartitionAggregate {
         let mids = if self.stages == 1 { None } else { Some(self.mids(&tops, setting)?) };
         let workers = self.workers(&tops, setting)?;
         check_flows("workers", u64::from(mids.unwrap_or(1)) * (u64::from(workers) + 1))?;
-        let placement = Aggregation { tops, setting: *setting, mids, workers };
+        let placement = Aggregation { tops, setting: setting.clone(), mids, workers };
         Ok((self.shape(mids, workers), Placement::Aggregation(placement)))
     }
 
@@ -83,9 +83,9 @@ impl PartitionAggregate {
 
     fn tops(&self, setting: &Setting) -> Result<Vec<u16>, ScenarioError> {
         if let Some(hosts) = &self.aggregators {
-            return hosts.check("aggregators", setting).map(|()| hosts.sorted(setting.racks));
+            return hosts.check("aggregators", setting).map(|()| hosts.sorted(&setting.racks));
         }
-        let racks = setting.racks.count(setting.hosts);
+        let racks = setting.racks.count();
         let every = if self.stages == 1 { 1 } else { setting.racks_per_pod };
         let last_of = |rack: u16| setting.racks.hosts(rack).end - 1;
         Ok((0..racks).filter(|rack| (rack + 1).is_multiple_of(every)).map(last_of).collect())
@@ -109,7 +109,7 @@ impl PartitionAggregate {
     }
 
     fn workers(&self, tops: &[u16], setting: &Setting) -> Result<u16, ScenarioError> {
-        let racks = setting.racks;
+        let racks = &setting.racks;
         let asked = |&top: &u16| -> Vec<u16> {
             let own = racks.of(top);
             if self.stages == 1 { vec![own] } else { setting.other_racks_of_pod(own).collect() }

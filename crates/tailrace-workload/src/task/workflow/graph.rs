@@ -68,7 +68,7 @@ impl GraphStage {
     fn pairs(&self, setting: &Setting) -> Result<Vec<(u16, u16)>, ScenarioError> {
         self.from.check("from", setting)?;
         self.to.check("to", setting)?;
-        let (from, to) = (self.from.sorted(setting.racks), self.to.sorted(setting.racks));
+        let (from, to) = (self.from.sorted(&setting.racks), self.to.sorted(&setting.racks));
         check_flows("", from.len() as u64 * to.len() as u64)?;
         let others = |src: u16| to.iter().copied().filter(move |&dst| dst != src).map(move |dst| (src, dst));
         let pairs: Vec<_> = from.iter().flat_map(|&src| others(src)).collect();

@@ -41,7 +41,7 @@ impl Group {
         hosts.check("hosts", setting)?;
         let hosts = match hosts {
             Hosts::Listed(hosts) => hosts.clone(),
-            Hosts::InRacks(_) => hosts.sorted(setting.racks),
+            Hosts::InRacks(_) => hosts.sorted(&setting.racks),
         };
         if hosts.len() < 2 {
             return wrong("names one host, but flows need two".to_owned());

@@ -29,7 +29,7 @@ pub struct Parallel {
 
 impl Parallel {
     pub(super) fn build(&self, setting: &Setting) -> Built {
-        let racks = setting.racks;
+        let racks = &setting.racks;
         let hosts = |field: &str, hosts: &Option<Hosts>| match hosts {
             Some(hosts) => hosts.check(field, setting).map(|()| hosts.sorted(racks)),
             None => Ok((0..setting.hosts).collect()),
@@ -55,7 +55,7 @@ impl Parallel {
         }
         let mut shape = Shape::default();
         shape.stage(&[], (1..=self.servers).map(|server| (server, 0, Origin::Share)));
-        let servers = if self.same_rack { Servers::InRack(racks) } else { Servers::Among(pool) };
+        let servers = if self.same_rack { Servers::InRack(racks.clone()) } else { Servers::Among(pool) };
         Ok((shape, Placement::Client { clients, servers, count }))
     }
 }

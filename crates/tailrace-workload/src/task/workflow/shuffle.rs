@@ -51,7 +51,7 @@ impl Shuffle {
         check_selectivity(self.selectivity)?;
         check_flows("mappers", u64::from(mappers) * u64::from(reducers) * u64::from(stages))?;
         let pool = match &self.hosts {
-            Some(hosts) => hosts.check("hosts", setting).map(|()| hosts.sorted(setting.racks))?,
+            Some(hosts) => hosts.check("hosts", setting).map(|()| hosts.sorted(&setting.racks))?,
             None => (0..setting.hosts).collect(),
         };
         let count = usize::from(mappers) + usize::from(reducers);

@@ -1,0 +1,160 @@
+//! How far it is from host to host, at most and at least.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tailrace_core::{ACK_BYTES, LinkRate, MTU_BYTES, Rate, Time};
+
+use super::{Fabric, Node, PortId, SwitchId};
+
+/// Picoseconds, wide enough for the longest flow on the slowest link.
+pub(super) type Ps = u128;
+
+/// Which of several equal-cost ways counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extreme {
+    Least,
+    Most,
+}
+
+impl Fabric {
+    /// Round trip of a full packet of 1500 bytes and its acknowledgement between the hosts farthest apart.
+    pub fn base_rtt(&self) -> Time {
+        self.farthest_rtt(MTU_BYTES, ACK_BYTES)
+    }
+
+    /// Round trip of a packet and its acknowledgement between the hosts farthest apart, on the longest of equal-cost
+    /// ways.
+    pub fn farthest_rtt(&self, packet_bytes: u16, ack_bytes: u16) -> Time {
+        let passes = |bytes: u16| {
+            move |port: PortId| {
+                let spec = &self.ports[port as usize];
+                Ps::from((LinkRate::new(spec.rate).time_for(bytes) + spec.delay).as_ps())
+            }
+        };
+        time(self.farthest(passes(packet_bytes), passes(ack_bytes)))
+    }
+
+    /// How many links a packet takes from one host to another; of several equal-cost ways, on the first.
+    pub fn hops_between(&self, src: u16, dst: u16) -> usize {
+        self.ports_passed(src, dst, 0).count()
+    }
+
+    /// Links between the hosts farthest apart: also the most ports that a packet passes, its sender's own included.
+    pub fn longest_path(&self) -> usize {
+        self.farthest(|_| 1, |_| 0) as usize
+    }
+
+    /// The most that ports on the way from one host to another and back cost together.
+    fn farthest(&self, there: impl Fn(PortId) -> Ps, back: impl Fn(PortId) -> Ps) -> Ps {
+        // Links are the same both ways: what leads there leads back, by the ports at their other ends.
+        let both = |port: PortId| there(port) + back(self.twins[port as usize]);
+        let hosts = self.different_hosts();
+        let costs = hosts.iter().map(|(&(edge, ..), &(host, _))| {
+            (edge, both(host.into()), both(self.port_to[usize::from(host)]))
+        });
+        let costs: Vec<(SwitchId, Ps, Ps)> = costs.collect();
+        let mut most = 0;
+        for (place, (&(edge, ..), &(_, count))) in hosts.iter().enumerate() {
+            let inside = self.extreme(edge, Extreme::Most, both);
+            for (other, &(from, up, _)) in costs.iter().enumerate() {
+                if other != place || count > 1 {
+                    most = most.max(up + inside[usize::from(from)] + costs[place].2);
+                }
+            }
+        }
+        most
+    }
+
+    /// Hosts that are not alike, by switch, rate and delay of their link: the first of each, and how many they are. Of
+    /// switches that are alike, two stand for all.
+    fn different_hosts(&self) -> BTreeMap<(SwitchId, Rate, Time), (u16, usize)> {
+        let mut hosts = BTreeMap::new();
+        for (card, host) in self.ports[..self.hosts].iter().zip(0..) {
+            let alike = hosts.entry((self.edge_of[usize::from(host)], card.rate, card.delay));
+            alike.or_insert((host, 0)).1 += 1;
+        }
+        let cards = |edge: SwitchId| {
+            hosts.range((edge, Rate::from_bps(0), Time::ZERO)..).take_while(move |(of, _)| of.0 == edge)
+        };
+        let mut some = BTreeMap::new();
+        for alike in &self.edges_alike {
+            let mut seen: BTreeMap<Vec<_>, usize> = BTreeMap::new();
+            for &edge in alike {
+                let what =
+                    cards(edge).map(|(&(_, rate, delay), &(_, count))| (rate, delay, count > 1)).collect();
+                let times = seen.entry(what).or_default();
+                *times += 1;
+                if *times <= 2 {
+                    some.extend(cards(edge).map(|(&card, &host)| (card, host)));
+                }
+            }
+        }
+        some
+    }
+
+    /// The least or most that the ports on equal-cost ways from each switch to `edge` cost.
+    pub(super) fn extreme(&self, edge: SwitchId, which: Extreme, cost: impl Fn(PortId) -> Ps) -> Vec<Ps> {
+        let mut known = vec![None; self.switches];
+        known[usize::from(edge)] = Some(0);
+        (0..self.switches as SwitchId)
+            .map(|from| self.extreme_from(from, edge, which, &cost, &mut known))
+            .collect()
+    }
+
+    fn extreme_from(
+        &self,
+        switch: SwitchId,
+        edge: SwitchId,
+        which: Extreme,
+        cost: &impl Fn(PortId) -> Ps,
+        known: &mut [Option<Ps>],
+    ) -> Ps {
+        if let Some(known) = known[usize::from(switch)] {
+            return known;
+        }
+        let costs = self
+            .beyond(switch, edge)
+            .map(|(port, next)| cost(port) + self.extreme_from(next, edge, which, cost, known));
+        let found = match which {
+            Extreme::Least => costs.min(),
+            Extreme::Most => costs.max(),
+        };
+        *known[usize::from(switch)].insert(found.unwrap_or(0))
+    }
+
+    /// The equal-cost ports of a switch towards another, and where they lead.
+    fn beyond(&self, switch: SwitchId, edge: SwitchId) -> impl Iterator<Item = (PortId, SwitchId)> {
+        let hops = &self.routes[usize::from(switch) * self.switches + usize::from(edge)];
+        self.ports_of(hops).iter().filter_map(|&port| match self.ports[port as usize].to {
+            Node::Switch(next) => Some((port, next)),
+            Node::Host(_) => None,
+        })
+    }
+
+    /// Whether all ways that packets between two hosts may take have as many links, of the same rates and delays in
+    /// the same order, and each switch divides its packets evenly.
+    pub(super) fn paths_are_alike(&self, src: u16, dst: u16) -> bool {
+        let [from, to] = [src, dst].map(|host| self.edge_of[usize::from(host)]);
+        let mut tier = BTreeSet::from([from]);
+        while tier != BTreeSet::from([to]) {
+            let ports: Vec<PortId> =
+                tier.iter().flat_map(|&switch| self.beyond(switch, to).map(|(port, _)| port)).collect();
+            let what = |&port: &PortId| (self.ports[port as usize].rate, self.ports[port as usize].delay);
+            let widths = tier.iter().map(|&switch| self.beyond(switch, to).count()).collect::<BTreeSet<_>>();
+            let different = ports.iter().copied().collect::<BTreeSet<_>>().len();
+            if tier.contains(&to)
+                || widths.len() > 1
+                || different < ports.len()
+                || ports.iter().map(what).collect::<BTreeSet<_>>().len() > 1
+            {
+                return false;
+            }
+            tier = tier.iter().flat_map(|&switch| self.beyond(switch, to).map(|(_, next)| next)).collect();
+        }
+        true
+    }
+}
+
+pub(super) fn time(ps: Ps) -> Time {
+    Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,102 @@
+//! A graph that stands in a file of its own: which format it has, and the table that it amounts to.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tailrace_config::{ScenarioError, read_text, table};
+use tailrace_core::Rate;
+use toml::{Table, Value};
+
+use super::drawn::{Drawn, Units};
+use super::{gml, graphml, lists, tiers};
+
+/// Fields of `[fabric]` that say where a graph's links are, and what those have that say no more.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileFields {
+    /// A file with the graph, instead of `hosts`, `switches` and `link`: GraphML, GML, a list of links (CSV or
+    /// `a b 10Gbps 1us` in lines), HPCC's topology.txt or htsim's .topo.
+    #[allow(dead_code)] // read by hand, for the schema
+    pub(crate) file: Option<String>,
+    /// Rate of each link of a graph that has none of its own.
+    #[allow(dead_code)] // likewise
+    pub(crate) rate: Option<Rate>,
+    /// What numbers in the file that have no unit are, such as { rate = "Gbps", delay = "us" }.
+    #[allow(dead_code)] // likewise
+    #[serde(default)]
+    pub(crate) units: Units,
+}
+
+/// Replaces `file` in `[fabric]`, if it is there, by what the file says; names of files are relative to `base`.
+pub fn read_files(fabric: &mut Table, base: &Path) -> Result<(), ScenarioError> {
+    let Some(file) = fabric.get("file") else { return Ok(()) };
+    let Some(file) = file.as_str() else {
+        let message = format!("must be the name of a file, not {}", table::kind_of(file));
+        return Err(ScenarioError::new("file", message));
+    };
+    match fabric.get("kind").and_then(Value::as_str) {
+        Some("graph") => {}
+        _ => return Err(ScenarioError::new("file", "is there for kind = \"graph\" only")),
+    }
+    if let Some(field) = ["hosts", "switches", "link"].into_iter().find(|field| fabric.contains_key(*field)) {
+        return Err(ScenarioError::new(field, "stands beside file: give the graph here or there"));
+    }
+    let path = base.join(file);
+    let units = match fabric.get("units").cloned() {
+        None => Units::default(),
+        Some(Value::Table(units)) => table::read(units).map_err(|error| error.within("units"))?,
+        Some(other) => {
+            let message =
+                format!("must be a table like {{ rate = \"Gbps\" }}, not {}", table::kind_of(&other));
+            return Err(ScenarioError::new("units", message));
+        }
+    };
+    let graph = table_of_file(&path, &units)?;
+    fabric.remove("file");
+    fabric.remove("units");
+    fabric.extend(graph);
+    Ok(())
+}
+
+/// The fields of `[fabric]` that a graph's file amounts to, without `kind`.
+fn table_of_file(path: &Path, units: &Units) -> Result<Table, ScenarioError> {
+    let text = read_text(path)
+        .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
+    graph_of_text(&text, units.rate.clone(), units.delay.clone()).map_err(|error| error.in_file(path))
+}
+
+/// The fields of `[fabric]` that the text of a file amounts to, without `kind`, if numbers in it that have no unit are
+/// in these.
+pub fn graph_of_text(
+    text: &str,
+    rate_unit: Option<String>,
+    delay_unit: Option<String>,
+) -> Result<Table, ScenarioError> {
+    drawn(text)?.table(&Units { rate: rate_unit, delay: delay_unit })
+}
+
+/// What the text of a file draws, by what it begins with.
+fn drawn(text: &str) -> Result<Drawn, ScenarioError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(first) = lines.next() else {
+        return Err(ScenarioError::new("", "is empty: it must hold a graph"));
+    };
+    let first_word = first.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let numbers = |line: &str| line.split_whitespace().all(|word| word.parse::<u64>().is_ok());
+    if first.starts_with('<') {
+        graphml::read(text)
+    } else if text.contains("graph") && text.contains('[') && !first.contains(',') {
+        gml::read(text)
+    } else if first_word == "nodes" {
+        tiers::read(text)
+    } else if numbers(first) && first.split_whitespace().count() == 3 && lines.next().is_some_and(numbers) {
+        lists::topology(text)
+    } else {
+        lists::links(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

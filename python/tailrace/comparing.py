@@ -1,0 +1,119 @@
+"""Flows of one's own under several schemes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tailrace import _tailrace, toml
+from tailrace.folder import ResultFolder
+from tailrace.graphs import graph
+from tailrace.sweeping import OnResult, sweep
+
+
+class Comparison:
+    """Flows that met every scheme, so that each can be paired with itself."""
+
+    def __init__(self, file: Path, described: str, results: ResultFolder) -> None:
+        self.file = file
+        """The experiment that was run: change it, and run it again."""
+        self.described = described
+        """What the trace holds, what it offers to the fabric, and what to know of it."""
+        self.results = results
+        """Tables of all runs."""
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """One row per scheme and size class; see `ResultFolder.means`."""
+        return self.results.means
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """Each scheme beside the first one, flow by flow: one row per scheme and size class.
+
+        ``faster`` and ``slower`` are shares of the flows, by more than 1 %; ``ratio`` is the geometric mean
+        of the flows' times over those under the first scheme, ``mean_change`` how much the mean is above the
+        first one's. ``_low`` and ``_high`` bound their 95 % intervals, null for few flows.
+        """
+        runs = dict(self.results.summary.select("scheme", "run").unique().iter_rows())
+        first, *others = [scheme for scheme in self.results.schemes if scheme in runs]
+        scenario = self.results.run(runs[first]).scenario
+        rows = []
+        for scheme in others:
+            folders = [tuple(self.results.path / "runs" / runs[name] for name in (first, scheme))]
+            for name, found in json.loads(_tailrace.paired(folders, scenario)).items():
+                row = {"flows": name, "scheme": scheme, "against": first, "paired": found["flows"]}
+                row |= {share: found[share] for share in ("faster", "slower")}
+                for estimate in ("ratio", "mean_change"):
+                    low, high = found[estimate]["interval"] or (None, None)
+                    value = found[estimate]["value"]
+                    row |= {estimate: value, f"{estimate}_low": low, f"{estimate}_high": high}
+                rows.append(row)
+        return pl.DataFrame(rows)
+
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write the report of the results, one HTML file, and return its path."""
+        from tailrace.reports import report
+
+        return report(self.results.path, out=out)
+
+    def __repr__(self) -> str:
+        return f"Comparison of {', '.join(self.results.schemes)} in {str(self.results.path)!r}"
+
+    def _repr_html_(self) -> str:
+        whole = self.pairs.filter(pl.col("flows") == "all")
+        return f"<pre>{escape(self.described)}</pre>{self.results._repr_html_()}{whole._repr_html_()}"
+
+
+def compare(
+    trace: str | Path | Any,
+    *,
+    fabric: str | Path | Mapping[str, Any] | Any = None,
+    schemes: Iterable[str] = (),
+    columns: Iterable[str] = (),
+    out: str | Path | None = None,
+    fresh: bool = False,
+    jobs: int | None = None,
+    on_result: OnResult | None = None,
+) -> Comparison:
+    """Run flows of one's own under several schemes, as ``tailrace compare`` does.
+
+    ``trace`` is a file (CSV, Parquet, pcap, pcapng) or a frame of polars or pandas, one flow a row;
+    ``columns`` maps those that are not recognised, as in ``["start=ts:us"]``. ``fabric`` is a preset, a file,
+    the fields of a scenario's fabric, or a graph of NetworkX; left out, one that carries the flows. What is
+    made lies in ``out``, ``out/TRACE`` if left out; runs that are there already are not made again.
+    ``fresh`` writes the experiment anew where somebody has changed it.
+    """
+    folder = Path(out) if out is not None else None
+    if isinstance(trace, str | Path):
+        path = Path(trace)
+        folder = folder or Path("out") / path.stem
+    else:
+        folder = folder or Path("out") / "trace"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "trace.parquet"
+        _frame(trace).write_parquet(path)
+    if fabric is None or isinstance(fabric, str | Path):
+        name, fields = None if fabric is None else str(fabric), None
+    else:
+        name, fields = None, toml.dumps(dict(fabric if isinstance(fabric, Mapping) else graph(fabric)))
+    file, described = _tailrace.comparison(path, list(columns), name, fields, list(schemes), folder, fresh)
+    results = sweep(file, out=folder / "results", jobs=jobs, on_result=on_result)
+    return Comparison(Path(file), described, results)
+
+
+def _frame(of: Any) -> pl.DataFrame:
+    if isinstance(of, pl.DataFrame):
+        return of
+    if isinstance(of, pl.LazyFrame):
+        return of.collect()
+    if hasattr(of, "to_dict") and hasattr(of, "columns"):
+        return pl.from_pandas(of)
+    message = f"must be a file or a frame of polars or pandas, not {type(of).__name__}"
+    raise TypeError(message)
