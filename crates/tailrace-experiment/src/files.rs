@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use tailrace_config::open_file;
 
@@ -53,7 +54,21 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
 
 /// A table as the Parquet file that `path` will be.
 pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>, Error> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    parquet_about(path, table, &[])
+}
+
+/// The same of a table with more to say of itself: names, and what they are.
+pub(crate) fn parquet_about(
+    path: &Path,
+    table: &RecordBatch,
+    about: &[(&str, &str)],
+) -> Result<Vec<u8>, Error> {
+    let about = about.iter().map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
+    let about: Vec<KeyValue> = about.collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata((!about.is_empty()).then_some(about))
+        .build();
     let encode = || {
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties))?;

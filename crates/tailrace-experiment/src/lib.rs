@@ -2,6 +2,7 @@
 
 mod check;
 mod claim;
+mod columns;
 mod cost;
 mod error;
 mod expectation;

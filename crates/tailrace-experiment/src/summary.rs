@@ -103,7 +103,9 @@ pub(crate) fn places<'a>(
 }
 
 pub(crate) fn batch(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
-    match RecordBatch::try_from_iter(columns) {
+    // One schema, whichever values a table lacks: tables of different experiments can be put together.
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
+    match RecordBatch::try_from_iter_with_nullable(columns) {
         Ok(batch) => batch,
         Err(error) => panic!("columns of a table of runs differ in length: {error}"),
     }
