@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -90,22 +91,36 @@ def compare(
     made lies in ``out``, ``out/TRACE`` if left out; runs that are there already are not made again.
     ``fresh`` writes the experiment anew where somebody has changed it.
     """
-    folder = Path(out) if out is not None else None
     if isinstance(trace, str | Path):
         path = Path(trace)
-        folder = folder or Path("out") / path.stem
+        file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
     else:
-        folder = folder or Path("out") / "trace"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "trace.parquet"
-        _frame(trace).write_parquet(path)
+        with TemporaryDirectory() as place:
+            path = Path(place) / "trace.parquet"
+            _frame(trace).write_parquet(path)
+            file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
+        described = described.removeprefix(f"{place}/")
+    results = sweep(file, out=folder / "results", jobs=jobs, on_result=on_result)
+    return Comparison(file, described, results)
+
+
+def _written(
+    trace: Path,
+    columns: Iterable[str],
+    fabric: Any,
+    schemes: Iterable[str],
+    out: str | Path | None,
+    *,
+    fresh: bool,
+) -> tuple[Path, str, Path]:
+    """The experiment that compares, what the trace holds, and the folder of both."""
+    folder = Path(out) if out is not None else Path("out") / trace.stem
     if fabric is None or isinstance(fabric, str | Path):
         name, fields = None if fabric is None else str(fabric), None
     else:
         name, fields = None, toml.dumps(dict(fabric if isinstance(fabric, Mapping) else graph(fabric)))
-    file, described = _tailrace.comparison(path, list(columns), name, fields, list(schemes), folder, fresh)
-    results = sweep(file, out=folder / "results", jobs=jobs, on_result=on_result)
-    return Comparison(Path(file), described, results)
+    file, described = _tailrace.comparison(trace, list(columns), name, fields, list(schemes), folder, fresh)
+    return Path(file), described, folder
 
 
 def _frame(of: Any) -> pl.DataFrame:

@@ -14,7 +14,8 @@ from tailrace.files import reason, text
 def graph(of: Any, *, rate_unit: str | None = None, delay_unit: str | None = None) -> dict[str, Any]:
     r"""The ``fabric`` of a scenario that a graph amounts to.
 
-    ``of`` is a graph of NetworkX, directed or not, with several links between two nodes or not; or a file:
+    ``of`` is a graph of NetworkX, directed or not, with several links between two nodes or not, whose nodes
+    are called what they are there; or a file:
     GraphML, GML, a list of links, HPCC's topology.txt or htsim's .topo. Attributes of nodes and links are
     those of the guide (docs/guide/own-fabric.md): ``type`` of a node, ``rate``, ``delay``, ``metric`` and
     ``ecmp_weight`` of a link. Numbers are in ``rate_unit`` (such as ``"Gbps"``) and ``delay_unit`` (``"us"``)
@@ -46,14 +47,17 @@ def _gml(graph: Any) -> str:
         message = f"must be a graph of NetworkX or the name of a file, not {type(graph).__name__}"
         raise TypeError(message)
     numbers = {node: number for number, node in enumerate(graph.nodes)}
-    lines = ["graph [", f"directed {int(graph.is_directed())}", *_attributes(graph.graph)]
+    # Where reading GraphML leaves what the file says once for all.
+    of_nodes, of_links = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
+    whole = {key: value for key, value in graph.graph.items() if not key.endswith("_default")}
+    lines = ["graph [", f"directed {int(graph.is_directed())}", *_attributes(whole)]
     for node, attributes in graph.nodes(data=True):
-        name = attributes.get("name", node)
-        own = {key: value for key, value in attributes.items() if key not in {"id", "label"}}
-        lines += ["node [", f"id {numbers[node]}", *_attributes({**own, "name": name}), "]"]
+        own = {**of_nodes, **attributes, "label": node}
+        own = {key: value for key, value in own.items() if key not in {"id", "name"}}
+        lines += ["node [", f"id {numbers[node]}", *_attributes(own), "]"]
     for source, target, attributes in graph.edges(data=True):
         ends = [f"source {numbers[source]}", f"target {numbers[target]}"]
-        lines += ["edge [", *ends, *_attributes(attributes), "]"]
+        lines += ["edge [", *ends, *_attributes({**of_links, **attributes}), "]"]
     return "\n".join([*lines, "]"])
 
 

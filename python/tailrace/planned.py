@@ -44,8 +44,9 @@ class PlannedRun:
 class Plan(Sequence[PlannedRun]):
     """All runs of an experiment, in the order of its file."""
 
-    def __init__(self, plan: _tailrace.Plan) -> None:
+    def __init__(self, plan: _tailrace.Plan, base: Path) -> None:
         self._plan = plan
+        self._base = base
 
     @property
     def title(self) -> str:
@@ -65,7 +66,7 @@ class Plan(Sequence[PlannedRun]):
         with reporting(progress) as report:
             folder = self._plan.run(range(len(self))[index], report)
         result = Result.load(folder)
-        warn_of_what_is_left_out(result)
+        warn_of_what_is_left_out(result, self._base)
         return result
 
     @overload
@@ -101,7 +102,7 @@ def plan(
     text is taken as the command line takes it.
     """
     changes = [(path, toml.inline(value, path)) for path, value in (set or {}).items()]
-    return Plan(_tailrace.Plan(file, changes, list(only), scale, out))
+    return Plan(_tailrace.Plan(file, changes, list(only), scale, out), Path(file).parent)
 
 
 def gather(folder: str | Path) -> ResultFolder:

@@ -97,7 +97,7 @@ class Scenario:
         tasks = Table(done.tasks) if done.tasks is not None else None
         lag = Table(done.lag) if done.lag is not None else None
         result = Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks, lag=lag)
-        warn_of_what_is_left_out(result)
+        warn_of_what_is_left_out(result, self._folder)
         return result
 
     def __eq__(self, other: object) -> bool:
@@ -130,10 +130,10 @@ def reporting(
         print(f"\r{'':<78}\r", end="", file=sys.stderr)
 
 
-def warn_of_what_is_left_out(result: Result) -> None:
+def warn_of_what_is_left_out(result: Result, folder: Path) -> None:
     """Warn the caller's caller of what the scheme does that the level of the run cannot express."""
     level = toml.loads(result.scenario).get("level", "packet")
-    for what in _tailrace.leaves_out(result.scenario):
+    for what in _tailrace.leaves_out(result.scenario, folder):
         warnings.warn(f"at {level} level: {what}", stacklevel=3)
 
 

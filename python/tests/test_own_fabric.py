@@ -98,6 +98,44 @@ def test_a_graph_of_networkx_is_what_networkx_writes(tmp_path: Path) -> None:
     assert slow == {"ends": ["s0", "s1"], "rate": "10Gbps", "delay": "700ns", "metric": 2, "ecmp_weight": 3}
 
 
+def test_defaults_of_a_file_are_kept_by_networkx_too(followed: tuple[Path, list[str]]) -> None:
+    folder, _ = followed
+    of_file = tailrace.graph(folder / "ours.graphml")
+    of_networkx = tailrace.graph(nx.read_graphml(folder / "ours.graphml"))
+    assert sorted(map(str, of_file["link"])) == sorted(map(str, of_networkx["link"]))
+    assert (of_file["hosts"], of_file["switches"]) == (of_networkx["hosts"], of_networkx["switches"])
+
+
+def test_deadlines_are_those_of_the_slowest_host() -> None:
+    links = [
+        {"ends": [f"h{host}", "s"], "rate": rate} for host, rate in enumerate(["10Gbps", "1Gbps", "1Gbps"])
+    ]
+    fabric = {"kind": "graph", "hosts": ["h0", "h1", "h2"], "link": links}
+    workload = {
+        "sizes": {"fixed": "1MB"},
+        "every": "20ms",
+        "flows": 60,
+        "deadline": {"ideal": {"factor": 1.3}},
+    }
+    flows = (
+        tailrace.Scenario(fabric=fabric, workload=workload, scheme={"name": "fifo"}).run().flows.to_polars()
+    )
+    assert (flows["deadline_ns"] > 1.25 * flows["ideal_ns"]).all()
+
+
+def test_a_list_of_flows_at_flow_level(tmp_path: Path) -> None:
+    """What a level leaves out of a scheme is known with the list, whose sizes its thresholds are for."""
+    graph = tailrace.graph(ring(), rate_unit="Gbps")
+    rows = [f"{row % 4},{(row + 1) % 4},{1000 * row},{10_000 if row % 9 else 900_000}" for row in range(300)]
+    (tmp_path / "flows.csv").write_text("\n".join(["src,dst,start_ns,size_bytes", *rows]))
+    text = tailrace.Scenario(
+        fabric=graph, workload={"flow_list": "flows.csv"}, scheme={"name": "pias"}, level="flow"
+    ).to_toml()
+    (tmp_path / "scenario.toml").write_text(text)
+    result = tailrace.Scenario.from_file(tmp_path / "scenario.toml").run()
+    assert result.flows.to_polars().height == 300
+
+
 def test_names_may_be_anything(tmp_path: Path) -> None:
     graph = nx.Graph([(1, 'a "quoted" & odd name'), ((2, "b"), 'a "quoted" & odd name')])
     fabric = tailrace.graph(graph) | {"rate": "1Gbps"}
@@ -113,7 +151,8 @@ def test_names_may_be_anything(tmp_path: Path) -> None:
     [
         (nx.Graph(), "has no links"),
         (nx.Graph([("a", "b")]), "are the hosts"),
-        (nx.DiGraph([("a", "s"), ("s", "a"), ("b", "s")]), 'a link leads from "2" to "1" and none back'),
+        (nx.Graph([(0, 1), ("0", 1)]), 'two nodes are called "0"'),
+        (nx.DiGraph([("a", "s"), ("s", "a"), ("b", "s")]), 'a link leads from "b" to "s" and none back'),
         (nx.Graph([("a", "s", {"rate": 10}), ("b", "s", {"rate": 10})]), "rate is 10, of what?"),
     ],
 )
@@ -197,3 +236,6 @@ def test_mistakes_of_a_comparison(tmp_path: Path) -> None:
         tailrace.compare(flows(), fabric="rack61", out=tmp_path)
     with pytest.raises(tailrace.ScenarioError, match="pais"):
         tailrace.compare(flows(), fabric="rack16", schemes=["dctcp", "pais"], out=tmp_path)
+    with pytest.raises(tailrace.ScenarioError, match=r"nosuch\.graphml: cannot be read"):
+        tailrace.compare(flows(), fabric="nosuch.graphml", out=tmp_path)
+    assert list(tmp_path.iterdir()) == []

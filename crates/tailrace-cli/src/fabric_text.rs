@@ -20,7 +20,11 @@ pub fn print_graph(name: &str) -> Result<i32, ScenarioError> {
 fn as_graph(params: &FabricParams) -> String {
     let mut fields = params.to_table();
     let links = fields.remove("link");
-    let mut text = format!("[fabric]\n{fields}link = [\n");
+    let mut text = "[fabric]\n".to_owned();
+    for (name, value) in &fields {
+        let _ = writeln!(text, "{name} = {value}");
+    }
+    text += "link = [\n";
     for link in links.iter().flat_map(|links| links.as_array().into_iter().flatten()) {
         let _ = writeln!(text, "  {link},");
     }
@@ -65,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_the_fabric() {
-        for name in ["micro4", "spine144", "tree5x4"] {
+        for name in ["micro4", "spine144", "tree5x4", "rack16"] {
             let params = preset(name);
             let mut read: Table = as_graph(&params.as_graph()).parse().unwrap();
             let Some(Value::Table(fabric)) = read.remove("fabric") else { panic!("{read}") };

@@ -34,9 +34,13 @@ pub struct RunResult {
 
 /// Runs one scenario given as TOML text; files that it names are relative to `base`.
 pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
+    run(&read_scenario(text, base)?, control, None)
+}
+
+/// A scenario given as TOML text, with the files that it names, relative to `base`.
+pub fn read_scenario(text: &str, base: &Path) -> Result<Scenario, ScenarioError> {
     let table = text.parse().map_err(|e| ScenarioError::syntax(&e, text))?;
-    let scenario = plan::read_scenario(table, base).map_err(|e| e.locate(text))?;
-    run(&scenario, control, None)
+    plan::read_scenario(table, base).map_err(|e| e.locate(text))
 }
 
 /// Runs a scenario; `capture` writes down what one port carries.

@@ -158,7 +158,10 @@ fn one(
         Kept::Nothing => {}
     }
     let capture = options.pcap.as_ref().map(|port| {
-        let name = format!("{}.pcap", port.replace("->", "-"));
+        // Nodes of a graph may be called anything.
+        let plain = |c: char| if c.is_alphanumeric() || "._#-".contains(c) { c } else { '_' };
+        let name: String = port.replace("->", "-").chars().map(plain).collect();
+        let name = format!("{name}.pcap");
         Capture { port: port.clone(), path: draft.dir().join(name) }
     });
     let result = run::run(&planned.scenario(), link, capture.as_ref())?;

@@ -125,6 +125,6 @@ impl Groups {
     }
 }
 
-fn gcd(a: u16, b: u16) -> u16 {
+pub(super) fn gcd(a: u16, b: u16) -> u16 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -202,8 +202,9 @@ mod _tailrace {
 
     /// What a resolved scenario asks for that its level cannot express, a sentence each.
     #[pyfunction]
-    fn leaves_out(text: &str) -> PyResult<Vec<String>> {
-        let left_out = Scenario::parse(text).and_then(|scenario| tailrace_run::leaves_out(&scenario));
+    fn leaves_out(text: &str, folder: PathBuf) -> PyResult<Vec<String>> {
+        let scenario = tailrace_experiment::read_scenario(text, &folder);
+        let left_out = scenario.and_then(|scenario| tailrace_run::leaves_out(&scenario));
         left_out.map_err(|error| to_python(error.into(), text, None))
     }
 

@@ -130,7 +130,7 @@ pub(super) fn check_form(rule: &Table) -> Result<(), ScenarioError> {
 
 impl Multiple {
     fn of(&self, size: Bytes, setting: &Setting) -> Time {
-        let alone = self.base.saturating_add(setting.host_rate.time_for(size));
+        let alone = self.base.saturating_add(setting.slowest().time_for(size));
         rounded_up(alone.as_ps() as f64 * self.factor, self.round)
     }
 }

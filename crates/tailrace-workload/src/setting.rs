@@ -49,11 +49,25 @@ impl Setting {
         (first..first + self.racks_per_pod).filter(move |&other| other != rack)
     }
 
+    /// The rate of the slowest host's link.
+    pub(super) fn slowest(&self) -> Rate {
+        self.share_of_rate(self.speeds.iter().copied().fold(1.0, f64::min))
+    }
+
+    /// The rate of the slower of two hosts' links.
+    pub(super) fn rate_between(&self, src: u16, dst: u16) -> Rate {
+        self.share_of_rate(self.speed(src.into()).min(self.speed(dst.into())))
+    }
+
+    fn share_of_rate(&self, share: f64) -> Rate {
+        Rate::from_bps((self.host_rate.as_bps() as f64 * share).round() as u64)
+    }
+
     /// What a flow takes alone between the farthest hosts, to within a packet: half a round trip, and its
-    /// bytes with their headers on the host link. Deadlines are generated in multiples of it.
+    /// bytes with their headers on the slowest host's link. Deadlines are generated in multiples of it.
     pub fn ideal(&self, size: Bytes) -> Time {
         let headers = size.get().div_ceil(u64::from(self.mss)) * u64::from(HEADER_BYTES);
-        let wire = self.host_rate.time_for(size + Bytes::new(headers));
+        let wire = self.slowest().time_for(size + Bytes::new(headers));
         Time::from_ps(self.base_rtt.as_ps() / 2).saturating_add(wire)
     }
 }

@@ -83,7 +83,7 @@ pub fn fabric_named(name: &str) -> Result<Table, ScenarioError> {
         });
     }
     let field = |name: &str, value: &str| (name.to_owned(), Value::String(value.to_owned()));
-    if Path::new(name).is_file() {
+    if Path::new(name).is_file() || Path::new(name).extension().is_some() || name.contains('/') {
         let mut graph: Table = [field("kind", "graph"), field("file", name)].into_iter().collect();
         read_files(&mut graph, Path::new(""))?;
         return Ok(graph);

@@ -88,7 +88,10 @@ impl Graph {
         if !(1..=LARGEST_WEIGHT).contains(&link.ecmp_weight) {
             return wrong(
                 "ecmp_weight",
-                format!("is {}, but must be 1 to {LARGEST_WEIGHT}", link.ecmp_weight),
+                format!(
+                    "is {} where all have no common divisor, but must be 1 to {LARGEST_WEIGHT}",
+                    link.ecmp_weight
+                ),
             );
         }
         Ok(())

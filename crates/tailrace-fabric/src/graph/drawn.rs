@@ -31,6 +31,8 @@ pub(super) struct Drawn {
     pub(super) links: Vec<DrawnLink>,
     /// Whether each link stands there once for either direction.
     pub(super) directed: bool,
+    /// Whether the label is a node's name and its id a mere number (GML).
+    pub(super) called_by_label: bool,
     /// What the file says of itself.
     pub(super) attributes: Attributes,
 }
@@ -67,6 +69,11 @@ const DELAYS: [&str; 4] = ["delay", "latency", "propagation", "propagation_delay
 const METRICS: [&str; 2] = ["metric", "cost"];
 const WEIGHTS: [&str; 1] = ["ecmp_weight"];
 
+/// An attribute by one of its names, in small letters or large ones.
+fn get<'a>(attributes: &'a Attributes, names: &[&str]) -> Option<(&'a String, &'a String)> {
+    names.iter().find_map(|name| attributes.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)))
+}
+
 fn wrong<T>(message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError::new("", message))
 }
@@ -77,6 +84,7 @@ impl Drawn {
         if self.links.is_empty() {
             return wrong("has no links: hosts need some to send over");
         }
+        self.rename()?;
         if self.directed {
             self.links = one_for_both(std::mem::take(&mut self.links))?;
         }
@@ -86,41 +94,86 @@ impl Drawn {
             rate: units.rate.clone().or_else(|| of_file("capacity_unit")),
             delay: units.delay.clone().or_else(|| of_file("delay_unit")),
         };
-        let names = self.names();
-        let roles = self.are_hosts()?;
-        let named = |host: bool| {
-            let some = self.nodes.iter().filter(|(id, _)| roles[id] == host);
-            Value::Array(some.map(|(id, _)| Value::String(names[id].clone())).collect())
+        let hosts = self.are_hosts()?;
+        let list = |names: Vec<&String>| {
+            Value::Array(names.into_iter().map(|name| Value::String(name.clone())).collect())
         };
-        let links = self.links.iter().map(|link| {
-            let table = link.table(&names, &units);
-            table.map_err(|error| ScenarioError { line: link.line, ..error })
-        });
+        let switches = self.nodes.iter().map(|(name, _)| name).filter(|name| !hosts[*name]).collect();
+        let links = self
+            .links
+            .iter()
+            .map(|link| link.table(&units).map_err(|error| ScenarioError { line: link.line, ..error }));
         let links = links.collect::<Result<Vec<_>, _>>()?;
-        let fields = [("hosts", named(true)), ("switches", named(false)), ("link", Value::Array(links))];
+        let fields = [
+            ("hosts", list(self.by_rack(&hosts))),
+            ("switches", list(switches)),
+            ("link", Value::Array(links)),
+        ];
         Ok(fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect())
     }
 
-    /// What nodes are called: their labels if each has its own, else as links call them.
-    fn names(&self) -> BTreeMap<String, String> {
-        for label in ["name", "label"] {
-            let labels: BTreeMap<_, _> = self
-                .nodes
-                .iter()
-                .filter_map(|(id, attributes)| Some((id.clone(), attributes.get(label)?.clone())))
-                .collect();
-            if labels.len() == self.nodes.len()
-                && labels.values().collect::<BTreeSet<_>>().len() == labels.len()
-            {
-                return labels;
+    /// Hosts in the order of their numbers: rack by rack, else in that of the file.
+    fn by_rack(&self, hosts: &BTreeMap<String, bool>) -> Vec<&String> {
+        let mut edge_of: BTreeMap<&String, &String> = BTreeMap::new();
+        for DrawnLink { ends: [a, b], .. } in &self.links {
+            for (host, edge) in [(a, b), (b, a)] {
+                edge_of.entry(host).or_insert(edge);
             }
         }
-        self.nodes.iter().map(|(id, _)| (id.clone(), id.clone())).collect()
+        let names: Vec<&String> =
+            self.nodes.iter().map(|(name, _)| name).filter(|name| hosts[*name]).collect();
+        let mut first = BTreeMap::new();
+        names.iter().enumerate().for_each(|(place, name)| {
+            first.entry(edge_of.get(name)).or_insert(place);
+        });
+        let mut ordered = names.clone();
+        ordered.sort_by_key(|name| first[&edge_of.get(name)]);
+        ordered
+    }
+
+    /// Calls nodes by their labels, if each has its own, and else as the file's links do.
+    fn rename(&mut self) -> Result<(), ScenarioError> {
+        let mut seen = BTreeSet::new();
+        if let Some((twice, _)) = self.nodes.iter().find(|(id, _)| !seen.insert(id)) {
+            return wrong(format!("node {twice:?} is there twice"));
+        }
+        let names = self.labels()?;
+        for link in &mut self.links {
+            for end in &mut link.ends {
+                let Some(name) = names.get(end) else {
+                    let message = format!("a link leads to {end:?}, which is no node");
+                    return Err(ScenarioError { line: link.line, ..ScenarioError::new("", message) });
+                };
+                end.clone_from(name);
+            }
+        }
+        self.nodes.iter_mut().for_each(|(id, _)| id.clone_from(&names[id]));
+        Ok(())
+    }
+
+    fn labels(&self) -> Result<BTreeMap<String, String>, ScenarioError> {
+        for label in ["name", "label"] {
+            let of = |(id, attributes): &(String, Attributes)| {
+                Some((id.clone(), get(attributes, &[label])?.1.clone()))
+            };
+            let labels: BTreeMap<String, String> = self.nodes.iter().filter_map(of).collect();
+            let mut seen = BTreeSet::new();
+            let twice = labels.values().find(|name| !seen.insert(*name));
+            match twice {
+                _ if labels.len() < self.nodes.len() => {}
+                None => return Ok(labels),
+                Some(name) if self.called_by_label && label == "label" => {
+                    return wrong(format!("two nodes are called {name:?}: a node has a name of its own"));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(self.nodes.iter().map(|(id, _)| (id.clone(), id.clone())).collect())
     }
 
     /// Whether each node is a host: as its attribute says, or else if it has but one link.
     fn are_hosts(&self) -> Result<BTreeMap<String, bool>, ScenarioError> {
-        let role = |attributes: &Attributes| ROLES.iter().find_map(|name| attributes.get(*name)).cloned();
+        let role = |attributes: &Attributes| get(attributes, &ROLES).map(|(_, role)| role.clone());
         let said: Vec<Option<String>> = self.nodes.iter().map(|(_, attributes)| role(attributes)).collect();
         let mut links: BTreeMap<&str, usize> = BTreeMap::new();
         self.links.iter().flat_map(|link| &link.ends).for_each(|end| *links.entry(end).or_default() += 1);
@@ -145,27 +198,19 @@ impl Drawn {
                     return wrong(message);
                 }
             };
-            if hosts.insert(id.clone(), host).is_some() {
-                return wrong(format!("node {id:?} is there twice"));
-            }
+            hosts.insert(id.clone(), host);
         }
-        let unknown = self
-            .links
-            .iter()
-            .find_map(|link| Some((link, link.ends.iter().find(|end| !hosts.contains_key(*end))?)));
-        match unknown {
-            Some((link, end)) => Err(ScenarioError {
-                line: link.line,
-                ..ScenarioError::new("", format!("a link leads to {end:?}, which is no node"))
-            }),
-            None => Ok(hosts),
+        if !hosts.values().any(|host| *host) {
+            return wrong("has no hosts: no node says type = \"host\", and none has just one link");
         }
+        Ok(hosts)
     }
 
     /// `weight` may be a metric or a share of ECMP.
     fn refuse_weights(&self) -> Result<(), ScenarioError> {
-        let weights: BTreeSet<_> = self.links.iter().map(|link| link.attributes.get("weight")).collect();
-        match self.links.iter().find(|link| weights.len() > 1 && link.attributes.contains_key("weight")) {
+        let weights: BTreeSet<_> = self.links.iter().map(|link| get(&link.attributes, &["weight"])).collect();
+        match self.links.iter().find(|link| weights.len() > 1 && get(&link.attributes, &["weight"]).is_some())
+        {
             None => Ok(()),
             Some(link) => {
                 let message = format!(
@@ -179,9 +224,9 @@ impl Drawn {
 }
 
 impl DrawnLink {
-    fn table(&self, names: &BTreeMap<String, String>, units: &Units) -> Result<Value, ScenarioError> {
+    fn table(&self, units: &Units) -> Result<Value, ScenarioError> {
         let mut table = Table::new();
-        let ends = self.ends.iter().map(|end| Value::String(names[end].clone())).collect();
+        let ends = self.ends.iter().map(|end| Value::String(end.clone())).collect();
         table.insert("ends".to_owned(), Value::Array(ends));
         if let Some(rate) = self.quantity(&RATES, "rate", units.rate.as_deref(), rate)? {
             table.insert("rate".to_owned(), Value::String(rate.to_string()));
@@ -190,17 +235,14 @@ impl DrawnLink {
             table.insert("delay".to_owned(), Value::String(delay.to_string()));
         }
         for (names, field) in [(&METRICS[..], "metric"), (&WEIGHTS[..], "ecmp_weight")] {
-            let Some((name, value)) = names.iter().find_map(|name| self.attributes.get_key_value(*name))
-            else {
-                continue;
-            };
+            let Some((name, value)) = get(&self.attributes, names) else { continue };
             match value.parse::<f64>() {
                 Ok(number) if number.fract() == 0.0 && (1.0..1e9).contains(&number) => {
                     table.insert(field.to_owned(), Value::Integer(number as i64));
                 }
                 _ => {
                     return wrong(format!(
-                        "{}: {name} is {value:?}, but must be a whole number from 1",
+                        "{}: {name} is {value:?}, but must be a whole number from 1 on",
                         self.called()
                     ));
                 }
@@ -221,16 +263,19 @@ impl DrawnLink {
         unit: Option<&str>,
         parse: fn(&str) -> Option<T>,
     ) -> Result<Option<T>, ScenarioError> {
-        let found = self.attributes.iter().find_map(|(attribute, value)| {
+        let mut found = self.attributes.iter().filter_map(|(attribute, value)| {
             let lower = attribute.to_lowercase();
-            names.iter().find_map(|name| {
-                let rest = lower.strip_prefix(name)?;
-                let unit = rest.trim_start_matches(['_', ' ', '(', '-']).trim_end_matches(')');
-                (rest.is_empty() || unit.len() < rest.len() || parse(&format!("1{unit}")).is_some())
-                    .then(|| (attribute, value, unit.to_owned()))
-            })
+            let of = names.iter().filter(|name| lower.starts_with(**name)).max_by_key(|name| name.len())?;
+            // Its capitals tell bytes from bits.
+            let rest = attribute.get(of.len()..)?;
+            let unit = rest.trim_start_matches(['_', ' ', '(', '-']).trim_end_matches(')');
+            let is_unit = unit.len() < rest.len() || parse(&format!("1{unit}")).is_some();
+            (rest.is_empty() || is_unit).then(|| (attribute, value, unit.to_owned()))
         });
-        let Some((attribute, value, own)) = found else { return Ok(None) };
+        let Some((attribute, value, own)) = found.next() else { return Ok(None) };
+        if let Some((other, ..)) = found.next() {
+            return wrong(format!("{} has {attribute} and {other}: give one of them", self.called()));
+        }
         let text = value.trim();
         let unit = if own.is_empty() { unit } else { Some(own.as_str()) };
         let number = text.parse::<f64>().is_ok();
@@ -257,15 +302,15 @@ impl DrawnLink {
     }
 }
 
-/// A rate in the ways in which people write one.
+/// A rate in the ways in which people write one: bits a second, since with B it would be bytes.
 pub(super) fn rate(text: &str) -> Option<Rate> {
     let (number, unit) = split(text)?;
-    let unit = unit
-        .trim_end_matches("it/s")
-        .trim_end_matches("its")
-        .trim_end_matches("it")
-        .trim_end_matches("/s")
-        .trim_end_matches("ps");
+    if unit.contains('B') {
+        return None;
+    }
+    let unit = unit.to_lowercase();
+    let unit =
+        unit.trim_end_matches("/s").trim_end_matches("ps").trim_end_matches("its").trim_end_matches("it");
     let factor = match unit {
         "b" | "" => 1.0,
         "k" | "kb" => 1e3,
@@ -274,14 +319,14 @@ pub(super) fn rate(text: &str) -> Option<Rate> {
         "t" | "tb" => 1e12,
         _ => return None,
     };
-    let bps = number * factor;
-    (bps.round() == bps && (1.0..1e16).contains(&bps)).then(|| Rate::from_bps(bps as u64))
+    let bps = (number * factor).round();
+    ((bps - number * factor).abs() < 1e-3 && (1.0..1e16).contains(&bps)).then(|| Rate::from_bps(bps as u64))
 }
 
 /// A delay in the ways in which people write one.
 pub(super) fn delay(text: &str) -> Option<Time> {
     let (number, unit) = split(text)?;
-    let factor = match unit.as_str() {
+    let factor = match unit.to_lowercase().as_str() {
         "ps" => 1.0,
         "ns" => 1e3,
         "us" | "µs" | "μs" => 1e6,
@@ -292,11 +337,15 @@ pub(super) fn delay(text: &str) -> Option<Time> {
     (0.0..1e18).contains(&(number * factor)).then(|| Time::from_ps((number * factor).round() as u64))
 }
 
-/// A number and its unit, in small letters.
-fn split(text: &str) -> Option<(f64, String)> {
+/// A number, which may have an exponent, and its unit.
+fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, text[end..].trim().to_lowercase()))
+    if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return None;
+    }
+    let ends = (1..=text.len()).rev().filter(|&end| text.is_char_boundary(end));
+    let number = ends.filter_map(|end| Some((text[..end].parse::<f64>().ok()?, end))).next();
+    number.map(|(number, end)| (number, text[end..].trim()))
 }
 
 /// Of links that stand there for each direction, those from the node that comes first; both must say the same.

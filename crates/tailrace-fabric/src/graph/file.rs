@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use super::drawn::{Drawn, Units};
 use super::{gml, graphml, lists, tiers};
+use crate::FabricParams;
 
 /// Fields of `[fabric]` that say where a graph's links are, and what those have that say no more.
 #[derive(Deserialize, JsonSchema)]
@@ -73,7 +74,26 @@ pub fn graph_of_text(
     rate_unit: Option<String>,
     delay_unit: Option<String>,
 ) -> Result<Table, ScenarioError> {
-    drawn(text)?.table(&Units { rate: rate_unit, delay: delay_unit })
+    let drawn = drawn(text)?;
+    let lines: Vec<Option<usize>> = drawn.links.iter().map(|link| link.line).collect();
+    let directed = drawn.directed;
+    let fields = drawn.table(&Units { rate: rate_unit, delay: delay_unit })?;
+    // What is wrong with the graph is said of its file; a rate may still come from [fabric].
+    let mut whole = fields.clone();
+    for (field, value) in [("kind", "graph"), ("rate", "1Gbps")] {
+        whole.insert(field.to_owned(), Value::String(value.to_owned()));
+    }
+    match FabricParams::from_table(&whole) {
+        Ok(_) => Ok(fields),
+        Err(error) => {
+            let link = error
+                .field
+                .strip_prefix("link[")
+                .and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
+            let line = link.filter(|_| !directed).and_then(|link| lines.get(link).copied().flatten());
+            Err(ScenarioError { line, ..error })
+        }
+    }
 }
 
 /// What the text of a file draws, by what it begins with.

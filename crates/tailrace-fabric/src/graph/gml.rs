@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Drawn, ScenarioError> {
     let Some(graph) = graph else {
         return Err(ScenarioError::new("", "holds no graph [ … ]"));
     };
-    let mut drawn = Drawn::default();
+    let mut drawn = Drawn { called_by_label: true, ..Drawn::default() };
     for (key, value, line) in graph {
         match (key.as_str(), value) {
             ("directed", Value::Text(text)) => drawn.directed = text == "1",
@@ -110,9 +110,34 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ScenarioError> {
     Ok(tokens)
 }
 
-/// GML writes a quote as `&quot;`.
+/// GML writes what is not ASCII, and quotes, as XML does.
 fn unescaped(text: &str) -> String {
-    text.replace("&quot;", "\"").replace("&#34;", "\"").replace("&amp;", "&")
+    let mut parts = text.split('&');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(';').and_then(|(entity, after)| Some((decoded(entity)?, after))) {
+            Some((letter, after)) => {
+                plain.push(letter);
+                plain.push_str(after);
+            }
+            None => {
+                plain.push('&');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+fn decoded(entity: &str) -> Option<char> {
+    match entity {
+        "quot" => Some('"'),
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "apos" => Some('\''),
+        _ => char::from_u32(entity.strip_prefix('#')?.parse().ok()?),
+    }
 }
 
 /// Keys and values up to the bracket that closes the list, or to the end.

@@ -46,6 +46,11 @@ pub(super) fn read(text: &str) -> Result<Drawn, ScenarioError> {
         };
         match child.tag_name().name() {
             "node" => drawn.nodes.push((attribute("id")?, data(child, &keys, "node"))),
+            "edge" if !drawn.directed && child.attribute("directed") == Some("true") => {
+                let error =
+                    ScenarioError::new("", "<edge> is directed in a graph that is not: links lead both ways");
+                return Err(ScenarioError { line: Some(line), ..error });
+            }
             "edge" => drawn.links.push(DrawnLink {
                 ends: [attribute("source")?, attribute("target")?],
                 attributes: data(child, &keys, "edge"),

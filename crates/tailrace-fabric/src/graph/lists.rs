@@ -6,15 +6,9 @@ use tailrace_config::ScenarioError;
 
 use super::drawn::{Attributes, Drawn, DrawnLink, delay, rate};
 
-const ENDS: [[&str; 2]; 7] = [
-    ["from", "to"],
-    ["source", "target"],
-    ["src", "dst"],
-    ["a", "b"],
-    ["node1", "node2"],
-    ["source", "destination"],
-    ["u", "v"],
-];
+/// Not `a,b`, which may be nodes.
+const ENDS: [[&str; 2]; 5] =
+    [["from", "to"], ["source", "target"], ["src", "dst"], ["node1", "node2"], ["source", "destination"]];
 
 fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError { line: Some(line), ..ScenarioError::new("", message) })
@@ -66,8 +60,8 @@ struct Header {
 
 impl Header {
     fn of(cells: &[&str]) -> Option<Self> {
-        let names: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
-        let place = |name: &str| names.iter().position(|other| other == name);
+        let names: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let place = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
         let ends = ENDS.iter().find_map(|[from, to]| Some([place(from)?, place(to)?]))?;
         Some(Header { ends, names })
     }

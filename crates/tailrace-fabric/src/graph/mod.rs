@@ -18,6 +18,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::{Rate, Time};
 use toml::{Table, Value};
 
+use super::routes::gcd;
 use super::wiring::{Wire, Wiring};
 use super::{Buffer, Fabric, LoadBalancing, Node, PortId, Racks};
 
@@ -85,6 +86,8 @@ impl Graph {
             let switches = named.filter(|name| !hosts.contains_key(name) && seen.insert(*name, ()).is_none());
             self.switches = switches.cloned().collect();
         }
+        let divisor = self.links.iter().map(|link| link.ecmp_weight).fold(0, gcd).max(1);
+        self.links.iter_mut().for_each(|link| link.ecmp_weight /= divisor);
         self.check()?;
         let edges = self.edges();
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();

@@ -21,7 +21,7 @@ pub fn in_order(mut flows: Vec<FlowSpec>, setting: &Setting) -> Result<Vec<FlowS
 
 /// Checks that a flow can run there.
 pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
-    let Setting { hosts, slices, mss, host_rate, .. } = *setting;
+    let Setting { hosts, slices, mss, .. } = *setting;
     if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
         return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
     }
@@ -41,6 +41,7 @@ pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
         let longest = Time::LONGEST.as_ns();
         return Err(format!("start_ns, or the deadline after it, is above {longest} ({})", Time::LONGEST));
     }
+    let host_rate = setting.rate_between(flow.src, flow.dst);
     let alone = host_rate.time_for(flow.size);
     match flow.deadline.map(|deadline| deadline.saturating_sub(flow.start)) {
         Some(Time::ZERO) => {

@@ -163,10 +163,45 @@ fn hosts_are_what_says_so_or_has_one_link() {
 }
 
 #[test]
+fn numbers_and_names_are_as_others_write_them() {
+    let gml = "graph [ node [ id 0 label \"&#228; &#38; &lt;b&gt;\" ] node [ id 1 label \"s&\" ] node [ id 2 label \"c\" ] \
+               edge [ source 0 target 1 rate_bps 1e10 delay_s 1e-06 ] edge [ source 1 target 2 rate_bps 2.5E+9 delay_us 2.5e0 ] ]";
+    let written = ["ä & <b>-s& 10Gbps 1us", "s&-c 2.5Gbps 2.5us"];
+    assert_eq!(links(&read(gml, "").unwrap()), written);
+}
+
+#[test]
+fn weights_are_shares() {
+    let csv = "from,to,ecmp_weight\nh0,a,100\nh1,b,100\na,b,400\na,b,1000\n";
+    let FabricKind::Graph(graph) = read(csv, "rate = \"1Gbps\"").unwrap().kind else { panic!() };
+    assert_eq!(graph.links.iter().map(|link| link.ecmp_weight).collect::<Vec<_>>(), [1, 1, 4, 10]);
+    assert!(
+        read(&csv.replace("1000", "1001"), "rate = \"1Gbps\"").unwrap_err().contains("no common divisor")
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_graph_is_said_of_its_file() {
+    let folder = std::env::temp_dir().join(format!("tailrace-graphs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("g.txt"), "h0 a 1Gbps\nh1 a 1Gbps\nh2 b 1Gbps\nh3 b 1Gbps\n").unwrap();
+    let mut fabric: Table = "kind = \"graph\"\nfile = \"g.txt\"".parse().unwrap();
+    let error = read_files(&mut fabric, &folder).unwrap_err().to_string();
+    assert!(error.contains("g.txt: switches[1]: is \"b\", to which no links lead from \"a\""), "{error}");
+    std::fs::write(folder.join("g.txt"), "h0 a 1Gbps\nh1 a 1Gbps\na a 2Gbps\n").unwrap();
+    let error = read_files(&mut fabric, &folder).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(error.contains("g.txt:3: link[2].ends: are \"a\" twice"), "{error}");
+}
+
+#[test]
 fn hosts_are_numbered_rack_by_rack() {
     let params = read("h0 a\nh1 b\nh2 a\na b\nh3 b\n", "rate = \"1Gbps\"").unwrap();
     let FabricKind::Graph(graph) = &params.kind else { panic!() };
     assert_eq!(graph.hosts, ["h0", "h2", "h1", "h3"]);
+    // What is read of a file has that order, too.
+    let fields = graph_of_text("h0 a\nh1 b\nh2 a\na b\nh3 b\n", None, None).unwrap();
+    assert_eq!(fields["hosts"].to_string(), "[\"h0\", \"h2\", \"h1\", \"h3\"]");
     let (racks, fabric) = (params.racks(), params.build());
     assert_eq!((racks.hosts(0), racks.hosts(1), racks.count()), (0..2, 2..4, 2));
     assert_eq!(fabric.edge_of, [0, 0, 1, 1]);
@@ -187,6 +222,28 @@ fn mistakes_say_where_and_what_would_be_right() {
         (two, "", "link[0].rate: is missing: give the link a rate, or [fabric] one for all"),
         ("h0 a\nh1 a 7\n", own, "line 2: has \"7\", which is neither a rate such as 40Gbps nor a delay"),
         ("h0 a 1Gbps 2Gbps\n", own, "line 1: has two rates"),
+        ("h0 a 100MB/s\n", own, "line 1: has \"100MB/s\", which is neither a rate"),
+        (
+            "from,to,rate_GBps\nh0,a,1\nh1,a,1\n",
+            own,
+            "line 2: the link of \"h0\" and \"a\": rate_GBps is \"1\", which is no rate",
+        ),
+        (
+            "from,to,rate,capacity\nh0,a,1Gbps,2Gbps\nh1,a,1Gbps,2Gbps\n",
+            own,
+            "line 2: the link of \"h0\" and \"a\" has capacity and rate: give one",
+        ),
+        (
+            "graph [ node [ id 1 label \"a\" ] node [ id 2 label \"a\" ] edge [ source 1 target 2 ] ]",
+            own,
+            "two nodes are called \"a\"",
+        ),
+        ("a b\nb c\nc a\n", own, "has no hosts: no node says type = \"host\""),
+        (
+            &graph("<node id=\"a\"/><node id=\"b\"/>\n<edge directed=\"true\" source=\"a\" target=\"b\"/>"),
+            own,
+            "line 4: <edge> is directed in a graph that is not",
+        ),
         ("h0\n", own, "line 1: is no link: it must name two nodes"),
         (
             "from,to,rate\nh0,a,10\nh1,a,10\n",
