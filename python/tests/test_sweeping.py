@@ -49,8 +49,13 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
             # So that it is noticed before the other runs, which are short, are over.
             time.sleep(1)
 
-    with pytest.warns(UserWarning, match="stopped: [1-7] of 8 runs are finished"):
-        part = tailrace.sweep(EXPERIMENT, out=tmp_path, jobs=1, on_result=interrupt)
+    # Shells start what goes to the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.warns(UserWarning, match="stopped: [1-7] of 8 runs are finished"):
+            part = tailrace.sweep(EXPERIMENT, out=tmp_path, jobs=1, on_result=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert part.missing.height == 8 - part.summary["run"].n_unique() > 0
     whole = tailrace.sweep(EXPERIMENT, out=tmp_path)
     assert whole.missing.is_empty()
