@@ -95,40 +95,17 @@ impl Drawn {
             delay: units.delay.clone().or_else(|| of_file("delay_unit")),
         };
         let hosts = self.are_hosts()?;
-        let list = |names: Vec<&String>| {
-            Value::Array(names.into_iter().map(|name| Value::String(name.clone())).collect())
+        let named = |host: bool| {
+            let some = self.nodes.iter().map(|(name, _)| name).filter(|name| hosts[*name] == host);
+            Value::Array(some.map(|name| Value::String(name.clone())).collect())
         };
-        let switches = self.nodes.iter().map(|(name, _)| name).filter(|name| !hosts[*name]).collect();
         let links = self
             .links
             .iter()
             .map(|link| link.table(&units).map_err(|error| ScenarioError { line: link.line, ..error }));
         let links = links.collect::<Result<Vec<_>, _>>()?;
-        let fields = [
-            ("hosts", list(self.by_rack(&hosts))),
-            ("switches", list(switches)),
-            ("link", Value::Array(links)),
-        ];
+        let fields = [("hosts", named(true)), ("switches", named(false)), ("link", Value::Array(links))];
         Ok(fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect())
-    }
-
-    /// Hosts in the order of their numbers: rack by rack, else in that of the file.
-    fn by_rack(&self, hosts: &BTreeMap<String, bool>) -> Vec<&String> {
-        let mut edge_of: BTreeMap<&String, &String> = BTreeMap::new();
-        for DrawnLink { ends: [a, b], .. } in &self.links {
-            for (host, edge) in [(a, b), (b, a)] {
-                edge_of.entry(host).or_insert(edge);
-            }
-        }
-        let names: Vec<&String> =
-            self.nodes.iter().map(|(name, _)| name).filter(|name| hosts[*name]).collect();
-        let mut first = BTreeMap::new();
-        names.iter().enumerate().for_each(|(place, name)| {
-            first.entry(edge_of.get(name)).or_insert(place);
-        });
-        let mut ordered = names.clone();
-        ordered.sort_by_key(|name| first[&edge_of.get(name)]);
-        ordered
     }
 
     /// Calls nodes by their labels, if each has its own, and else as the file's links do.

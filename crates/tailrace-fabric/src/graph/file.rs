@@ -9,7 +9,7 @@ use tailrace_core::Rate;
 use toml::{Table, Value};
 
 use super::drawn::{Drawn, Units};
-use super::{gml, graphml, lists, tiers};
+use super::{SHORTHANDS, gml, graphml, lists, tiers};
 use crate::FabricParams;
 
 /// Fields of `[fabric]` that say where a graph's links are, and what those have that say no more.
@@ -18,24 +18,27 @@ use crate::FabricParams;
 pub(crate) struct FileFields {
     /// A file with the graph, instead of `hosts`, `switches` and `link`: GraphML, GML, a list of links (CSV or
     /// `a b 10Gbps 1us` in lines), HPCC's topology.txt or htsim's .topo.
-    #[allow(dead_code)] // read by hand, for the schema
     pub(crate) file: Option<String>,
     /// Rate of each link of a graph that has none of its own.
-    #[allow(dead_code)] // likewise
     pub(crate) rate: Option<Rate>,
     /// What numbers in the file that have no unit are, such as { rate = "Gbps", delay = "us" }.
-    #[allow(dead_code)] // likewise
     #[serde(default)]
     pub(crate) units: Units,
 }
 
+impl FileFields {
+    /// Those that `[fabric]` has.
+    pub(super) fn of(fabric: &Table) -> Result<Self, ScenarioError> {
+        let own = SHORTHANDS.into_iter().filter_map(|field| fabric.get_key_value(field));
+        table::read(own.map(|(field, value)| (field.clone(), value.clone())).collect())
+    }
+}
+
 /// Replaces `file` in `[fabric]`, if it is there, by what the file says; names of files are relative to `base`.
 pub fn read_files(fabric: &mut Table, base: &Path) -> Result<(), ScenarioError> {
-    let Some(file) = fabric.get("file") else { return Ok(()) };
-    let Some(file) = file.as_str() else {
-        let message = format!("must be the name of a file, not {}", table::kind_of(file));
-        return Err(ScenarioError::new("file", message));
-    };
+    if !fabric.contains_key("file") {
+        return Ok(());
+    }
     match fabric.get("kind").and_then(Value::as_str) {
         Some("graph") => {}
         _ => return Err(ScenarioError::new("file", "is there for kind = \"graph\" only")),
@@ -43,17 +46,8 @@ pub fn read_files(fabric: &mut Table, base: &Path) -> Result<(), ScenarioError> 
     if let Some(field) = ["hosts", "switches", "link"].into_iter().find(|field| fabric.contains_key(*field)) {
         return Err(ScenarioError::new(field, "stands beside file: give the graph here or there"));
     }
-    let path = base.join(file);
-    let units = match fabric.get("units").cloned() {
-        None => Units::default(),
-        Some(Value::Table(units)) => table::read(units).map_err(|error| error.within("units"))?,
-        Some(other) => {
-            let message =
-                format!("must be a table like {{ rate = \"Gbps\" }}, not {}", table::kind_of(&other));
-            return Err(ScenarioError::new("units", message));
-        }
-    };
-    let graph = table_of_file(&path, &units)?;
+    let FileFields { file, units, .. } = FileFields::of(fabric)?;
+    let graph = table_of_file(&base.join(file.unwrap_or_default()), units)?;
     fabric.remove("file");
     fabric.remove("units");
     fabric.extend(graph);
@@ -61,10 +55,10 @@ pub fn read_files(fabric: &mut Table, base: &Path) -> Result<(), ScenarioError> 
 }
 
 /// The fields of `[fabric]` that a graph's file amounts to, without `kind`.
-fn table_of_file(path: &Path, units: &Units) -> Result<Table, ScenarioError> {
+fn table_of_file(path: &Path, units: Units) -> Result<Table, ScenarioError> {
     let text = read_text(path)
         .map_err(|error| ScenarioError::new("", format!("cannot be read: {error}")).in_file(path))?;
-    graph_of_text(&text, units.rate.clone(), units.delay.clone()).map_err(|error| error.in_file(path))
+    graph_of_text(&text, units.rate, units.delay).map_err(|error| error.in_file(path))
 }
 
 /// The fields of `[fabric]` that the text of a file amounts to, without `kind`, if numbers in it that have no unit are
@@ -77,14 +71,18 @@ pub fn graph_of_text(
     let drawn = drawn(text)?;
     let lines: Vec<Option<usize>> = drawn.links.iter().map(|link| link.line).collect();
     let directed = drawn.directed;
-    let fields = drawn.table(&Units { rate: rate_unit, delay: delay_unit })?;
+    let mut fields = drawn.table(&Units { rate: rate_unit, delay: delay_unit })?;
     // What is wrong with the graph is said of its file; a rate may still come from [fabric].
     let mut whole = fields.clone();
     for (field, value) in [("kind", "graph"), ("rate", "1Gbps")] {
         whole.insert(field.to_owned(), Value::String(value.to_owned()));
     }
     match FabricParams::from_table(&whole) {
-        Ok(_) => Ok(fields),
+        Ok(params) => {
+            // In the order of their numbers.
+            fields.extend(params.to_table().remove_entry("hosts"));
+            Ok(fields)
+        }
         Err(error) => {
             let link = error
                 .field

@@ -10,7 +10,7 @@ mod lists;
 mod tests;
 mod tiers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,15 +79,19 @@ impl Graph {
     /// Puts switches that only links name into the list, and hosts rack by rack.
     pub(super) fn completed(mut self) -> Result<Self, ScenarioError> {
         self.check_names()?;
+        let hosts: BTreeSet<&String> = self.hosts.iter().collect();
         if self.switches.is_empty() {
-            let hosts: BTreeMap<&String, ()> = self.hosts.iter().map(|host| (host, ())).collect();
-            let mut seen = BTreeMap::new();
+            let mut seen = BTreeSet::new();
             let named = self.links.iter().flat_map(|link| &link.ends);
-            let switches = named.filter(|name| !hosts.contains_key(name) && seen.insert(*name, ()).is_none());
+            let switches = named.filter(|name| !hosts.contains(name) && seen.insert(*name));
             self.switches = switches.cloned().collect();
         }
-        let divisor = self.links.iter().map(|link| link.ecmp_weight).fold(0, gcd).max(1);
-        self.links.iter_mut().for_each(|link| link.ecmp_weight /= divisor);
+        // A host's only link shares with no other.
+        let (of_hosts, others): (Vec<_>, Vec<_>) =
+            self.links.iter_mut().partition(|link| link.ends.iter().any(|end| hosts.contains(end)));
+        of_hosts.into_iter().for_each(|link| link.ecmp_weight = 1);
+        let divisor = others.iter().map(|link| link.ecmp_weight).fold(0, gcd).max(1);
+        others.into_iter().for_each(|link| link.ecmp_weight /= divisor);
         self.check()?;
         let edges = self.edges();
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
@@ -215,11 +219,9 @@ pub(super) fn spread(fields: &mut Table, delay: &Value) -> Result<(), ScenarioEr
             format!("is {file}, which has not been read: a graph's file is read with the scenario's own");
         return Err(ScenarioError::new("file", message));
     }
-    let rate = fields.remove("rate");
-    if let Some(rate) = &rate {
-        let text = rate.as_str().map_or_else(|| rate.to_string(), str::to_owned);
-        text.parse::<Rate>().map_err(|error| ScenarioError::new("rate", error.to_string()))?;
-    }
+    // A mistake is this field's, not that of the links it stands for.
+    let rate = FileFields::of(fields)?.rate.map(|rate| Value::String(rate.to_string()));
+    fields.remove("rate");
     let Some(Value::Array(links)) = fields.get_mut("link") else { return Ok(()) };
     for (number, link) in links.iter_mut().enumerate() {
         let Value::Table(link) = link else { continue };

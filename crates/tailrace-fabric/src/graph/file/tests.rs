@@ -172,9 +172,10 @@ fn numbers_and_names_are_as_others_write_them() {
 
 #[test]
 fn weights_are_shares() {
-    let csv = "from,to,ecmp_weight\nh0,a,100\nh1,b,100\na,b,400\na,b,1000\n";
+    // Links of hosts, which say none here, share with no other.
+    let csv = "from,to,ecmp_weight\nh0,a,\nh1,b,\na,b,100\na,b,400\na,b,1000\n";
     let FabricKind::Graph(graph) = read(csv, "rate = \"1Gbps\"").unwrap().kind else { panic!() };
-    assert_eq!(graph.links.iter().map(|link| link.ecmp_weight).collect::<Vec<_>>(), [1, 1, 4, 10]);
+    assert_eq!(graph.links.iter().map(|link| link.ecmp_weight).collect::<Vec<_>>(), [1, 1, 1, 4, 10]);
     assert!(
         read(&csv.replace("1000", "1001"), "rate = \"1Gbps\"").unwrap_err().contains("no common divisor")
     );
