@@ -8,9 +8,11 @@ import sys
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import FrameType
+
+    from tailrace import _tailrace
 
 
 def main() -> int:
@@ -33,7 +35,7 @@ def command(args: Sequence[str]) -> int:
         # Imported only now, for Ctrl-C may come while it is.
         from tailrace import _tailrace
 
-        return _tailrace.cli(["tailrace", *args], _draw, _report)
+        return _tailrace.cli(["tailrace", *args], _draw, _report, _on_cluster)
     except KeyboardInterrupt:
         return 130
 
@@ -64,6 +66,14 @@ def _report(directories: list[Path], out: Path | None) -> Path:
     from tailrace.reports import report
 
     return report(*directories, out=out)
+
+
+def _on_cluster(
+    plan: _tailrace.Plan, place: str, jobs: int | None, store: str | None, fresh: bool
+) -> Iterator[int]:
+    from tailrace.cluster import made
+
+    return made(plan, place, jobs=jobs, store=store, fresh=fresh)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The Rust core: glue only. Values get their shape in the package around it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import final
@@ -14,11 +14,13 @@ __all__ = [
     "__version__",
     "cli",
     "comparison",
+    "drawn",
     "duration",
     "fluid",
     "gather",
     "graph",
     "leaves_out",
+    "make",
     "measure",
     "paired",
     "plot",
@@ -28,6 +30,7 @@ __all__ = [
     "student",
     "unknown",
     "verify",
+    "ways",
     "workload",
     "write",
 ]
@@ -79,6 +82,9 @@ class Plan:
     def __len__(self) -> int: ...
     def entry(self, index: int) -> Entry: ...
     def is_finished(self, key: str) -> bool: ...
+    def wanted(self, fresh: bool) -> list[int]: ...
+    def task(self, index: int) -> tuple[str, Path, list[Path], str]: ...
+    def take(self, index: int, folder: str | PathLike[str]) -> bool: ...
     def run(self, index: int, report: Callable[[float, int, int, int], object] | None = None) -> Path: ...
 
 @final
@@ -102,10 +108,20 @@ def cli(
     args: Sequence[str],
     draw: Callable[[Path], tuple[list[Path], list[str]]],
     report: Callable[[list[Path], Path | None], Path],
+    cluster: Callable[[Plan, str, int | None, str | None, bool], Iterator[int]],
 ) -> int: ...
 def fluid(text: str, file: str | PathLike[str] | None = None) -> FluidResult: ...
 def gather(folder: str | PathLike[str]) -> None: ...
 def leaves_out(text: str, folder: str | PathLike[str]) -> list[str]: ...
+def make(
+    text: str,
+    base: str | PathLike[str],
+    key: str,
+    folder: str | PathLike[str],
+    alone: bool,
+    fresh: bool,
+    report: Callable[[float, int, int, int], object] | None = None,
+) -> None: ...
 def save(
     directory: str | PathLike[str],
     scenario: str,
@@ -136,6 +152,8 @@ def plot(name: str, table: str, ground: str) -> str | None: ...
 def duration(seconds: float) -> str: ...
 def paired(runs: Sequence[tuple[str | PathLike[str], str | PathLike[str]]], scenario: str) -> str: ...
 def student(probability: float, freedom: int) -> float: ...
+def drawn(text: str) -> tuple[list[str], int, list[tuple[int, int]]]: ...
+def ways(text: str, flows: Sequence[tuple[int, int, int]]) -> list[list[int]]: ...
 def schemes() -> list[str]: ...
 def workload(name: str) -> list[tuple[float, float]]: ...
 def unknown(what: str, name: str, known: Sequence[str]) -> str: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from tailrace import _tailrace, toml
+from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.graphs import graph
 from tailrace.sweeping import OnResult, sweep
@@ -76,8 +78,8 @@ def compare(
     trace: str | Path | Any,
     *,
     fabric: str | Path | Mapping[str, Any] | Any = None,
-    schemes: Iterable[str] = (),
-    columns: Iterable[str] = (),
+    schemes: Iterable[str] | str = (),
+    columns: Iterable[str] | str = (),
     out: str | Path | None = None,
     fresh: bool = False,
     jobs: int | None = None,
@@ -88,39 +90,61 @@ def compare(
     ``trace`` is a file (CSV, Parquet, pcap, pcapng) or a frame of polars or pandas, one flow a row;
     ``columns`` maps those that are not recognised, as in ``["start=ts:us"]``. ``fabric`` is a preset, a file,
     the fields of a scenario's fabric, or a graph of NetworkX; left out, one that carries the flows. What is
-    made lies in ``out``, ``out/TRACE`` if left out; runs that are there already are not made again.
-    ``fresh`` writes the experiment anew where somebody has changed it.
+    made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a folder of its own. Runs that are
+    there already are not made again. ``fresh`` writes the experiment anew where somebody has changed it.
     """
+    schemes = schemes.split(",") if isinstance(schemes, str) else list(schemes)
+    columns = [columns] if isinstance(columns, str) else list(columns)
     if isinstance(trace, str | Path):
         path = Path(trace)
         file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
     else:
         with TemporaryDirectory() as place:
-            path = Path(place) / "trace.parquet"
+            path = Path(place) / "frame.parquet"
             _frame(trace).write_parquet(path)
-            file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
-        described = described.removeprefix(f"{place}/")
+            # Frames have no names: those that differ shall not meet in one folder.
+            out = (
+                out
+                if out is not None
+                else Path("out") / f"frame-{_fingerprint(path, fabric, schemes, columns)}"
+            )
+            try:
+                file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
+            except ScenarioError as error:
+                own = error.file is not None and Path(error.file) == path
+                raise ScenarioError(error.message, error.field, None if own else error.file) from None
+        described = described.removeprefix(f"{place}/").replace("frame.parquet", "frame", 1)
     results = sweep(file, out=folder / "results", jobs=jobs, on_result=on_result)
     return Comparison(file, described, results)
 
 
 def _written(
     trace: Path,
-    columns: Iterable[str],
+    columns: list[str],
     fabric: Any,
-    schemes: Iterable[str],
+    schemes: list[str],
     out: str | Path | None,
     *,
     fresh: bool,
 ) -> tuple[Path, str, Path]:
     """The experiment that compares, what the trace holds, and the folder of both."""
     folder = Path(out) if out is not None else Path("out") / trace.stem
-    if fabric is None or isinstance(fabric, str | Path):
-        name, fields = None if fabric is None else str(fabric), None
-    else:
-        name, fields = None, toml.dumps(dict(fabric if isinstance(fabric, Mapping) else graph(fabric)))
-    file, described = _tailrace.comparison(trace, list(columns), name, fields, list(schemes), folder, fresh)
+    name, fields = _of_fabric(fabric)
+    file, described = _tailrace.comparison(trace, columns, name, fields, schemes, folder, fresh)
     return Path(file), described, folder
+
+
+def _of_fabric(fabric: Any) -> tuple[str | None, str | None]:
+    """A fabric as a name or as fields; neither if none is given."""
+    if fabric is None or isinstance(fabric, str | Path):
+        return None if fabric is None else str(fabric), None
+    return None, toml.dumps(dict(fabric if isinstance(fabric, Mapping) else graph(fabric)))
+
+
+def _fingerprint(trace: Path, fabric: Any, schemes: list[str], columns: list[str]) -> str:
+    """Eight digits that differ where what is compared does."""
+    asked = json.dumps([_of_fabric(fabric), schemes, columns]).encode()
+    return sha256(trace.read_bytes() + asked).hexdigest()[:8]
 
 
 def _frame(of: Any) -> pl.DataFrame:

@@ -75,8 +75,13 @@ class ResultFolder:
         return dict(self.experiment.get("set", {}))
 
     def run(self, key: str) -> Result:
-        """One run, by its key in the summary's column ``run``."""
-        return Result.load(self.path / "runs" / key)
+        """One run, by its key in the summary's column ``run``, or by its scheme if that has one run only."""
+        known = self.summary.select("scheme", "run").unique(maintain_order=True)
+        of_scheme = known.filter(pl.col("scheme") == key)["run"].to_list()
+        if len(of_scheme) > 1:
+            message = f"{key} has {len(of_scheme)} runs: give the key of one, from the summary's column run"
+            raise RunError(f"{self.path}: {message}")
+        return Result.load(self.path / "runs" / (of_scheme[0] if of_scheme else key))
 
     def plot(self, name: str) -> Chart:
         """The plot that the experiment file describes as ``[plot.NAME]``."""

@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.planned import Plan, PlannedRun, gather, plan
 from tailrace.result import Result
@@ -28,6 +30,8 @@ def sweep(
     out: str | Path | None = None,
     jobs: int | None = None,
     on_result: OnResult | None = None,
+    cluster: str | None = None,
+    store: str | None = None,
 ) -> ResultFolder:
     """Make all runs of an experiment file, as ``tailrace run`` does, and read what they leave.
 
@@ -35,10 +39,18 @@ def sweep(
     left out. ``on_result(run, result)`` is called as each is finished, by one thread at a time. ``means`` of
     what is returned is over seeds, ``summary`` has each run.
 
+    ``cluster`` is a Dask cluster that makes the runs, as of ``tailrace run --cluster``: ``"local"``, the
+    address of a scheduler, or ``"slurm:FILE"``. All of its machines must see ``out``, unless ``store`` is an
+    address that fsspec knows, where they leave their runs.
+
     Ctrl-C ends the runs in progress: a warning says how many are finished, and what is returned is of those.
     An exception of a run or of ``on_result`` ends the others too, and is raised when they have ended.
     """
     planned = plan(file, set=set, only=only, scale=scale, out=out)
+    if cluster is not None:
+        return _on_cluster(planned, cluster, jobs, store, on_result)
+    if store is not None:
+        raise ScenarioError("is for runs that a cluster makes: give cluster, too", "store")
     stop, one_at_a_time = threading.Event(), threading.Lock()
 
     def look(_progress: Progress) -> None:
@@ -69,6 +81,21 @@ def sweep(
         if not isinstance(error, _StoppedError):
             raise error
     if interrupted:
+        return _of_what_is_finished(planned)
+    return gather(planned.folder)
+
+
+def _on_cluster(
+    planned: Plan, cluster: str, jobs: int | None, store: str | None, on_result: OnResult | None
+) -> ResultFolder:
+    from tailrace.cluster import made
+
+    there = [run.index for run in planned if run.finished]
+    try:
+        for index in chain(there, made(planned._plan, cluster, jobs=jobs, store=store, fresh=False)):
+            if on_result is not None:
+                on_result(planned[index], Result.load(planned[index].folder))
+    except KeyboardInterrupt:
         return _of_what_is_finished(planned)
     return gather(planned.folder)
 

@@ -210,12 +210,15 @@ def test_a_frame_on_a_graph_is_compared(tmp_path: Path, monkeypatch: pytest.Monk
     ratio = (other["fct_ns"].log() - one["fct_ns"].log()).mean()
     assert math.isclose(whole["ratio"], math.exp(ratio), rel_tol=1e-9)
     # The command finds these runs, and says the same.
-    words = ["run", str(compared.file), "--out", "out/trace/results", "--jobs", "1"]
+    folder = str(compared.results.path)
+    words = ["run", str(compared.file), "--out", folder, "--jobs", "1"]
     command = [sys.executable, "-m", "tailrace", *words]
     of_command = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "out/trace/results/summary.csv" in of_command.stdout
+    assert f"{folder}/summary.csv" in of_command.stdout
     assert compared.report().read_text("utf-8").startswith("<!doctype html>")
     page = compared._repr_html_()
+    assert compared.described.startswith("frame: 900 flows")
+    assert compared.results.run("pias").info["scheme"] == "pias"
     assert "900 flows between 4 hosts" in page
     assert "pias" in page
 

@@ -117,7 +117,7 @@ def test_a_result_shows_itself(result: Result, folder: ResultFolder) -> None:
     assert repr(folder).endswith("8 runs over scheme, workload.load, seed)")
     assert "size_bytes" in repr(result.flows)
     assert "<table" in result.flows._repr_html_()
-    assert result.plot()._repr_png_().startswith(b"\x89PNG")
+    assert result.plot()._repr_mimebundle_()["image/png"].startswith(b"\x89PNG")
 
 
 def test_a_result_travels_between_processes(result: Result) -> None:

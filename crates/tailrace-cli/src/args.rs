@@ -102,6 +102,7 @@ pub enum Command {
   tailrace run FILE --only dctcp --only pias --report
   tailrace run FILE --dry-run                    runs, packet-hops, time and disk
   tailrace run FILE --json > summary.json
+  tailrace run FILE --cluster tcp://host:8786    on a Dask cluster; also local, slurm:FILE
   tailrace run FILE --part 3/10 --out DIR        on one of ten machines that share DIR
 A run that was stopped goes on where it stopped when the same command is given again. `tailrace gather DIR`
 puts parts together; in a Slurm array of tasks 1 to 10, a part is
@@ -124,6 +125,14 @@ pub struct Run {
     /// Make the K-th of N parts of the runs only: no tables, no plots
     #[arg(long, value_name = "K/N", conflicts_with = "json")]
     pub part: Option<Part>,
+    /// Make the runs on a Dask cluster: its scheduler's address, slurm:FILE (a TOML file of what
+    /// dask_jobqueue.SLURMCluster takes, and of jobs), or local. All machines must see the result folder, unless there is --store
+    #[arg(long, value_name = "CLUSTER", conflicts_with_all = ["part", "dry_run", "pcap"])]
+    pub cluster: Option<String>,
+    /// Where the machines of the cluster leave their runs, to be fetched from there: an address that fsspec knows, such as
+    /// s3://bucket/folder
+    #[arg(long, value_name = "URL", requires = "cluster")]
+    pub store: Option<String>,
     /// Print the whole summary as one JSON document on standard output
     #[arg(long)]
     pub json: bool,

@@ -29,6 +29,8 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
         report: false,
         dry_run: false,
         pcap: None,
+        cluster: None,
+        store: None,
     };
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
@@ -54,7 +56,7 @@ pub fn comparison_of(
     let described = Described::read(trace, columns, fabric)?;
     let name = trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let file = written(&described, &name, schemes, dir, fresh)?;
-    Ok((file, describe::text(trace, &described)?))
+    Ok((file, describe::text(trace, &described)? + &describe::overload(&described)?))
 }
 
 fn written(

@@ -15,11 +15,15 @@ const NAMED: usize = 3;
 
 pub fn describe(options: &args::OwnTrace) -> Result<i32, Error> {
     let described = read(options)?;
-    say_part!("{}", text(&options.trace, &described)?);
+    say_part!("{}{}", text(&options.trace, &described)?, overload(&described)?);
+    Ok(0)
+}
+
+/// A line of what links cannot carry; nothing if they can. Of an experiment it is said when that is run.
+pub fn overload(described: &Described) -> Result<String, Error> {
     let fabric = described.built()?;
     let overload = described.offered.as_ref().and_then(|offered| output::overload(offered, &fabric));
-    overload.iter().for_each(|warning| say_part!("{}", line("warning", warning)));
-    Ok(0)
+    Ok(overload.map(|warning| line("warning", &warning)).unwrap_or_default())
 }
 
 pub fn read(options: &args::OwnTrace) -> Result<Described, Error> {

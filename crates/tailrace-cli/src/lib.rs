@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use tailrace_experiment::Error;
+use tailrace_experiment::{Error, Experiment, Folder, Observer};
 
 pub use agent::agents;
 pub use compare::comparison_of;
@@ -55,6 +55,30 @@ pub trait Host {
     fn report(&self, _dirs: &[PathBuf], _out: Option<&Path>) -> Option<Result<PathBuf, String>> {
         None
     }
+    /// Has a cluster make the runs of an experiment that its folder has not got; `observer` hears of each that is finished. `None`
+    /// if this caller cannot.
+    fn on_cluster(
+        &self,
+        _experiment: &Experiment,
+        _folder: &Folder,
+        _how: &Cluster<'_>,
+        _observer: &mut dyn Observer,
+    ) -> Option<Result<(), Error>> {
+        None
+    }
+}
+
+/// Machines that make runs, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster<'a> {
+    /// Which: `local`, the address of a scheduler, `slurm:FILE`.
+    pub place: &'a str,
+    /// How many workers, where the cluster is one's own.
+    pub jobs: Option<usize>,
+    /// Where they leave their runs; in the folder if nothing is said.
+    pub store: Option<&'a str>,
+    /// Whether runs that are there are made again.
+    pub fresh: bool,
 }
 
 /// What has become of the plots of a result folder.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
-use tailrace_experiment::{Error, Experiment, Options, Override, Results, SEED, run_all};
+use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
+use tailrace_scenario::Level;
 
 use crate::progress::Display;
-use crate::{Drawn, Host, agent, args, forecast, output, report, tables};
+use crate::{Cluster, Drawn, Host, agent, args, forecast, output, report, tables};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     made(options, host).map(|(status, _)| status)
@@ -83,9 +84,14 @@ fn run_one(
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
-    let (jobs, pcap) = (jobs(options.how.jobs), options.pcap.clone());
-    let how = Options { jobs, resume: !options.how.fresh, pcap, runs };
-    let results = run_all(experiment, dir, &how, &mut display);
+    let results = match &options.cluster {
+        Some(cluster) => on_cluster(experiment, dir, cluster, options, host, &mut display),
+        None => {
+            let (jobs, pcap) = (jobs(options.how.jobs), options.pcap.clone());
+            let how = Options { jobs, resume: !options.how.fresh, pcap, runs };
+            run_all(experiment, dir, &how, &mut display)
+        }
+    };
     display.finish();
     let results = results?;
     complain_part!("{}", output::warnings(experiment, &results));
@@ -111,6 +117,37 @@ fn run_one(
         status = status.max(report::exit_status(report::written(&[dir.to_owned()], None, host)));
     }
     Ok((status, results))
+}
+
+/// Has a cluster make the runs that are not there.
+fn on_cluster(
+    experiment: &Experiment,
+    dir: &Path,
+    cluster: &str,
+    options: &args::Run,
+    host: &dyn Host,
+    display: &mut Display<'_>,
+) -> Result<Results, Error> {
+    if experiment.runs.iter().any(|run| run.but_for_seed().level == Level::Live) {
+        let message = "live runs are of this machine: they cannot be made on a cluster";
+        return Err(ScenarioError::new("--cluster", message).into());
+    }
+    let folder = Folder::open(experiment, dir, &mut |text| display.note(text))?;
+    let wanted = folder.wanted(experiment, options.how.fresh);
+    (0..experiment.runs.len())
+        .filter(|run| !wanted.contains(run))
+        .for_each(|run| display.finished(run, true));
+    let how = Cluster {
+        place: cluster,
+        jobs: options.how.jobs,
+        store: options.store.as_deref(),
+        fresh: options.how.fresh,
+    };
+    host.on_cluster(experiment, &folder, &how, display).unwrap_or_else(|| {
+        let message = "needs the Python package (`make demo` sets it up)";
+        Err(ScenarioError::new("--cluster", message).into())
+    })?;
+    folder.summarise(experiment)
 }
 
 /// Shows the tables of results, and says where they are.

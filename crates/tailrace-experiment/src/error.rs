@@ -34,6 +34,9 @@ pub enum Error {
     /// The machine could not run it live.
     #[error(transparent)]
     Live(LiveError),
+    /// A cluster did not make what it was asked for.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The user stopped the run.
     #[error("interrupted; finished runs are kept, and the same command goes on where it stopped")]
     Interrupted,
@@ -70,7 +73,11 @@ impl Error {
     pub fn exit_status(&self) -> i32 {
         match self {
             Error::Input(_) => 2,
-            Error::Storage { .. } | Error::Missing { .. } | Error::Unsolved(_) | Error::Live(_) => 1,
+            Error::Storage { .. }
+            | Error::Missing { .. }
+            | Error::Unsolved(_)
+            | Error::Live(_)
+            | Error::Elsewhere(_) => 1,
             Error::Interrupted => 130,
         }
     }

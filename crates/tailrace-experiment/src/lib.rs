@@ -4,6 +4,7 @@ mod check;
 mod claim;
 mod columns;
 mod cost;
+pub mod elsewhere;
 mod error;
 mod expectation;
 mod file;

@@ -1,5 +1,6 @@
 //! Runs an experiment: several runs at a time, finished ones kept, results in the experiment's order.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use tailrace_core::Progress;
 use tailrace_run::{Control, StartAgents};
-use tailrace_scenario::Level;
+use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
 use crate::file::Experiment;
@@ -16,8 +17,9 @@ use crate::pcap::{self, Capture};
 use crate::plan::Planned;
 use crate::plan_table::{self, Entry};
 use crate::results::{Finished, Results};
-use crate::store::{Draft, Kept, Store};
-use crate::{run, summary};
+use crate::run_summary::Summary;
+use crate::store::{self, Draft, Kept, Store};
+use crate::{cost, run, summary};
 
 /// Who watches an experiment. Called from one thread only.
 pub trait Observer {
@@ -79,7 +81,7 @@ pub fn run_all(
 }
 
 /// A folder that is ready for the runs of an experiment, and says which they are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Folder {
     store: Store,
     entries: Vec<Entry>,
@@ -95,6 +97,50 @@ impl Folder {
             note(&text);
         }
         Ok(Folder { store, entries })
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        self.store.dir()
+    }
+
+    /// The runs that are not there, or all if `fresh`; those that take longest first, as far as that is known.
+    pub fn wanted(&self, experiment: &Experiment, fresh: bool) -> Vec<usize> {
+        let costs: BTreeMap<_, _> = experiment
+            .but_for_seeds()
+            .into_iter()
+            .map(|(scenario, _)| (std::ptr::from_ref(scenario), cost::packet_hops(scenario).unwrap_or(0.0)))
+            .collect();
+        let is_there = |index: &usize| matches!(self.store.kept(&self.entries[*index].key), Kept::Whole(_));
+        let mut wanted: Vec<usize> =
+            (0..self.entries.len()).filter(|index| fresh || !is_there(index)).collect();
+        let cost = |index: &usize| costs[&std::ptr::from_ref(experiment.runs[*index].but_for_seed())];
+        wanted.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+        wanted
+    }
+
+    /// Takes the `index`-th run from a folder that another machine has made; `false` if that is not whole, or of another build.
+    pub fn take(&self, index: usize, from: &Path) -> Result<bool, Error> {
+        let key = &self.entries[index].key;
+        let Some(draft) = self.store.claim(key)? else {
+            return Ok(matches!(self.store.kept(key), Kept::Whole(_)));
+        };
+        Ok(store::is_whole(from, key) && draft.take(from).map(|()| true)?)
+    }
+
+    /// All runs of the experiment, each of which must be there, and its summary, which is written.
+    pub fn summarise(&self, experiment: &Experiment) -> Result<Results, Error> {
+        let found = |entry: &Entry| match self.store.kept(&entry.key) {
+            Kept::Whole(summary) => Ok(entry.finished(&self.store, *summary, false)),
+            Kept::Damaged(message) => Err(message),
+            Kept::Nothing => Err("is not there, though it was said to be finished".to_owned()),
+        };
+        let found = |entry: &Entry| {
+            found(entry).map_err(|message| Error::Storage { path: self.store.run_dir(&entry.key), message })
+        };
+        let results = Results { runs: self.entries.iter().map(found).collect::<Result<_, _>>()? };
+        summary::write(&self.store, &experiment.axes(), &experiment.claims, &results)?;
+        Ok(results)
     }
 
     /// Makes those runs of the experiment that `options` asks for, and writes no summary.
@@ -143,44 +189,55 @@ fn one(
     options: &Options,
     link: &Link<'_>,
 ) -> Result<Finished, Error> {
-    let finished = |summary, resumed| entry.finished(store, summary, resumed);
-    let kept =
-        || if options.resume && options.pcap.is_none() { store.kept(&entry.key) } else { Kept::Nothing };
+    let (resume, pcap) = (options.resume && options.pcap.is_none(), options.pcap.as_deref());
+    let (summary, resumed) = make_in(store, &entry.key, &planned.scenario(), resume, pcap, link)?;
+    Ok(entry.finished(store, summary, resumed))
+}
+
+/// Makes a run of this key, unless it is to be resumed and there; whether it was.
+pub(crate) fn make_in(
+    store: &Store,
+    key: &str,
+    scenario: &Scenario,
+    resume: bool,
+    pcap: Option<&str>,
+    control: &dyn Control,
+) -> Result<(Summary, bool), Error> {
+    let kept = || if resume { store.kept(key) } else { Kept::Nothing };
     // What is whole needs no lock, and can be read where nothing can be written.
     if let Kept::Whole(summary) = kept() {
-        return Ok(finished(*summary, true));
+        return Ok((*summary, true));
     }
-    let draft = claim(store, &entry.key, link)?;
+    let draft = claim(store, key, control)?;
     match kept() {
         // Somebody else has made it meanwhile.
-        Kept::Whole(summary) => return Ok(finished(*summary, true)),
-        Kept::Damaged(what) => link.note(format!("{what}; the run is made again")),
+        Kept::Whole(summary) => return Ok((*summary, true)),
+        Kept::Damaged(what) => control.note(format!("{what}; the run is made again")),
         Kept::Nothing => {}
     }
-    let capture = options.pcap.as_ref().map(|port| {
+    let capture = pcap.map(|port| {
         // Nodes of a graph may be called anything.
         let plain = |c: char| if c.is_alphanumeric() || "._#-".contains(c) { c } else { '_' };
         let name: String = port.replace("->", "-").chars().map(plain).collect();
-        let name = format!("{name}.pcap");
-        Capture { port: port.clone(), path: draft.dir().join(name) }
+        Capture { port: port.to_owned(), path: draft.dir().join(format!("{name}.pcap")) }
     });
-    let result = run::run(&planned.scenario(), link, capture.as_ref())?;
+    let result = run::run(scenario, control, capture.as_ref())?;
     draft.save(&result)?;
-    Ok(finished(result.summary, false))
+    Ok((result.summary, false))
 }
 
 /// Claims a run, as soon as nobody else is making it.
-fn claim<'a>(store: &'a Store, key: &str, link: &Link<'_>) -> Result<Draft<'a>, Error> {
+fn claim<'a>(store: &'a Store, key: &str, control: &dyn Control) -> Result<Draft<'a>, Error> {
     let mut waits = false;
     loop {
         if let Some(draft) = store.claim(key)? {
             return Ok(draft);
         }
-        if link.interrupted() {
+        if control.interrupted() {
             return Err(Error::Interrupted);
         }
         if !waits {
-            link.note(format!("run {key} is being made elsewhere; waiting for it"));
+            control.note(format!("run {key} is being made elsewhere; waiting for it"));
         }
         waits = true;
         std::thread::sleep(POLL);

@@ -272,6 +272,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
+    /// What a port has sent, dropped and marked.
+    pub fn counts_of(&self, port: PortId) -> PortCounts {
+        self.ports[port as usize].egress.counts()
+    }
+
     /// What each port sent, dropped and marked, in order of port number.
     pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> {
         self.ports.iter().map(|port| port.egress.counts())

@@ -10,6 +10,7 @@ mod stall;
 mod wakes;
 
 pub use live::Pause;
+use observe::PortMeter;
 pub use observe::Watch;
 
 use std::ops::ControlFlow;
@@ -87,6 +88,7 @@ pub struct World<S: Scheme> {
     meter: Option<SliceMeter>,
     /// Whether the scheme is told what flows do not reveal.
     oracle: bool,
+    port_meter: PortMeter,
     watch: Watch,
     watched_port: Vec<bool>,
     watched_host: Vec<bool>,
@@ -134,6 +136,7 @@ impl<S: Scheme> World<S> {
             control,
             meter: (!watch.slices.is_empty()).then(|| SliceMeter::new(&watch.slices, &fabric.edge_of)),
             oracle: false,
+            port_meter: PortMeter::new(fabric, &watch.ports),
             watch,
             watched_port,
             watched_host,

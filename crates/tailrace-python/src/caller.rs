@@ -1,27 +1,22 @@
 //! Who called from Python: they want to know how a run goes on, and may want it to stop.
 
 use std::ffi::CString;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use tailrace_cli::{Drawn, Host};
 use tailrace_core::Progress;
 use tailrace_experiment::Observer;
 use tailrace_run::{Control, StartAgents};
-
-use crate::error::TailraceError;
 
 /// Time between two looks at Python. Shorter ones would make runs in several threads wait for one
 /// another's interpreter lock.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// A caller, and the function that they gave: what it is for depends on the call.
+/// A caller, and the function that they gave, to be told how far a run is.
 pub(crate) struct Caller {
     function: Option<Py<PyAny>>,
-    report: Option<Py<PyAny>>,
     looked: Mutex<Instant>,
     raised: OnceLock<PyErr>,
 }
@@ -29,12 +24,7 @@ pub(crate) struct Caller {
 impl Caller {
     #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
     pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
-        Caller { function, report: None, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
-    }
-
-    /// The command's, with what draws the plots of a result folder and what writes reports.
-    pub(crate) fn of_command(draw: Py<PyAny>, report: Py<PyAny>) -> Self {
-        Caller { report: Some(report), ..Caller::new(Some(draw)) }
+        Caller { function, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
     }
 
     /// Fails with what Python raised meanwhile: `KeyboardInterrupt`, or an exception of the function.
@@ -61,18 +51,9 @@ impl Caller {
         is_time
     }
 
-    fn note(&self, error: PyErr) {
+    pub(crate) fn note(&self, error: PyErr) {
         // Only the first counts: later ones come of it.
         let _ = self.raised.set(error);
-    }
-
-    /// What was wrong. What is not the user's mistake is ours, and needs its traceback.
-    fn failure(&self, py: Python<'_>, error: PyErr) -> String {
-        let text = error.value(py).to_string();
-        if !error.is_instance_of::<TailraceError>(py) {
-            self.note(error);
-        }
-        text
     }
 
     fn has_raised(&self) -> bool {
@@ -100,7 +81,7 @@ impl Observer for &Caller {
         self.warn(text);
     }
     fn interrupted(&mut self) -> bool {
-        Host::interrupted(*self)
+        Control::interrupted(*self)
     }
     fn agents(&self) -> Option<StartAgents> {
         tailrace_cli::agents()
@@ -122,37 +103,11 @@ impl Control for Caller {
     }
 
     fn interrupted(&self) -> bool {
-        Host::interrupted(self)
-    }
-
-    fn agents(&self) -> Option<StartAgents> {
-        tailrace_cli::agents()
-    }
-}
-
-/// The function draws the plots of a result folder; it returns their paths, and what was wrong with others.
-impl Host for Caller {
-    fn interrupted(&self) -> bool {
         self.look(|_| Ok(()));
         self.has_raised()
     }
 
-    fn draw(&self, dir: &Path) -> Option<Drawn> {
-        let draw = self.function.as_ref()?;
-        Some(Python::attach(|py| {
-            let drawn = draw.call1(py, (dir,)).and_then(|drawn| drawn.extract(py));
-            match drawn {
-                Ok((files, failures)) => Drawn { files, failures },
-                Err(error) => Drawn { files: Vec::new(), failures: vec![self.failure(py, error)] },
-            }
-        }))
-    }
-
-    fn report(&self, dirs: &[PathBuf], out: Option<&Path>) -> Option<Result<PathBuf, String>> {
-        let report = self.report.as_ref()?;
-        Some(Python::attach(|py| {
-            let written = report.call1(py, (dirs, out)).and_then(|file| file.extract(py));
-            written.map_err(|error| self.failure(py, error))
-        }))
+    fn agents(&self) -> Option<StartAgents> {
+        tailrace_cli::agents()
     }
 }

@@ -12,7 +12,7 @@ mod python {
     pyo3::import_exception!(tailrace.errors, TailraceError);
 }
 
-pub(crate) use python::TailraceError;
+pub(crate) use python::{ScenarioError as PythonScenarioError, TailraceError};
 
 /// An error in `text`, which was read from `file`. A text that came from none was put together, and has no
 /// lines that anyone could look up.

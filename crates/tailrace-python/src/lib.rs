@@ -1,6 +1,7 @@
 //! The Python module `tailrace._tailrace`: glue only. The package around it gives its values their shape.
 
 mod caller;
+mod command;
 mod error;
 mod plan;
 mod table;
@@ -11,15 +12,17 @@ use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailrace_cli::Host;
 use tailrace_config::ScenarioError;
+use tailrace_experiment::elsewhere::{Into, Task};
 use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground};
-use tailrace_fabric::read_files;
+use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
+use tailrace_run::Control;
 use tailrace_scenario::Scenario;
 use tailrace_workload::published;
 
 use crate::caller::Caller;
+use crate::command::Command;
 use crate::error::to_python;
 use crate::plan::{Entry, Plan};
 use crate::table::{Table, from_ipc};
@@ -50,6 +53,11 @@ struct FluidResult {
     phases: String,
     /// One row per sample and flow.
     table: Py<Table>,
+}
+
+/// The fabric of a resolved scenario.
+fn built(text: &str) -> PyResult<Fabric> {
+    Ok(Scenario::parse(text).map_err(|error| to_python(error.into(), text, None))?.fabric.build())
 }
 
 #[pymodule]
@@ -87,6 +95,28 @@ mod _tailrace {
             series: Py::new(py, Table(result.series))?,
             lag: result.lag.map(|lag| Py::new(py, Table(lag))).transpose()?,
         })
+    }
+
+    /// Make a run of a plan of another machine's, given as `Plan.task` gives it, in a folder of results, or `alone` in one of its own.
+    #[pyfunction]
+    #[pyo3(signature = (text, base, key, folder, alone, fresh, report=None))]
+    #[expect(clippy::too_many_arguments, reason = "a task has these parts, each with its name")]
+    fn make(
+        py: Python<'_>,
+        text: String,
+        base: PathBuf,
+        key: String,
+        folder: PathBuf,
+        alone: bool,
+        fresh: bool,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let caller = Caller::new(report);
+        let task = Task { text, base, files: Vec::new(), key };
+        let into = if alone { Into::Alone(&folder) } else { Into::Results { folder: &folder, fresh } };
+        let made = py.detach(|| task.make(into, &caller));
+        caller.check()?;
+        made.map_err(|error| to_python(error, &task.text, None))
     }
 
     /// Write a run into a folder, as the command does. The summary is JSON, tables are streams of Arrow's IPC format.
@@ -170,14 +200,21 @@ mod _tailrace {
 
     /// Run the command line; returns its exit status. `draw(directory)` draws the plots of a result folder; it returns
     /// their paths, and what was wrong with each that could not be drawn. `report(directories, out)` writes the report of
-    /// result folders and returns its path.
+    /// result folders and returns its path. `cluster(plan, place, jobs, store, fresh)` has a cluster make runs, and yields the number of
+    /// each that is finished.
     #[pyfunction]
-    fn cli(py: Python<'_>, args: Vec<OsString>, draw: Py<PyAny>, report: Py<PyAny>) -> PyResult<i32> {
-        let caller = Caller::of_command(draw, report);
-        let status = py.detach(|| tailrace_cli::run(args, &caller));
+    fn cli(
+        py: Python<'_>,
+        args: Vec<OsString>,
+        draw: Py<PyAny>,
+        report: Py<PyAny>,
+        cluster: Py<PyAny>,
+    ) -> PyResult<i32> {
+        let command = Command { caller: Caller::new(None), draw, report, cluster };
+        let status = py.detach(|| tailrace_cli::run(args, &command));
         // Rust flushes its standard output at the end of its own programs only.
         let _ = std::io::stdout().flush();
-        caller.check()?;
+        command.caller.check()?;
         Ok(status)
     }
 
@@ -186,7 +223,7 @@ mod _tailrace {
     #[pyo3(signature = (text, file=None))]
     fn fluid(py: Python<'_>, text: &str, file: Option<PathBuf>) -> PyResult<FluidResult> {
         let caller = Caller::new(None);
-        let result = py.detach(|| FluidFile::parse(text)?.solve(&|| Host::interrupted(&caller)));
+        let result = py.detach(|| FluidFile::parse(text)?.solve(&|| Control::interrupted(&caller)));
         caller.check()?;
         let result = result.map_err(|error| to_python(error, text, file.as_deref()))?;
         let phases = serde_json::json!(result.phases).to_string();
@@ -198,6 +235,47 @@ mod _tailrace {
     fn measure(text: &str) -> PyResult<(f64, u64, u64)> {
         let measure = Scenario::parse(text).map_err(|error| to_python(error.into(), text, None))?.measure;
         Ok((measure.warmup.as_ps() as f64 / 1e3, measure.short.get(), measure.long.get()))
+    }
+
+    /// The fabric of a resolved scenario, to be drawn: names of its nodes, hosts first; how many of them are hosts; the nodes
+    /// at the two ends of each port's link.
+    #[pyfunction]
+    fn drawn(text: &str) -> PyResult<(Vec<String>, usize, Vec<(usize, usize)>)> {
+        let fabric = built(text)?;
+        let number = |node: Node| match node {
+            Node::Host(host) => usize::from(host),
+            Node::Switch(switch) => fabric.hosts + usize::from(switch),
+        };
+        let hosts = (0..fabric.hosts).map(|host| fabric.host_name(host as u16).into_owned());
+        let names = hosts.chain(fabric.switch_names.iter().cloned()).collect();
+        let ends = fabric.ports.iter().map(|port| (number(port.from), number(port.to))).collect();
+        Ok((names, fabric.hosts, ends))
+    }
+
+    /// The ports that each flow `(source, destination, number)` passes in the fabric of a resolved scenario; nothing where its
+    /// packets have a choice of ways.
+    #[pyfunction]
+    fn ways(py: Python<'_>, text: &str, flows: Vec<(u16, u16, u32)>) -> PyResult<Vec<Vec<u32>>> {
+        let fabric = built(text)?;
+        let is_only = |port: u32, dst| match fabric.ports[port as usize].to {
+            Node::Host(_) => true,
+            Node::Switch(switch) => fabric.next_hops(switch, dst).count <= 1,
+        };
+        let way = |(src, dst, flow): (u16, u16, u32)| {
+            let way: Vec<u32> = fabric.hashed_path(src, dst, flow).collect();
+            let is_fixed =
+                fabric.load_balancing == LoadBalancing::Ecmp || way.iter().all(|&port| is_only(port, dst));
+            if is_fixed { way } else { Vec::new() }
+        };
+        if let Some((src, dst, _)) =
+            flows.iter().find(|(src, dst, _)| usize::from(*src.max(dst)) >= fabric.hosts)
+        {
+            return Err(PyValueError::new_err(format!(
+                "{src} or {dst} is no host: there are {}",
+                fabric.hosts
+            )));
+        }
+        Ok(py.detach(|| flows.into_iter().map(way).collect()))
     }
 
     /// What a resolved scenario asks for that its level cannot express, a sentence each.

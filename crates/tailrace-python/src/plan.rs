@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use tailrace_experiment::elsewhere::Task;
 use tailrace_experiment::{Error, Experiment, Folder, Kept, Options, Override, Planned, kept, run_key};
 
 use crate::caller::Caller;
@@ -83,6 +84,30 @@ impl Plan {
         matches!(py.detach(|| kept(&self.dir, key)), Kept::Whole(_))
     }
 
+    /// The runs that are not there, or all if `fresh`, those that take longest first.
+    fn wanted(&self, py: Python<'_>, fresh: bool) -> PyResult<Vec<usize>> {
+        let caller = Caller::new(None);
+        let wanted = py.detach(|| Ok(self.opened(&caller)?.wanted(&self.experiment, fresh)));
+        caller.check()?;
+        wanted.map_err(|error| to_python(error, "", None))
+    }
+
+    /// What another machine needs to make a run: its scenario, the folder of its files, their names, and its key.
+    fn task(&self, index: usize) -> PyResult<(String, PathBuf, Vec<PathBuf>, String)> {
+        let Task { text, base, files, key } = Task::of(self.planned(index)?);
+        let base = std::path::absolute(&base).unwrap_or(base);
+        Ok((text, base, files, key))
+    }
+
+    /// Take a run that another machine has made, from its folder there; whether it is whole.
+    fn take(&self, py: Python<'_>, index: usize, folder: PathBuf) -> PyResult<bool> {
+        self.planned(index)?;
+        let caller = Caller::new(None);
+        let taken = py.detach(|| self.opened(&caller)?.take(index, &folder));
+        caller.check()?;
+        taken.map_err(|error| to_python(error, "", None))
+    }
+
     /// Make a run, unless it is there; returns its folder.
     #[pyo3(signature = (index, report=None))]
     fn run(&self, py: Python<'_>, index: usize, report: Option<Py<PyAny>>) -> PyResult<PathBuf> {
@@ -95,6 +120,12 @@ impl Plan {
 }
 
 impl Plan {
+    /// Of an experiment whose folder is open.
+    pub(crate) fn in_folder(experiment: &Experiment, folder: &Folder) -> Self {
+        let dir = folder.dir().to_owned();
+        Plan { experiment: experiment.clone(), dir, folder: Mutex::new(Some(Arc::new(folder.clone()))) }
+    }
+
     fn planned(&self, index: usize) -> PyResult<&Planned> {
         let runs = &self.experiment.runs;
         runs.get(index).ok_or_else(|| PyIndexError::new_err(format!("there are {} runs", runs.len())))

@@ -88,9 +88,10 @@ def _chart(folder: ResultFolder, name: str) -> Chart | None:
 
 def read(folder: ResultFolder, name: str) -> Plot | None:
     """Read the table ``[plot.NAME]`` of a folder's experiment; ``None`` if what it is about was not run."""
-    table = tables(folder).get(name)
+    known = tables(folder)
+    table = known.get(name)
     if not isinstance(table, dict):
-        raise ScenarioError("there is no such table", f"plot.{name}")
+        raise ScenarioError(_tailrace.unknown("plot", name, list(known)), f"plot.{name}")
     checked = _tailrace.plot(name, toml.dumps(table), _ground(folder))
     if checked is None:
         return None

@@ -107,11 +107,12 @@ _LABELS = {
 class Chart(Figure):
     """A figure that notebooks show by themselves, with or without pyplot."""
 
-    def _repr_png_(self) -> bytes:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, bytes]:
+        # Not _repr_png_, which the formatter for figures goes before that pyplot brings.
         image = io.BytesIO()
         with styled():
             self.savefig(image, format="png")
-        return image.getvalue()
+        return {"image/png": image.getvalue()}
 
 
 class _Powers(LogFormatterSciNotation):

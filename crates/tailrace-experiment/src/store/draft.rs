@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::write_files;
 use super::lock::{Lock, while_writing};
+use super::sums::Sums;
 use crate::error::Error;
 use crate::run::RunResult;
 
@@ -54,9 +55,24 @@ impl<'a> Draft<'a> {
         self.put(result).map_err(|error| while_writing(self.store, error))
     }
 
+    /// Puts a run into its place that was made in another folder, all or nothing.
+    pub fn take(self, from: &Path) -> Result<(), Error> {
+        let copy = || {
+            for name in Sums::read(from)?.names() {
+                let target = self.dir().join(name);
+                fs::copy(from.join(name), &target).map_err(|e| Error::storage(&target, e))?;
+            }
+            self.place(Sums::default())
+        };
+        copy().map_err(|error| while_writing(self.store, error))
+    }
+
     fn put(&self, result: &RunResult) -> Result<(), Error> {
+        self.place(write_files(&self.dir(), result)?)
+    }
+
+    fn place(&self, mut sums: Sums) -> Result<(), Error> {
         let (aside, target) = (self.dir(), self.runs().join(&self.key));
-        let mut sums = write_files(&aside, result)?;
         sums.add_rest(&aside)?;
         sums.write(&aside)?;
         if target.exists() {

@@ -154,13 +154,21 @@ impl Store {
 /// What is kept in the folder of results `dir` of a run. It is whole if all its files are what was written, by the
 /// build that its key names.
 pub fn kept(dir: &Path, key: &str) -> Kept {
-    let run = dir.join(RUNS).join(key);
+    kept_in(&dir.join(RUNS).join(key), key)
+}
+
+/// Whether a folder is that of a finished run of this key.
+pub(crate) fn is_whole(run: &Path, key: &str) -> bool {
+    matches!(kept_in(run, key), Kept::Whole(_))
+}
+
+fn kept_in(run: &Path, key: &str) -> Kept {
     if !run.exists() {
         return Kept::Nothing;
     }
     let path = run.join("summary.json");
     let summary = || {
-        verify(&run)?;
+        verify(run)?;
         let text = read_text(&path).map_err(|e| Error::storage(&path, e))?;
         serde_json::from_str::<Summary>(&text).map_err(|e| Error::storage(&path, e))
     };

@@ -1,8 +1,9 @@
 //! What is written down of a run besides its flows: queues that are sampled, and what laws report.
 
 use tailrace_core::{
-    CongestionLaw, FlowRecord, HostId, Place, PortId, Scheme, SeriesRow, SeriesSink, Slice, Time,
+    CongestionLaw, FlowRecord, HostId, Place, PortCounts, PortId, Scheme, SeriesRow, SeriesSink, Slice, Time,
 };
+use tailrace_fabric::Fabric;
 
 use super::{SAMPLER, World};
 
@@ -19,6 +20,22 @@ pub struct Watch {
     pub every_flow: Option<u32>,
     /// Slices whose throughput between racks is sampled.
     pub slices: Vec<Slice>,
+}
+
+/// What the ports that are watched had done when they were last sampled.
+#[derive(Debug)]
+pub(super) struct PortMeter {
+    at: Time,
+    before: Vec<PortCounts>,
+    bytes_per_sec: Vec<f64>,
+}
+
+impl PortMeter {
+    pub(super) fn new(fabric: &Fabric, ports: &[PortId]) -> Self {
+        let bytes_per_sec =
+            ports.iter().map(|&port| fabric.ports[port as usize].rate.bytes_per_sec()).collect();
+        PortMeter { at: Time::ZERO, before: vec![PortCounts::default(); ports.len()], bytes_per_sec }
+    }
 }
 
 /// What a law calls its estimate of the queue on its flow's way, in bytes.
@@ -53,10 +70,12 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// Writes down the queues of the ports that are watched.
+    /// Writes down the queues of the ports that are watched, and what these have done since the last sample.
     pub(super) fn sample(&mut self) {
         let at = self.network.now();
-        for &port in &self.watch.ports {
+        let seconds = at.saturating_sub(self.port_meter.at).as_secs_f64();
+        self.port_meter.at = at;
+        for (place, &port) in self.watch.ports.iter().enumerate() {
             let mut sink = self.series.at(Place::Port(port), true);
             let (bytes, packets, by_queue) = self.network.sample(port);
             let mut row = |metric, index, value| sink.push(SeriesRow { at, metric, index, value });
@@ -65,6 +84,12 @@ impl<S: Scheme> World<S> {
             for (queue, &bytes) in by_queue.iter().enumerate() {
                 row("queue_bytes", queue as u16, bytes as f64);
             }
+            let now = self.network.counts_of(port);
+            let before = std::mem::replace(&mut self.port_meter.before[place], now);
+            let could = self.port_meter.bytes_per_sec[place] * seconds;
+            row("utilisation", 0, (now.sent.bytes - before.sent.bytes) as f64 / could);
+            row("marked_packets", 0, (now.marked - before.marked) as f64);
+            row("dropped_packets", 0, (now.dropped.packets - before.dropped.packets) as f64);
         }
         self.sample_slices();
         if let Some(every) = self.watch.every {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::RtoMode;
-use tailrace_core::{Bytes, Ending, MTU_BYTES, Time};
+use tailrace_core::{Bytes, Ending, MTU_BYTES, Place, Time};
 use tailrace_fabric::{Buffer, PortId};
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -104,6 +104,29 @@ proptest! {
             prop_assert!(bytes <= total * PACKET, "{bytes} bytes at {at}");
         }
     }
+}
+
+/// What samples say that a port did since the last one is, all together, what the port did.
+#[test]
+fn samples_of_what_ports_do_add_up() {
+    let flows = (1..9).map(|src| flow(src, 0, 60 * MSS, Time::from_us(u64::from(src)))).collect();
+    let mut setup = Setup::new(star(9, Buffer::PerPort(Bytes::new(40 * PACKET))), flows);
+    let ports: Vec<_> = (0..setup.fabric.ports.len() as u32).collect();
+    setup.watch = Watch { ports, every: Some(Time::from_us(7)), ..Watch::default() };
+    setup.horizon = Some(Time::from_us(7 * 200));
+    let run = setup.run("dctcp", "");
+    for (port, counts) in (0..).zip(&run.ports) {
+        let sum = |metric: &str| -> f64 {
+            let rows = run.series.iter().filter(|(at, row)| *at == Place::Port(port) && row.metric == metric);
+            rows.map(|(_, row)| row.value).sum()
+        };
+        let capacity = setup.fabric.ports[port as usize].rate.bytes_per_sec() * 7e-6;
+        assert!((sum("utilisation") * capacity - counts.sent.bytes as f64).abs() < 1e-3, "{port}");
+        assert_eq!(sum("marked_packets"), counts.marked as f64);
+        assert_eq!(sum("dropped_packets"), counts.dropped.packets as f64);
+    }
+    let hot = run.ports[setup.fabric.port_to[0] as usize];
+    assert!(hot.marked > 0 && hot.dropped.packets > 0, "{hot:?}");
 }
 
 /// Where no packet fits, senders would try for ever; with timers that double, and without.
