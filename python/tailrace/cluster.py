@@ -175,7 +175,7 @@ def connected(cluster: str, jobs: int | None, runs: int) -> Iterator[Client]:
     with _quiet():
         if kind == "local" and not place:
             count = min(jobs or os.cpu_count() or 1, runs)
-            own = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+            own = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
             with own, Client(own) as client:
                 yield client
         elif kind == "slurm" and place:

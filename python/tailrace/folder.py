@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tailrace import _tailrace
 from tailrace.errors import RunError
 from tailrace.files import frame, load, table, verify
 from tailrace.result import Result
@@ -50,8 +51,13 @@ class ResultFolder:
 
     @property
     def missing(self) -> pl.DataFrame:
-        """The runs of the experiment that are not in the summary: scheme, the axes of the sweep, key."""
+        """The runs of the experiment that are not in the summary: scheme, the axes of the sweep, key.
+
+        Where seeds are run until they are enough (``[stop]``), only those that it takes to know more.
+        """
         plan = load(self.path / "plan.parquet", "experiment", frame)
+        if "stop" in self.experiment:
+            return plan.filter(pl.col("run").is_in(_tailrace.missing(self.path)))
         return plan.join(self.summary, on="run", how="anti")
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from itertools import chain
@@ -51,6 +51,25 @@ def sweep(
         return _on_cluster(planned, cluster, jobs, store, on_result)
     if store is not None:
         raise ScenarioError("is for runs that a cluster makes: give cluster, too", "store")
+    count = jobs if jobs is not None else os.cpu_count() or 1
+    for numbers in _rounds(planned):
+        if not _made(planned, numbers, count, on_result):
+            return _of_what_is_finished(planned)
+    return gather(planned.folder)
+
+
+def _rounds(planned: Plan) -> Iterator[list[int]]:
+    """The runs to be made, at once or, where seeds are run until they are enough, a few at a time."""
+    if not planned._plan.stops:
+        yield list(range(len(planned)))
+        return
+    yield [run.index for run in planned if run.finished]
+    while wanted := planned._plan.wanted(False):
+        yield wanted
+
+
+def _made(planned: Plan, numbers: list[int], jobs: int, on_result: OnResult | None) -> bool:
+    """Make runs, several at a time; whether Ctrl-C has left them alone."""
     stop, one_at_a_time = threading.Event(), threading.Lock()
 
     def look(_progress: Progress) -> None:
@@ -65,10 +84,9 @@ def sweep(
             with one_at_a_time:
                 on_result(planned[index], result)
 
-    count = jobs if jobs is not None else os.cpu_count() or 1
     interrupted = False
-    with ThreadPoolExecutor(max(1, min(count, len(planned)))) as pool:
-        runs = [pool.submit(make, index) for index in range(len(planned))]
+    with ThreadPoolExecutor(max(1, min(jobs, len(numbers)))) as pool:
+        runs = [pool.submit(make, index) for index in numbers]
         try:
             # Polars' own handler of signals has waits without an end go on after Ctrl-C.
             while not _over(*wait(runs, timeout=0.1, return_when=FIRST_EXCEPTION)):
@@ -80,9 +98,7 @@ def sweep(
     for error in failures:
         if not isinstance(error, _StoppedError):
             raise error
-    if interrupted:
-        return _of_what_is_finished(planned)
-    return gather(planned.folder)
+    return not interrupted
 
 
 def _on_cluster(
@@ -91,13 +107,20 @@ def _on_cluster(
     from tailrace.cluster import made
 
     there = [run.index for run in planned if run.finished]
+    rounds = (made(planned._plan, cluster, jobs=jobs, store=store, fresh=False) for _ in _needed(planned))
     try:
-        for index in chain(there, made(planned._plan, cluster, jobs=jobs, store=store, fresh=False)):
+        for index in chain(there, chain.from_iterable(rounds)):
             if on_result is not None:
                 on_result(planned[index], Result.load(planned[index].folder))
     except KeyboardInterrupt:
         return _of_what_is_finished(planned)
     return gather(planned.folder)
+
+
+def _needed(planned: Plan) -> Iterator[None]:
+    """As often as there are runs that are needed."""
+    while planned._plan.wanted(False):
+        yield
 
 
 def _over(done: AbstractSet[Future[None]], not_done: AbstractSet[Future[None]]) -> bool:

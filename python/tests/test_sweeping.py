@@ -1,16 +1,19 @@
 """A sweep in Python leaves what the command leaves, and stops as it does."""
 
 import os
+import shutil
 import signal
 import threading
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import EXPERIMENT
 
 import tailrace
 from tailrace import PlannedRun, Result, ResultFolder
+from tailrace.__main__ import command
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -75,3 +78,58 @@ def test_mistakes_are_those_of_the_command(tmp_path: Path) -> None:
         tailrace.sweep(tmp_path / "nothing.toml")
     with pytest.raises(tailrace.ScenarioError, match='did you mean "PIAS"'):
         tailrace.sweep(EXPERIMENT, only=["PAIS"], out=tmp_path)
+
+
+ENOUGH = """
+title = "As many seeds as it takes"
+[fabric]
+preset = "micro4"
+[workload]
+sizes = "web-search"
+load = 0.5
+flows = 100
+[[scheme]]
+name = "dctcp"
+[[scheme]]
+name = "fifo"
+[sweep]
+"workload.load" = [0.3, 0.6]
+seed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+[stop]
+metric = "all.slowdown_mean"
+relative = 0.2
+"""
+
+
+def test_seeds_are_run_until_they_are_enough(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    experiment = tmp_path / "enough.toml"
+    experiment.write_text(ENOUGH)
+    folders = [tmp_path / name for name in ("one", "three", "python", "cluster")]
+    for folder, options in zip(folders, (["--jobs", "1"], ["--jobs", "3"]), strict=False):
+        assert command(["run", str(experiment), "--out", str(folder), *options]) == 0
+    tailrace.sweep(experiment, out=folders[2], jobs=2)
+    assert (
+        command(["run", str(experiment), "--out", str(folders[3]), "--cluster", "local", "--jobs", "1"]) == 0
+    )
+    one, *others = (files(folder) for folder in folders)
+    assert all(other == one for other in others)
+    capfd.readouterr()
+    means = ResultFolder(folders[0]).means.filter(pl.col("class") == "all")
+    seeds = means.group_by("workload.load").agg(pl.col("seeds").unique())
+    # All schemes of a point have the same, and not all points need all.
+    assert all(len(counts) == 1 for counts in seeds["seeds"])
+    assert 3 <= min(means["seeds"]) < 12
+    enough = means["slowdown_mean_half95"] / means["slowdown_mean"] <= 0.2
+    assert all(narrow or count == 12 for narrow, count in zip(enough, means["seeds"], strict=True))
+    # What is not needed is not missing; what is, is.
+    assert command(["gather", str(folders[0])]) == 0
+    assert files(folders[0]) == one
+    assert ResultFolder(folders[0]).missing.is_empty()
+    first = ResultFolder(folders[0]).summary.sort("workload.load", "seed")["run"][0]
+    shutil.rmtree(folders[0] / "runs" / first)
+    capfd.readouterr()
+    assert command(["gather", str(folders[0])]) == 1
+    assert "1 of " in capfd.readouterr().err
+    assert ResultFolder(folders[0]).missing["run"].to_list() == [first]
+    assert command(["run", str(experiment), "--out", str(folders[0]), "--part", "1/2"]) == 2
+    assert "--part: is not for experiments with [stop]" in capfd.readouterr().err

@@ -58,7 +58,8 @@ pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
     let mut lines = vec![
         format!("{}: {}", experiment.name, experiment.title),
         format!(
-            "  {} runs: {points} of each of {}; {there} are in {} already",
+            "  {}{} runs: {points} of each of {}; {there} are in {} already",
+            if experiment.stop.is_some() { "at most " } else { "" },
             runs.len(),
             schemes.join(", "),
             dir.display()

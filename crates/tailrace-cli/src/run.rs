@@ -81,6 +81,10 @@ fn run_one(
     options: &args::Run,
     host: &dyn Host,
 ) -> Result<(i32, Results), Error> {
+    if options.part.is_some() && experiment.stop.is_some() {
+        let message = "is not for experiments with [stop]: which runs are made depends on others";
+        return Err(ScenarioError::new("--part", message).into());
+    }
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
@@ -132,22 +136,27 @@ fn on_cluster(
         let message = "live runs are of this machine: they cannot be made on a cluster";
         return Err(ScenarioError::new("--cluster", message).into());
     }
+    let fresh = options.how.fresh;
+    if fresh && experiment.stop.is_some() {
+        let message = "is not for experiments with [stop] on a cluster: remove the result folder instead";
+        return Err(ScenarioError::new("--fresh", message).into());
+    }
     let folder = Folder::open(experiment, dir, &mut |text| display.note(text))?;
-    let wanted = folder.wanted(experiment, options.how.fresh);
-    (0..experiment.runs.len())
-        .filter(|run| !wanted.contains(run))
-        .for_each(|run| display.finished(run, true));
-    let how = Cluster {
-        place: cluster,
-        jobs: options.how.jobs,
-        store: options.store.as_deref(),
-        fresh: options.how.fresh,
-    };
-    host.on_cluster(experiment, &folder, &how, display).unwrap_or_else(|| {
-        let message = "needs the Python package (`make demo` sets it up)";
-        Err(ScenarioError::new("--cluster", message).into())
-    })?;
-    folder.summarise(experiment)
+    let mut wanted = folder.wanted(experiment, fresh);
+    if experiment.stop.is_none() {
+        let there = (0..experiment.runs.len()).filter(|run| !wanted.contains(run));
+        there.for_each(|run| display.finished(run, true));
+    }
+    let how = Cluster { place: cluster, jobs: options.how.jobs, store: options.store.as_deref(), fresh };
+    while !wanted.is_empty() {
+        host.on_cluster(experiment, &folder, &how, display).unwrap_or_else(|| {
+            let message = "needs the Python package (`make demo` sets it up)";
+            Err(ScenarioError::new("--cluster", message).into())
+        })?;
+        // Without [stop], all is made that can be.
+        wanted = if experiment.stop.is_some() { folder.wanted(experiment, false) } else { Vec::new() };
+    }
+    folder.summarise(experiment, &mut |text| display.note(text))
 }
 
 /// Shows the tables of results, and says where they are.

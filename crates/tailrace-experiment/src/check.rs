@@ -4,7 +4,6 @@ use std::path::Path;
 
 use tailrace_core::Progress;
 use tailrace_run::StartAgents;
-use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Wrong};
 use crate::error::Error;
@@ -74,7 +73,7 @@ pub fn check(
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
-    let mut lines = compare(&first, &second, |run| experiment.runs[run].but_for_seed().level == Level::Live);
+    let mut lines = compare(&first, &second);
     for expectation in &experiment.expectations {
         let (value, holds) = expectation.judge(&first)?;
         let value = value.map_or("nothing".into(), rounded);
@@ -133,16 +132,16 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
 }
 
 /// Two results of the same experiment must agree to the last event, and to the last byte, but for runs that are `live`.
-fn compare(first: &Results, second: &Results, live: impl Fn(usize) -> bool) -> Vec<Line> {
+fn compare(first: &Results, second: &Results) -> Vec<Line> {
     let mut lines = Vec::new();
     let fails = |text: String| Line { outcome: Outcome::Fails, text: format!("FAILS: {text}") };
-    let simulated = || first.runs.iter().zip(&second.runs).enumerate().filter(|(run, _)| !live(*run));
+    let simulated = || first.runs.iter().zip(&second.runs).filter(|(run, _)| run.summary.live.is_none());
     let (all, compared) = (first.runs.len(), simulated().count());
     if compared < all {
         let text = format!("not compared: {} live runs, no two of which are alike", all - compared);
         lines.push(Line { outcome: Outcome::Differs, text });
     }
-    for (_, (a, b)) in simulated() {
+    for (a, b) in simulated() {
         match (store::verify(&a.dir), store::verify(&b.dir)) {
             (Ok(a), Ok(b)) if a == b => {}
             (Ok(_), Ok(_)) => {
@@ -219,7 +218,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
         let failures = || {
-            let lines = compare(&of_folder(&a), &of_folder(&b), |_| false);
+            let lines = compare(&of_folder(&a), &of_folder(&b));
             lines
                 .into_iter()
                 .filter(|line| line.outcome == Outcome::Fails)

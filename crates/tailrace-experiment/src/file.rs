@@ -13,6 +13,7 @@ use crate::expectation::Expectation;
 use crate::plan::{Choice, Planned, plan};
 use crate::plot::{Ground, Plot};
 use crate::scale::{self, GaveWay};
+use crate::stop::Stop;
 use crate::vet::vet;
 use crate::{name, path, sweep};
 
@@ -35,6 +36,8 @@ pub struct Experiment {
     pub gave_way: Vec<GaveWay>,
     /// All runs, in order.
     pub runs: Vec<Planned>,
+    /// When the seeds of a point are enough, if not all are run.
+    pub stop: Option<Stop>,
     /// The paper's figures.
     pub claims: Vec<Claim>,
     /// What must hold.
@@ -114,6 +117,7 @@ impl Experiment {
         let choice = Choice::of(&table, only)?;
         let runs = plan(&table, base, &choice)?;
         vet(&own.claim, &own.expect, &runs, &choice.left_out, scale)?;
+        let stop = Stop::read(&table, runs.iter().map(|run| &run.point), scale)?;
         let plots = Plot::all(&table)?;
         let ground = Ground::planned(&runs, choice.left_out, scale);
         plots.iter().try_for_each(|(name, plot)| plot.on(name, &ground).map(drop))?;
@@ -127,6 +131,7 @@ impl Experiment {
             resolved: with_changes(table, overrides, scale, &gave_way),
             gave_way,
             runs,
+            stop,
             claims: own.claim,
             expectations: own.expect,
         })

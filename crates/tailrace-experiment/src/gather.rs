@@ -1,11 +1,13 @@
 //! Puts together what is finished of an experiment, from the folder of its results alone.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Error;
 use crate::file::Own;
 use crate::plan_table::{self, Entry};
 use crate::results::Results;
+use crate::stop::{Needed, Stop};
 use crate::store::{Kept, Store};
 use crate::summary;
 
@@ -42,22 +44,25 @@ fn read(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<(Gathered, Store, Own)
     let own = Own::of(&experiment)?;
     let axes = entries.first().map(|entry| entry.point.names()).unwrap_or_default();
     let store = Store::reopen(dir, note)?;
-    let (mut results, mut missing) = (Results::default(), Vec::new());
-    for entry in entries {
+    let scaled = experiment.get("scaled").and_then(|scaled| scaled.get("scale"));
+    let scale = scaled.and_then(toml::Value::as_float).unwrap_or(1.0);
+    let mut found = BTreeMap::new();
+    for (run, entry) in entries.iter().enumerate() {
         match store.kept(&entry.key) {
-            Kept::Whole(summary) => results.runs.push(entry.finished(&store, *summary, true)),
-            Kept::Damaged(what) => {
-                note(&format!("{what}; the run counts as missing"));
-                missing.push(entry);
+            Kept::Whole(summary) => {
+                found.insert(run, entry.finished(&store, *summary, true));
             }
-            Kept::Nothing => missing.push(entry),
+            Kept::Damaged(what) => note(&format!("{what}; the run counts as missing")),
+            Kept::Nothing => {}
         }
     }
+    let stop = Stop::read(&experiment, entries.iter().map(|entry| &entry.point), scale)?;
+    let needed = Needed::of(stop.as_ref(), &entries, &found);
+    let missing: Vec<Entry> = needed.missing.iter().map(|run| entries[*run].clone()).collect();
+    let results = Results { runs: needed.runs.iter().filter_map(|run| found.remove(run)).collect() };
     if results.runs.is_empty() {
         let message = format!("none of its {} runs is finished", missing.len());
         return Err(Error::Storage { path: dir.to_owned(), message });
     }
-    let scaled = experiment.get("scaled").and_then(|scaled| scaled.get("scale"));
-    let scale = scaled.and_then(toml::Value::as_float).unwrap_or(1.0);
     Ok((Gathered { title: own.title.clone(), scale, axes, results, missing }, store, own))
 }

@@ -30,6 +30,7 @@ mod run_summary;
 mod runner;
 mod scale;
 mod stats;
+mod stop;
 mod store;
 mod summary;
 mod sweep;

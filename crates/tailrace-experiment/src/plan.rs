@@ -13,8 +13,8 @@ use crate::sweep::{Point, Sweep};
 use crate::{flow_list, name, path};
 
 /// Tables and fields that belong to the experiment; all others belong to the scenario.
-const OWN_FIELDS: [&str; 9] =
-    ["title", "source", "about", "scheme", "sweep", "scale", "plot", "claim", "expect"];
+const OWN_FIELDS: [&str; 10] =
+    ["title", "source", "about", "scheme", "sweep", "stop", "scale", "plot", "claim", "expect"];
 
 /// One run to be made: a scheme at a point of the sweep.
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@ use crate::plan::Planned;
 use crate::plan_table::{self, Entry};
 use crate::results::{Finished, Results};
 use crate::run_summary::Summary;
+use crate::stop::{Needed, Stop};
 use crate::store::{self, Draft, Kept, Store};
 use crate::{cost, run, summary};
 
@@ -73,7 +74,10 @@ pub fn run_all(
         experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
     }
     let folder = Folder::open(experiment, dir, &mut |text| observer.note(text))?;
-    let results = folder.make(experiment, options, observer)?;
+    let results = match &experiment.stop {
+        Some(stop) if options.runs.is_none() => folder.make_enough(experiment, stop, options, observer)?,
+        _ => folder.make(experiment, options, observer)?,
+    };
     if options.runs.is_none() {
         summary::write(&folder.store, &experiment.axes(), &experiment.claims, &results)?;
     }
@@ -104,16 +108,39 @@ impl Folder {
         self.store.dir()
     }
 
-    /// The runs that are not there, or all if `fresh`; those that take longest first, as far as that is known.
+    /// Makes as many seeds as it takes.
+    fn make_enough(
+        &self,
+        experiment: &Experiment,
+        stop: &Stop,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Results, Error> {
+        let mut made: BTreeMap<usize, Finished> = BTreeMap::new();
+        loop {
+            let needed = self.needed(experiment, &made);
+            if needed.missing.is_empty() {
+                let runs: Vec<Finished> = needed.runs.iter().filter_map(|run| made.remove(run)).collect();
+                stop.shortfalls(&runs).iter().for_each(|line| observer.note(line));
+                return Ok(Results { runs });
+            }
+            let mut numbers = needed.missing;
+            numbers.sort_unstable();
+            let runs = Options { runs: Some(numbers.clone()), ..options.clone() };
+            made.extend(std::iter::zip(numbers, self.make(experiment, &runs, observer)?.runs));
+        }
+    }
+
+    /// The runs that are not there, or all if `fresh`; those that take longest first, as far as that is known. Where seeds are
+    /// run until they are enough, those that it takes to know more.
     pub fn wanted(&self, experiment: &Experiment, fresh: bool) -> Vec<usize> {
         let costs: BTreeMap<_, _> = experiment
             .but_for_seeds()
             .into_iter()
             .map(|(scenario, _)| (std::ptr::from_ref(scenario), cost::packet_hops(scenario).unwrap_or(0.0)))
             .collect();
-        let is_there = |index: &usize| matches!(self.store.kept(&self.entries[*index].key), Kept::Whole(_));
-        let mut wanted: Vec<usize> =
-            (0..self.entries.len()).filter(|index| fresh || !is_there(index)).collect();
+        let found = if fresh { BTreeMap::new() } else { self.found() };
+        let mut wanted = self.needed(experiment, &found).missing;
         let cost = |index: &usize| costs[&std::ptr::from_ref(experiment.runs[*index].but_for_seed())];
         wanted.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
         wanted
@@ -128,17 +155,32 @@ impl Folder {
         Ok(store::is_whole(from, key) && draft.take(from).map(|()| true)?)
     }
 
-    /// All runs of the experiment, each of which must be there, and its summary, which is written.
-    pub fn summarise(&self, experiment: &Experiment) -> Result<Results, Error> {
-        let found = |entry: &Entry| match self.store.kept(&entry.key) {
-            Kept::Whole(summary) => Ok(entry.finished(&self.store, *summary, false)),
-            Kept::Damaged(message) => Err(message),
-            Kept::Nothing => Err("is not there, though it was said to be finished".to_owned()),
+    /// The runs that are there, by their numbers.
+    fn found(&self) -> BTreeMap<usize, Finished> {
+        let found = |(run, entry): (usize, &Entry)| match self.store.kept(&entry.key) {
+            Kept::Whole(summary) => Some((run, entry.finished(&self.store, *summary, true))),
+            _ => None,
         };
-        let found = |entry: &Entry| {
-            found(entry).map_err(|message| Error::Storage { path: self.store.run_dir(&entry.key), message })
-        };
-        let results = Results { runs: self.entries.iter().map(found).collect::<Result<_, _>>()? };
+        self.entries.iter().enumerate().filter_map(found).collect()
+    }
+
+    fn needed(&self, experiment: &Experiment, found: &BTreeMap<usize, Finished>) -> Needed {
+        Needed::of(experiment.stop.as_ref(), &self.entries, found)
+    }
+
+    /// All runs that the experiment needs, each of which must be there, and its summary, which is written. `note` hears of what
+    /// all seeds were not enough for.
+    pub fn summarise(&self, experiment: &Experiment, note: &mut dyn FnMut(&str)) -> Result<Results, Error> {
+        let mut found = self.found();
+        let needed = self.needed(experiment, &found);
+        if let Some(&run) = needed.missing.first() {
+            let message = "is not there, though it was said to be finished".to_owned();
+            return Err(Error::Storage { path: self.store.run_dir(&self.entries[run].key), message });
+        }
+        let results = Results { runs: needed.runs.iter().filter_map(|run| found.remove(run)).collect() };
+        if let Some(stop) = &experiment.stop {
+            stop.shortfalls(&results.runs).iter().for_each(|line| note(line));
+        }
         summary::write(&self.store, &experiment.axes(), &experiment.claims, &results)?;
         Ok(results)
     }

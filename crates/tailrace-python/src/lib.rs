@@ -160,6 +160,15 @@ mod _tailrace {
         gathered.map(drop).map_err(|error| to_python(error, "", None))
     }
 
+    /// The keys of the runs that a folder of results lacks: where seeds are run until they are enough, of those that it takes to
+    /// know more.
+    #[pyfunction]
+    fn missing(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+        let looked = py.detach(|| tailrace_experiment::look(&folder, &mut |_| ()));
+        let gathered = looked.map_err(|error| to_python(error, "", None))?;
+        Ok(gathered.missing.into_iter().map(|entry| entry.key).collect())
+    }
+
     /// The names of the files in a folder of results. Fails unless all of them are what was written.
     #[pyfunction]
     fn verify(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {

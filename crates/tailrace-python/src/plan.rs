@@ -84,6 +84,12 @@ impl Plan {
         matches!(py.detach(|| kept(&self.dir, key)), Kept::Whole(_))
     }
 
+    /// Whether seeds are run until they are enough, so that not all runs may be needed.
+    #[getter]
+    fn stops(&self) -> bool {
+        self.experiment.stop.is_some()
+    }
+
     /// The runs that are not there, or all if `fresh`, those that take longest first.
     fn wanted(&self, py: Python<'_>, fresh: bool) -> PyResult<Vec<usize>> {
         let caller = Caller::new(None);
