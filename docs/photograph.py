@@ -1,6 +1,6 @@
-"""Photograph a report as a desk and a phone show it.
+"""Photograph a report as a desk and a phone show it, or a part of it by its name.
 
-`python docs/photograph.py out/demo/report.html docs/images`. Needs Chromium.
+`python docs/photograph.py out/demo/report.html docs/images`; for a part with its name behind. Needs Chromium.
 """
 
 import shutil
@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from PIL import Image, ImageChops
 
 # Name, width and height, in pixels.
 SCREENS = {"desk": (1100, 1750), "phone": (390, 1500)}
@@ -33,7 +35,23 @@ def photograph(page: Path, picture: Path, width: int, height: int) -> None:
     browse(page, f"--window-size={width},{height}", f"--screenshot={picture.absolute()}")
 
 
+def photograph_part(page: Path, name: str, picture: Path, width: int, height: int) -> None:
+    """Write a PNG of the section with the part of this name, as long as it is."""
+    style = f"<style>main > :not(:has(#{name})) {{ display: none }} h2 {{ margin-top: 0 }}</style></head>"
+    with tempfile.TemporaryDirectory() as folder:
+        alone = Path(folder) / page.name
+        alone.write_text(page.read_text("utf-8").replace("</head>", style, 1), "utf-8")
+        photograph(alone, picture, width, height)
+    with Image.open(picture) as whole:
+        seen = whole.convert("RGB")
+    empty = Image.new("RGB", seen.size, seen.getpixel((0, 0)))
+    _, _, _, bottom = ImageChops.difference(seen, empty).getbbox()
+    seen.crop((0, 0, width, bottom + 16)).save(picture)
+
+
 if __name__ == "__main__":
-    report, folder = map(Path, sys.argv[1:])
-    for name, size in SCREENS.items():
+    report, folder, *parts = map(Path, sys.argv[1:])
+    for part in parts:
+        photograph_part(report, str(part), folder / f"{report.stem}-{part}.png", *SCREENS["desk"])
+    for name, size in SCREENS.items() if not parts else ():
         photograph(report, folder / f"{report.stem}-{name}.png", *size)

@@ -156,7 +156,7 @@ def test_any_text_is_text_and_a_part_is_reported(tmp_path: Path) -> None:
 
 def test_it_asks_for_nothing_from_elsewhere(page: str) -> None:
     body = page.partition("<body>")[2]
-    assert not re.findall(r'(?:src|href)="(?!data:)', body)
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', body)
     assert "@import" not in page
     assert "fetch(" not in page
 

@@ -14,6 +14,7 @@ from tailrace.plots.style import PENS
 from tailrace.reports import words
 from tailrace.reports.charts import Chart, Grids
 from tailrace.reports.compared import OfFlows
+from tailrace.reports.fabric_map import Maps
 from tailrace.reports.flows import METRICS, SIZES, Point, points
 from tailrace.reports.page import answers, chart, page, paragraphs, picture, section, text
 from tailrace.reports.ports import busiest
@@ -46,8 +47,9 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
     # Two numbers a point.
     grids = Grids(max(_LEAST, min(_MOST, _NUMBERS // (2 * max(1, curve_count)))))
     charts: dict[str, Chart] = {}
+    maps = Maps()
     parts = [
-        _part(folder, of, f"r{number}-", grids, charts)
+        _part(folder, of, f"r{number}-", grids, charts, maps)
         for number, (folder, of) in enumerate(zip(opened, found, strict=True))
     ]
     title = (
@@ -60,7 +62,7 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
         warnings.warn(
             "uPlot is not here, so that charts are still pictures: python python/uplot.py", stacklevel=2
         )
-    _tailrace.write(target, page(title, body, charts, grids).encode())
+    _tailrace.write(target, page(title, body, charts, grids, maps.plain).encode())
     return target
 
 
@@ -82,7 +84,9 @@ def _open(path: Path) -> ResultFolder:
     return ResultFolder(path)
 
 
-def _part(folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, charts: dict[str, Chart]) -> str:
+def _part(
+    folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, charts: dict[str, Chart], maps: Maps
+) -> str:
     run = set(folder.summary["scheme"])
     pens = {scheme: number % len(PENS) for number, scheme in enumerate(folder.schemes) if scheme in run}
     flows = OfFlows(folder, of, pens, grids)
@@ -104,6 +108,7 @@ def _part(folder: ResultFolder, of: list[Point], prefix: str, grids: Grids, char
             section("Means", tables(folder), figures(sweep), name=f"{prefix}means"),
             section("Distributions", figures(flows.distributions, flows.sizes, flows.tasks)),
             section("Flow by flow", flows.compared(), figures(flows.ratios, flows.losers), flows.lost()),
+            section("The fabric", maps.of(folder, of, pens, prefix)),
             section("Ports and queues", figures(sampled), busiest(folder, of)),
             section("Claims", words.claims(folder)),
             section("The experiment's own plots", _plots(folder)),

@@ -7,14 +7,23 @@ import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from tailrace.plots.style import PENS, shown
 from tailrace.reports.charts import Chart, Grids
+from tailrace.reports.fabric_svg import Watched
 from tailrace.reports.svg import draw
 
 _ASSETS = files("tailrace.reports")
 _UPLOT = "uplot/uPlot.iife.min.js"
 _DASHES = {"-": "none", "--": "6 4", ":": "2 3"}
+# What stands for a thing on a map in its legend.
+_LINE = '<path class="{}" d="M1 6H27"/>'
+_SIGNS = {
+    "queue": '<circle class="{}" cx="14" cy="6" r="5"/>',
+    "mark": '<path class="{}" d="M14 2l4.5 8h-9z"/>',
+    "drop": '<path class="{}" d="M10 2l8 8m-8 0l8 -8"/>',
+}
 
 
 def text(of: object) -> str:
@@ -73,6 +82,38 @@ def chart(of: Chart, prefix: str) -> str:
     )
 
 
+def fabric(of: Watched) -> str:
+    """The maps of a point: still pictures, and where those that move will be."""
+    said = "".join(f"<p>{text(line)}</p>" for line in of.said)
+    stills = "".join(
+        f"<h4>{text(when)}</h4>" + '<div class="maps">' + "".join(_map(*one) for one in maps) + "</div>"
+        for when, maps in of.stills
+    )
+    legend = "".join(
+        f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{_SIGNS.get(kind, _LINE).format(kind)}</svg>'
+        f"{text(label)}</li>"
+        for kind, label in of.legend
+    )
+    time = (
+        '<button type="button" data-play>play</button>'
+        '<input type="range" min="0" step="1" aria-label="time" data-time>'
+        '<output data-when aria-live="off"></output>'
+        if of.plain["frames"] > 1
+        else ""
+    )
+    return (
+        f'<figure class="fabric" id="{of.name}" data-fabric="{of.name}">'
+        f"<figcaption><h3>{text(of.title)}</h3>{said}</figcaption>{''.join(of.boxes)}"
+        f'<div class="controls">{time}<label>link <select data-link></select></label></div>'
+        f'<div class="maps" data-maps></div><div class="stills">{stills}</div>'
+        f'<ul class="legend">{legend}</ul><div data-chosen></div></figure>'
+    )
+
+
+def _map(scheme: str, svg: str) -> str:
+    return f'<div class="map"><p>{text(scheme)}</p>{svg}</div>'
+
+
 def picture(svg: bytes, title: str) -> str:
     """A picture that was drawn elsewhere."""
     data = base64.b64encode(svg).decode()
@@ -91,7 +132,7 @@ def folded(title: str, content: str) -> str:
     return f"<details><summary>{text(title)}</summary>{content}</details>"
 
 
-def page(title: str, body: str, charts: dict[str, Chart], grids: Grids) -> str:
+def page(title: str, body: str, charts: dict[str, Chart], grids: Grids, maps: dict[str, Any]) -> str:
     """The whole page."""
     pens = "".join(
         f".pen{number}{{--pen:var(--c{number % 7});stroke-dasharray:{_DASHES[pen.dash]}}}"
@@ -100,17 +141,18 @@ def page(title: str, body: str, charts: dict[str, Chart], grids: Grids) -> str:
     plain = {
         "charts": {name: of.plain() for name, of in charts.items()},
         "ranks": {str(count): ranks for count, ranks in grids.known.items()},
+        "maps": maps,
     }
     data = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     # Without what draws them charts are still pictures.
     draws = answers()
-    script = f"<script>{_asset(_UPLOT)}\n{_asset('report.js')}</script>" if draws else ""
+    script = f"<script>{_asset(_UPLOT)}\n{_asset('report.js')}{_asset('fabric.js')}</script>" if draws else ""
     style = _asset("uplot/uPlot.min.css") if draws else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{text(title)}</title>'
-        f"<style>{style}{_asset('report.css')}{pens}</style></head>"
+        f"<style>{style}{_asset('report.css')}{_asset('fabric.css')}{pens}</style></head>"
         f"<body><main>{body}</main>"
         f'<script type="application/json" id="charts">{_inside(data)}</script>'
         f"{script}</body></html>\n"

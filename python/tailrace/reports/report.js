@@ -1,7 +1,7 @@
 // Charts that answer: each figure's still picture gives way to a chart of uPlot's, drawn from the same numbers.
 "use strict";
 (() => {
-  const { charts, ranks } = JSON.parse(document.getElementById("charts").textContent);
+  const { charts, ranks, maps } = JSON.parse(document.getElementById("charts").textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const dashes = [[], [6, 4], [2, 3]];
   const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
@@ -143,6 +143,9 @@
 
   // Paper shows what is folded, too.
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((of) => { of.open = true; }));
+
+  // What maps of fabrics use as well.
+  window.tailrace = { maps, colour, number };
 
   const figures = [...document.querySelectorAll("[data-chart]")].map((element) => new Figure(element, charts[element.dataset.chart]));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures.forEach((figure) => figure.draw()));

@@ -60,70 +60,88 @@ def _curves(rows: pl.DataFrame, axis: str, metric: str, pens: dict[str, int]) ->
     return found
 
 
-# Lines of a kind, places, and all numbers together at most.
-_MOST_KINDS, _MOST_PLACES, _NUMBERS = 24, 8, 100_000
+# Points, lines of a kind, places, and all numbers together at most; moments of a line at least.
+_MOST_KINDS, _MOST_PLACES, _NUMBERS, _LEAST = 24, 8, 100_000, 20
 _ON_AVERAGE = "all, on average"
+# What a run reported, by metric and index.
+_Sampled = dict[tuple[str, int], pl.DataFrame]
 
 
 def series(folder: ResultFolder, points: list[Point], pens: dict[str, int]) -> Chart | None:
     """What was sampled over time, of each point's first seed; ``None`` if nothing was.
 
-    Each index of a metric (queue, threshold, slice) is by itself, at a place or as the mean over all.
+    Each index of a metric (queue, threshold, slice) is by itself, at a place or as the mean over all. Points
+    that there is no room for are not read.
     """
-    sampled = [
-        {scheme: _sampled(folder, at.first(scheme)) for scheme in at.runs} for at in points[:_MOST_KINDS]
-    ]
-    rows = [rows for at in sampled for rows in at.values()]
-    kinds = pl.concat([part.select("metric", "index") for part in rows]).unique(maintain_order=True)
-    if kinds.is_empty():
+    sampled: list[dict[str, _Sampled]] = []
+    for at in points[:_MOST_KINDS]:
+        sampled.append({scheme: _sampled(folder, at.first(scheme)) for scheme in at.runs})
+        kinds, where = _kinds(sampled), _where(sampled)
+        curves = sum(map(len, sampled)) * len(kinds) * len(where)
+        if 2 * _LEAST * curves * (len(sampled) + 1) / len(sampled) > _NUMBERS:
+            break
+    if not kinds:
         return None
-    kinds = kinds.head(_MOST_KINDS)
-    places = pl.concat([part.select("place") for part in rows]).unique(maintain_order=True)["place"].to_list()
-    where = [_ON_AVERAGE, *places[:_MOST_PLACES]] if len(places) > 1 else places
-    longest = max(_end(part) for part in rows)
+    longest = max(_end(part) for at in sampled for own in at.values() for part in own.values())
     unit, factor = time_unit(longest)
-    curves = len(rows) * kinds.height * len(where)
-    every = max(1.0, longest / max(20, min(_MOMENTS, _NUMBERS // (2 * curves))))
+    every = max(1.0, longest / max(_LEAST, min(_MOMENTS, _NUMBERS // (2 * curves))))
     views = [
         View(
             f"Time ({unit})",
             label(metric),
             [
-                Curve(scheme, pens[scheme], *_line(part, (metric, index, place), every, factor))
-                for scheme, part in at.items()
+                Curve(scheme, pens[scheme], *_line(own.get((metric, index)), place, every, factor))
+                for scheme, own in at.items()
             ],
         )
         for at in sampled
-        for metric, index in kinds.iter_rows()
+        for metric, index in kinds
         for place in where
     ]
-    several = set(kinds.filter(pl.col("index") > 0)["metric"])
-    named = [
-        f"{label(metric)} {index}" if metric in several else label(metric)
-        for metric, index in kinds.iter_rows()
-    ]
+    several = {metric for metric, index in kinds if index > 0}
+    named = [f"{label(metric)} {index}" if metric in several else label(metric) for metric, index in kinds]
+    left = len(points) - len(sampled)
     return Chart(
         "series",
         "Over time",
-        "What ports and hosts reported, of the first seed; means over short spans of time.",
-        {"at": [at.name or "everywhere" for at in points[:_MOST_KINDS]], "what": named, "where": where},
+        "What ports and hosts reported, of the first seed; means over short spans of time."
+        + (f" Of {left} more points there is no room for it here." if left else ""),
+        {"at": [at.name or "everywhere" for at in points[: len(sampled)]], "what": named, "where": where},
         views,
     )
 
 
-def _sampled(folder: ResultFolder, key: str) -> pl.DataFrame:
+def _kinds(sampled: list[dict[str, _Sampled]]) -> list[tuple[str, int]]:
+    found = dict.fromkeys(kind for at in sampled for own in at.values() for kind in own)
+    return list(found)[:_MOST_KINDS]
+
+
+def _where(sampled: list[dict[str, _Sampled]]) -> list[str]:
+    parts = (
+        part["place"].unique(maintain_order=True)
+        for at in sampled
+        for own in at.values()
+        for part in own.values()
+    )
+    places = list(dict.fromkeys(place for part in parts for place in part.cast(pl.String)))
+    return [_ON_AVERAGE, *places[:_MOST_PLACES]] if len(places) > 1 else places
+
+
+def _sampled(folder: ResultFolder, key: str) -> _Sampled:
     rows = load(folder.path / "runs" / key / "series.parquet", "run", frame)
-    return rows.filter(pl.col("value").is_finite())
+    # Names as numbers: where all ports are sampled there are millions of rows.
+    rows = rows.filter(pl.col("value").is_finite()).cast({"metric": pl.Categorical, "place": pl.Categorical})
+    parts = rows.partition_by("metric", "index", as_dict=True, include_key=False, maintain_order=True)
+    return {(str(metric), int(index)): part for (metric, index), part in parts.items()}
 
 
 def _line(
-    rows: pl.DataFrame, of: tuple[str, int, str], every: float, factor: float
+    rows: pl.DataFrame | None, place: str, every: float, factor: float
 ) -> tuple[list[float], list[float]]:
     """A metric's times and values, at a place or as the mean over all."""
-    metric, index, place = of
-    own = rows.filter((pl.col("metric") == metric) & (pl.col("index") == index))
-    if place != _ON_AVERAGE:
-        own = own.filter(pl.col("place") == place)
+    if rows is None:
+        return [], []
+    own = rows if place == _ON_AVERAGE else rows.filter(pl.col("place") == place)
     moment = ((pl.col("time_ns") / every).floor() * every).alias("time_ns")
     points = own.group_by(moment).agg(pl.col("value").mean()).sort("time_ns")
     return short(points["time_ns"] / factor), short(points["value"])
