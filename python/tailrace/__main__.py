@@ -70,7 +70,7 @@ def _report(directories: list[Path], out: Path | None) -> Path:
 
 def _on_cluster(
     plan: _tailrace.Plan, place: str, jobs: int | None, store: str | None, fresh: bool
-) -> Iterator[int]:
+) -> Iterator[int | str]:
     from tailrace.cluster import made
 
     return made(plan, place, jobs=jobs, store=store, fresh=fresh)

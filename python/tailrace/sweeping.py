@@ -109,9 +109,11 @@ def _on_cluster(
     there = [run.index for run in planned if run.finished]
     rounds = (made(planned._plan, cluster, jobs=jobs, store=store, fresh=False) for _ in _needed(planned))
     try:
-        for index in chain(there, chain.from_iterable(rounds)):
-            if on_result is not None:
-                on_result(planned[index], Result.load(planned[index].folder))
+        for told in chain(there, chain.from_iterable(rounds)):
+            if isinstance(told, str):
+                warnings.warn(told, stacklevel=3)
+            elif on_result is not None:
+                on_result(planned[told], Result.load(planned[told].folder))
     except KeyboardInterrupt:
         return _of_what_is_finished(planned)
     return gather(planned.folder)

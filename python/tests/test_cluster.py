@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -227,7 +228,8 @@ def test_slurm_starts_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     programs.mkdir()
     jobs = tmp_path / "jobs"
     for name, text in {
-        "sbatch": f'#!/bin/sh\ncp "$1" {tmp_path}/job.sh\nsetsid sh {tmp_path}/job.sh >{tmp_path}/job.log 2>&1 &\n'
+        "sbatch": '#!/bin/sh\n[ "$1" = --test-only ] && exit 0\n'
+        f'cd {tmp_path}\ncp "$1" job.sh\nsetsid sh job.sh >job.log 2>&1 &\n'
         f'echo $! >>{jobs}\necho "Submitted batch job $!"\n',
         "scancel": "#!/bin/sh\nkill -- -$1\n",
     }.items():
@@ -262,6 +264,83 @@ def test_python_sweeps_there_too(folder: ResultFolder, tmp_path: Path) -> None:
     assert files(swept.path) == left
 
 
+def test_nobody_works_there(machines: Machines, tmp_path: Path) -> None:
+    """It is said, and whoever comes at last is given the runs."""
+    command = [BIN / "tailrace", "run", EXPERIMENT, "--out", tmp_path / "out", "--cluster", machines.address]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    assert f"there is no worker at {machines.address}; waiting for one" in run.stderr.readline()
+    machines.worker()
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 0, errors
+
+
+def test_workers_without_tailrace_are_named_and_live(machines: Machines, tmp_path: Path) -> None:
+    blind = tmp_path / "blind"
+    blind.mkdir()
+    # The package is found by a path of this checkout.
+    forget = "import sys\nsys.path = [path for path in sys.path if not path.endswith('/python')]\n"
+    (blind / "sitecustomize.py").write_text(forget)
+    worker = machines.worker("env", f"PYTHONPATH={blind}")
+    done = tailrace_run(EXPERIMENT, "--out", tmp_path / "out", "--cluster", machines.address)
+    assert done.returncode == 1
+    assert "a worker has no Tailrace: the same build must be on all machines of a cluster" in done.stderr
+    assert worker.poll() is None
+
+
+def test_somebody_else_answers(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        done = tailrace_run(EXPERIMENT, "--out", tmp_path / "out", "--cluster", address)
+    assert done.returncode == 1
+    assert f"error: no scheduler of Dask answers at {address}: " in done.stderr
+
+
+def test_slurm_refuses(tmp_path: Path) -> None:
+    settings, options = tmp_path / "slurm.toml", 'cores = 1\nmemory = "1GB"\ninterface = "lo"\n'
+    settings.write_text(options)
+
+    def said(**environment: str) -> str:
+        run = ["--out", tmp_path / "out", "--cluster", f"slurm:{settings}"]
+        done = tailrace_run(EXPERIMENT, *run, **environment)
+        assert done.returncode in (1, 2)
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    assert "error: there is no Slurm: its sbatch is not found" in said()
+    sbatch = tmp_path / "sbatch"
+    sbatch.write_text("#!/bin/sh\necho 'invalid partition: lng' >&2\nexit 1\n")
+    sbatch.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert "invalid partition: lng" in said(PATH=path)
+    settings.write_text("jobs = 0\n" + options)
+    assert f"{settings}: jobs: must be a whole number above 0, not 0" in said(PATH=path)
+    settings.write_text("jbos = 2\n" + options)
+    assert "jbos" in said(PATH=path)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (
+            {"cluster": "local", "store": "bucket"},
+            'such as s3://bucket/folder or file:///shared, not "bucket"',
+        ),
+        ({"cluster": "local", "store": "memory://x"}, 'not "memory://x"'),
+        ({"store": "file:///x"}, "store: is for runs that a cluster makes"),
+        (
+            {"cluster": "tcp://127.0.0.1:1", "jobs": 3},
+            "--jobs: is for a cluster that is started for these runs",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path: Path, options: dict[str, Any], what: str) -> None:
+    with pytest.raises(tailrace.ScenarioError, match=re.escape(what)):
+        tailrace.sweep(EXPERIMENT, out=tmp_path, **options)
+
+
 @pytest.mark.parametrize(
     ("cluster", "what"),
     [
@@ -281,3 +360,5 @@ def test_live_runs_are_of_this_machine(tmp_path: Path) -> None:
     done = tailrace_run(experiment, "--out", tmp_path / "out", "--cluster", "local", "--level", "live")
     assert done.returncode == 2
     assert "--cluster: live runs are of this machine" in done.stderr
+    with pytest.raises(tailrace.ScenarioError, match="live runs are of this machine"):
+        tailrace.sweep(experiment, set={"level": "live"}, out=tmp_path / "out", cluster="local")

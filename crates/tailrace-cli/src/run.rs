@@ -1,6 +1,6 @@
 //! `tailrace run`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
@@ -144,7 +144,8 @@ fn on_cluster(
     let folder = Folder::open(experiment, dir, &mut |text| display.note(text))?;
     let mut wanted = folder.wanted(experiment, fresh);
     if experiment.stop.is_none() {
-        let there = (0..experiment.runs.len()).filter(|run| !wanted.contains(run));
+        let makes: BTreeSet<usize> = wanted.iter().copied().collect();
+        let there = (0..experiment.runs.len()).filter(|run| !makes.contains(run));
         there.for_each(|run| display.finished(run, true));
     }
     let how = Cluster { place: cluster, jobs: options.how.jobs, store: options.store.as_deref(), fresh };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_run::Control;
+use tailrace_scenario::Level;
 
 use crate::error::Error;
 use crate::plan::Planned;
@@ -39,13 +40,17 @@ pub enum Into<'a> {
 }
 
 impl Task {
-    /// The task of making a run.
-    pub fn of(run: &Planned) -> Self {
+    /// The task of making a run. Live runs are of the machine that makes them.
+    pub fn of(run: &Planned) -> Result<Self, ScenarioError> {
         let scenario = run.scenario();
+        if scenario.level == Level::Live {
+            let message = "live runs are of this machine: they cannot be made on a cluster";
+            return Err(ScenarioError::new("--cluster", message));
+        }
         let workload = &scenario.workload;
         let files = [&workload.flow_list, &workload.coflow_trace].into_iter().flatten();
         let files = files.map(|file| file.path.clone()).filter(|path| path.is_relative()).collect();
-        Task { text: scenario.resolved(), files, key: run_key(&scenario), base: scenario.base }
+        Ok(Task { text: scenario.resolved(), files, key: run_key(&scenario), base: scenario.base })
     }
 
     /// Makes the run. Fails where this build of Tailrace would make another one of it.
@@ -102,7 +107,11 @@ mod tests {
                 }
                 let experiment = Experiment::read(&path, &[], 1.0).unwrap();
                 for run in experiment.runs.iter().step_by(7) {
-                    let task = Task::of(run);
+                    if run.but_for_seed().level == Level::Live {
+                        assert!(Task::of(run).is_err());
+                        continue;
+                    }
+                    let task = Task::of(run).unwrap();
                     let read = read_scenario(&task.text, &task.base).unwrap();
                     assert_eq!(run_key(&read), task.key, "{}", path.display());
                     seen += 1;
@@ -118,7 +127,7 @@ mod tests {
         std::fs::write(dir.path().join("mine.csv"), "src,dst,size_bytes,start_ns\n0,1,5000,0\n").unwrap();
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nflow_list = \"mine.csv\"\n[[scheme]]\nname = \"dctcp\"\n";
         let experiment = Experiment::from_text(text, &dir.path().join("x.toml"), &[], 1.0).unwrap();
-        let task = Task::of(&experiment.runs[0]);
+        let task = Task::of(&experiment.runs[0]).unwrap();
         assert_eq!(task.files, [Path::new("mine.csv")]);
         let results = run::run(&experiment.runs[0].scenario(), &Unattended, None).unwrap();
         let [here, there] = ["here", "there"].map(|name| dir.path().join(name));

@@ -82,8 +82,7 @@ pub struct NextHops {
 }
 
 impl NextHops {
-    /// Which of them ECMP chooses for a flow, by the [`Fabric::ecmp_salt`], the flow and the number of choices, not
-    /// by switch: in fabrics of tiers, a flow's acknowledgements come back on the way that its packets took.
+    /// Which of them ECMP chooses for a flow, by a switch's [`Fabric::ecmp_salt`], the flow and the number of choices.
     #[inline]
     pub fn hashed(self, salt: u64, flow: u32) -> u32 {
         let key = u64::from(flow) | u64::from(self.count) << 32;
@@ -187,6 +186,10 @@ pub struct Fabric {
     pub load_balancing: LoadBalancing,
     /// Seed of ECMP's hash: another one gives the same flows other paths.
     pub ecmp_seed: u64,
+    /// Of each switch, what else its hash depends on: flows that one switch has chosen must not be of one mind at the next. In
+    /// fabrics of tiers it is the tier, so that a flow's acknowledgements come back on the way that its packets took; in others
+    /// the switch.
+    pub ecmp_place: Vec<u16>,
     /// Switch and network card memory.
     pub buffer: Buffer,
     /// How ports count and mark.
@@ -222,8 +225,8 @@ impl Fabric {
     }
 
     /// What ECMP's hash mixes into its keys: nothing for seed 0.
-    pub fn ecmp_salt(&self) -> u64 {
-        mix(self.ecmp_seed) ^ mix(0)
+    pub fn ecmp_salt(&self, switch: SwitchId) -> u64 {
+        mix(self.ecmp_seed) ^ mix(u64::from(self.ecmp_place[usize::from(switch)]))
     }
 
     /// The port by which a flow's packets from `src` to `dst` leave `switch` under ECMP. A flow's acknowledgements
@@ -241,13 +244,13 @@ impl Fabric {
             }
         }
         let hops = self.next_hops(switch, dst);
-        self.ports_of(&hops)[hops.hashed(self.ecmp_salt(), flow) as usize]
+        self.ports_of(&hops)[hops.hashed(self.ecmp_salt(switch), flow) as usize]
     }
 
     /// The port that a switch's own choice is, and the switch that it leads to.
     fn hashed_step(&self, switch: SwitchId, dst: u16, flow: u32) -> Option<(PortId, SwitchId)> {
         let hops = self.next_hops(switch, dst);
-        let port = self.ports_of(&hops)[hops.hashed(self.ecmp_salt(), flow) as usize];
+        let port = self.ports_of(&hops)[hops.hashed(self.ecmp_salt(switch), flow) as usize];
         match self.ports[port as usize].to {
             Node::Host(_) => None,
             Node::Switch(next) => Some((port, next)),

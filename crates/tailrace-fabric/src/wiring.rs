@@ -1,6 +1,6 @@
 //! From nodes and links to a fabric: what all kinds say of themselves, and what follows from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use tailrace_core::{Rate, Time};
 
@@ -88,6 +88,7 @@ impl Wiring {
             equal_cost: Vec::new(),
             load_balancing,
             ecmp_seed: 0,
+            ecmp_place: Vec::new(),
             buffer,
             port_rules: PortRules::default(),
             host_names,
@@ -95,10 +96,38 @@ impl Wiring {
             strands,
             two_way: false,
         };
+        fabric.ecmp_place = ecmp_place(&fabric);
         fabric.edges_alike = routes::edges_alike(&fabric, &metrics, &weights);
         (fabric.routes, fabric.equal_cost) = routes::shortest(&fabric, &metrics, &weights);
         fabric
     }
+}
+
+/// The tier of each switch, 0 at the edge, if each link between switches is between two tiers; else its number.
+fn ecmp_place(fabric: &Fabric) -> Vec<u16> {
+    let links = || {
+        fabric.ports.iter().filter_map(|port| match (port.from, port.to) {
+            (Node::Switch(from), Node::Switch(to)) => Some((usize::from(from), usize::from(to))),
+            _ => None,
+        })
+    };
+    let mut tiers = vec![u16::MAX; fabric.switches];
+    fabric.edge_of.iter().for_each(|&edge| tiers[usize::from(edge)] = 0);
+    let mut neighbours = vec![Vec::new(); fabric.switches];
+    links().for_each(|(from, to)| neighbours[from].push(to));
+    let mut reached: VecDeque<usize> = (0..fabric.switches).filter(|&switch| tiers[switch] == 0).collect();
+    while let Some(switch) = reached.pop_front() {
+        for &next in &neighbours[switch] {
+            if tiers[next] == u16::MAX {
+                tiers[next] = tiers[switch] + 1;
+                reached.push_back(next);
+            }
+        }
+    }
+    if links().all(|(from, to)| tiers[from] != tiers[to]) {
+        return tiers;
+    }
+    (0..fabric.switches).map(|switch| switch as u16).collect()
 }
 
 /// The ports at both ends of all links: those of hosts by their numbers, then those of each switch.

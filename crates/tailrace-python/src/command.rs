@@ -20,7 +20,7 @@ pub(crate) struct Command {
     pub draw: Py<PyAny>,
     /// Writes the report of result folders; returns its path.
     pub report: Py<PyAny>,
-    /// Has a cluster make runs, and yields the number of each that is finished.
+    /// Has a cluster make runs, and yields the number of each that is finished, and what the user should know.
     pub cluster: Py<PyAny>,
 }
 
@@ -81,8 +81,12 @@ impl Host for Command {
         Some(Python::attach(|py| {
             let mut made = || {
                 let plan = Plan::in_folder(experiment, folder);
-                for index in self.cluster.call1(py, (plan, place, jobs, store, fresh))?.bind(py).try_iter()? {
-                    observer.finished(index?.extract()?, false);
+                for told in self.cluster.call1(py, (plan, place, jobs, store, fresh))?.bind(py).try_iter()? {
+                    let told = told?;
+                    match told.extract() {
+                        Ok(index) => observer.finished(index, false),
+                        Err(_) => observer.note(&told.extract::<String>()?),
+                    }
                 }
                 Ok(())
             };

@@ -55,6 +55,9 @@ struct FluidResult {
     table: Py<Table>,
 }
 
+/// Names of nodes, how many are hosts, and the ends of each port's link.
+type Drawn = (Vec<String>, usize, Vec<(usize, usize)>);
+
 /// The fabric of a resolved scenario.
 fn built(text: &str) -> PyResult<Fabric> {
     Ok(Scenario::parse(text).map_err(|error| to_python(error.into(), text, None))?.fabric.build())
@@ -249,7 +252,7 @@ mod _tailrace {
     /// The fabric of a resolved scenario, to be drawn: names of its nodes, hosts first; how many of them are hosts; the nodes
     /// at the two ends of each port's link.
     #[pyfunction]
-    fn drawn(text: &str) -> PyResult<(Vec<String>, usize, Vec<(usize, usize)>)> {
+    fn drawn(text: &str) -> PyResult<Drawn> {
         let fabric = built(text)?;
         let number = |node: Node| match node {
             Node::Host(host) => usize::from(host),

@@ -100,7 +100,8 @@ impl Plan {
 
     /// What another machine needs to make a run: its scenario, the folder of its files, their names, and its key.
     fn task(&self, index: usize) -> PyResult<(String, PathBuf, Vec<PathBuf>, String)> {
-        let Task { text, base, files, key } = Task::of(self.planned(index)?);
+        let task = Task::of(self.planned(index)?);
+        let Task { text, base, files, key } = task.map_err(|error| to_python(error.into(), "", None))?;
         let base = std::path::absolute(&base).unwrap_or(base);
         Ok((text, base, files, key))
     }

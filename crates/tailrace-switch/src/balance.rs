@@ -10,8 +10,9 @@ const FLOWLETS: usize = 1 << 12;
 
 /// Chooses among equal-cost ports, with the state that the fabric's rule needs.
 pub(crate) enum Balancer {
+    /// What each switch's hash depends on.
     Ecmp {
-        salt: u64,
+        salts: Vec<u64>,
     },
     /// ECMP where the way back must be found from the way there.
     EcmpTwoWay(Box<Fabric>),
@@ -96,7 +97,9 @@ impl Balancer {
         };
         match fabric.load_balancing {
             LoadBalancing::Ecmp if fabric.two_way => Balancer::EcmpTwoWay(Box::new(fabric.clone())),
-            LoadBalancing::Ecmp => Balancer::Ecmp { salt: fabric.ecmp_salt() },
+            LoadBalancing::Ecmp => Balancer::Ecmp {
+                salts: (0..fabric.switches as SwitchId).map(|switch| fabric.ecmp_salt(switch)).collect(),
+            },
             LoadBalancing::SprayRoundRobin => {
                 Balancer::RoundRobin { turns: vec![0; fabric.equal_cost.len()] }
             }
@@ -125,7 +128,7 @@ impl Balancer {
         packet: &Packet<H>,
     ) -> Choice {
         Choice::OfList(match self {
-            Balancer::Ecmp { salt } => hops.hashed(*salt, packet.flow),
+            Balancer::Ecmp { salts } => hops.hashed(salts[usize::from(switch)], packet.flow),
             Balancer::EcmpTwoWay(fabric) => {
                 return Choice::Port(fabric.hashed_port(switch, packet.src, packet.dst, packet.flow));
             }

@@ -66,6 +66,36 @@ fn another_seed_of_the_hash_gives_the_same_flows_other_paths() {
     assert_eq!(ways(7), second);
 }
 
+/// Switches of one mind would leave links between pods without any flow: the choice at the edge must not be that above it. In
+/// fabrics of tiers and in others.
+#[test]
+fn what_the_edge_has_chosen_is_chosen_anew_above_it() {
+    let fat_tree = fabric("preset = \"fattree64\"\nload_balancing = \"ecmp\"");
+    // Two switches with hosts, between them two times two ways, over switches that have hosts as well.
+    let ends = "a-b a-c b-d b-e c-d c-e d-f e-f".split(' ').map(|ends| ends.split_once('-').unwrap());
+    let hosts = "abcdef".chars().map(|switch| format!("{{ ends = [\"h{switch}\", \"{switch}\"] }}"));
+    let links = ends.map(|(a, b)| format!("{{ ends = [\"{a}\", \"{b}\"] }}"));
+    let links: Vec<String> = hosts.chain(links).collect();
+    let mesh = fabric(&format!(
+        "kind = \"graph\"\nhosts = [\"ha\", \"hb\", \"hc\", \"hd\", \"he\", \"hf\"]\nrate = \"10Gbps\"\nlink = [{}]",
+        links.join(", ")
+    ));
+    for (fabric, src, dst, ways) in [(fat_tree, 0, 63, 4), (mesh, 0, 5, 4)] {
+        let mut taken = std::collections::BTreeMap::new();
+        for flow in 0..4000 {
+            let way: Vec<_> = fabric.hashed_path(src, dst, flow).collect();
+            let back: Vec<_> = fabric.hashed_path(dst, src, flow).collect();
+            let turned: Vec<_> = way.iter().rev().map(|&port| fabric.twins[port as usize]).collect();
+            assert_eq!(back, turned, "flow {flow}");
+            *taken.entry(way).or_insert(0) += 1;
+        }
+        assert_eq!(taken.len(), ways);
+        // Five standard deviations.
+        let (mean, most) = (4000.0 / ways as f64, 5.0 * (4000.0 / ways as f64).sqrt());
+        assert!(taken.values().all(|&flows| (f64::from(flows) - mean).abs() < most), "{taken:?}");
+    }
+}
+
 #[test]
 fn round_robin_takes_turns_exactly() {
     let flows = (0..4u16).map(|src| flow(src, 4 + src, 101 * MSS, Time::ZERO)).collect();
