@@ -57,7 +57,7 @@ fn read(dir: &Path, note: &mut dyn FnMut(&str)) -> Result<(Gathered, Store, Own)
         }
     }
     let stop = Stop::read(&experiment, entries.iter().map(|entry| &entry.point), scale)?;
-    let needed = Needed::of(stop.as_ref(), &entries, &found);
+    let needed = Needed::of(stop.as_ref(), entries.iter().map(|entry| &entry.point), &found);
     let missing: Vec<Entry> = needed.missing.iter().map(|run| entries[*run].clone()).collect();
     let results = Results { runs: needed.runs.iter().filter_map(|run| found.remove(run)).collect() };
     if results.runs.is_empty() {

@@ -165,7 +165,7 @@ impl Folder {
     }
 
     fn needed(&self, experiment: &Experiment, found: &BTreeMap<usize, Finished>) -> Needed {
-        Needed::of(experiment.stop.as_ref(), &self.entries, found)
+        Needed::of(experiment.stop.as_ref(), self.entries.iter().map(|entry| &entry.point), found)
     }
 
     /// All runs that the experiment needs, each of which must be there, and its summary, which is written. `note` hears of what

@@ -20,7 +20,6 @@ use tailrace_config::{ScenarioError, table};
 use toml::Table;
 
 use crate::numbers::{half_interval, mean, rounded};
-use crate::plan_table::Entry;
 use crate::results::Finished;
 use crate::run_summary::RUN_METRICS;
 use crate::stats::METRICS;
@@ -50,13 +49,17 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    /// What an experiment needs that has these runs, of which those are `found` that are finished: all of them, or as many as `stop`
-    /// says.
-    pub(crate) fn of(stop: Option<&Stop>, entries: &[Entry], found: &BTreeMap<usize, Finished>) -> Self {
+    /// What an experiment needs whose runs are at these points, of which those are `found` that are finished: all of them, or as many
+    /// as `stop` says.
+    pub(crate) fn of<'p>(
+        stop: Option<&Stop>,
+        points: impl Iterator<Item = &'p Point>,
+        found: &BTreeMap<usize, Finished>,
+    ) -> Self {
         match stop {
-            Some(stop) => stop.needed(entries.iter().map(|entry| &entry.point), |run| found.get(&run)),
+            Some(stop) => stop.needed(points, |run| found.get(&run)),
             None => {
-                let runs: Vec<usize> = (0..entries.len()).collect();
+                let runs: Vec<usize> = (0..points.count()).collect();
                 let missing = runs.iter().copied().filter(|run| !found.contains_key(run)).collect();
                 Needed { runs, missing }
             }
