@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEEDED = "a cluster needs Dask's distributed: pip install 'tailrace[cluster]'"
 _ANSWER_SECONDS = 10
-"""How long a scheduler may take to answer, or to come back."""
+"""How long a scheduler may take to answer."""
 _ALONE_SECONDS = 10.0
 """Time without workers after which that is said."""
 
