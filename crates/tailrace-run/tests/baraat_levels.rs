@@ -37,9 +37,14 @@ impl Mix {
     /// Requests, ends and headers of a flow take about so many bytes, whatever it has to send.
     const PROTOCOL: u64 = 158;
 
-    /// What of the link is taken with those.
+    /// What of the link is taken with those, where a load is of payload in full packets.
     fn true_load(self) -> f64 {
         self.load * (1.0 + (Self::PROTOCOL * self.servers) as f64 / self.size as f64)
+    }
+
+    /// The load in this place at which so much of the link is taken.
+    fn at_true_load(self, load: f64) -> Self {
+        Mix { load: load / (Mix { load: 1.0, ..self }).true_load(), ..self }
     }
 
     /// Beside a heavy task light ones have one's share of the link in all, and what waits grows at either level if they need
@@ -101,6 +106,13 @@ impl Mix {
     fn ratio(self) -> f64 {
         let [packets, rates] = self.p95();
         packets / (rates + 2.0 * self.rtt_us as f64)
+    }
+
+    /// The geometric mean of that over so many sequences of arrivals: of 150 tasks alone the 95th percentile is now and then three times
+    /// as long at loads above 0.8, since a link that is as good as full takes long to forget what waited.
+    fn mean_ratio(self, seeds: u32) -> f64 {
+        let logs = (0..seeds).map(|more| Mix { seed: self.seed + 1000 * more, ..self }.ratio().ln());
+        (logs.sum::<f64>() / f64::from(seeds)).exp()
     }
 
     fn takes_less_than(self, most: f64) {
@@ -433,17 +445,33 @@ fn mixes() -> impl Strategy<Value = Mix> {
     )
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+/// Tasks of less than a round trip, where ten packets are one. With three quarters of the link taken what waits does not grow with how many
+/// come; at 0.85 it does.
+#[test]
+fn tasks_of_less_than_a_round_trip_fill_a_link_at_four_fifths_of_its_rate() {
+    for (size, servers) in [(2_315, 1), (2_930, 1), (2_600, 2), (5_000, 3)] {
+        let mix =
+            Mix { seed: 1, gbps: 10, rtt_us: 10, size, servers, load: 0.0, count: 0, heavy: Heavy::None };
+        let [few, many] = [600, 2400].map(|count| Mix { count, ..mix.at_true_load(0.75) }.mean_ratio(4));
+        let [short, long] = [150, 2400].map(|count| Mix { count, ..mix.at_true_load(0.85) }.mean_ratio(4));
+        println!(
+            "{servers} flows of {size} B in all: at 0.75 {few:.1} and {many:.1} times, at 0.85 {short:.1} and {long:.1}"
+        );
+        assert!(many < 3.0 && many < 1.5 * few && short < 3.0, "{mix:?}: {few}, {many}, {short}");
+        // LIMITATIONS.md says so; where it is no longer true, bounds above are too wide.
+        assert!(long > 5.0, "{mix:?}: {long}");
+    }
+}
 
-    /// Of 1800 such mixes 95 took more than 1.5 times as long, six more than twice, and none more than 2.4 times; a port that makes
-    /// tasks wait for nothing takes tens of times.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    /// A port that makes tasks wait for nothing takes tens of times.
     #[test]
     fn tasks_in_packets_take_about_as_long_as_at_flow_level(mix in mixes()) {
         prop_assume!(mix.true_load() < mix.most_load());
-        let [packets, rates] = mix.p95();
-        let [whole, but_one, ratio] = [0.0, 1.0, 2.0].map(|left_out| packets / (rates + left_out * mix.rtt_us as f64));
-        println!("{whole:.2} times, {but_one:.2} but for one round trip, {ratio:.2} for two, {mix:?}");
+        let ratio = mix.mean_ratio(4);
+        println!("{ratio:.2} times but for two round trips, {mix:?}");
         prop_assert!(ratio < 3.0, "{} times, {:?}", ratio, mix);
     }
 }
