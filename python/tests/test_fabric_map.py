@@ -387,3 +387,23 @@ def test_the_guides_incast_is_seen(tmp_path: Path) -> None:
         queues = re.findall(r'data-line="(\d+)" .*?r="([0-9.]+)"', svg)
         line, _ = max(queues, key=lambda queue: float(queue[1]))
         assert names[int(line)] == "leaf0->host0"
+
+
+def test_the_guides_failure_is_seen(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "failure.toml"
+    folder = run(tmp_path, guide.read_text("utf-8"))
+    page = report(folder.path).read_text("utf-8")
+    # Packets have a choice of ways over time, so none is said of a flow.
+    assert len(maps(page)) == 1 and "spine1" in section(page)
+    for (directory,) in folder.runs.select("dir").rows():
+        series = pl.read_parquet(folder.path / directory / "series.parquet")
+        used = series.filter((pl.col("metric") == "utilisation") & pl.col("place").str.contains("spine1"))
+        # Switches know of it from 22 ms on, and that it is over from 42 ms on.
+        away = pl.col("time_ns").is_between(23e6, 42e6)
+        assert used.filter(away)["value"].max() == 0
+        for times in (pl.col("time_ns") < 20e6, pl.col("time_ns") > 43e6):
+            assert used.filter(times)["value"].to_numpy().max() > 0.1
+        packets = json.loads((folder.path / directory / "summary.json").read_text("utf-8"))["packets"]
+        assert packets["dropped_failure"] > 0
+        came = sum(packets[what] for what in packets if what != "injected")
+        assert packets["injected"] == came

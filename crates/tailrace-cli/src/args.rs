@@ -4,6 +4,8 @@ mod agent;
 mod catalogue;
 mod developing;
 mod live;
+mod own;
+mod results;
 
 pub use agent::{Agent, Control, Measure};
 #[cfg(feature = "agent")]
@@ -11,6 +13,8 @@ pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
 pub use catalogue::{Catalogue, Fabrics};
 pub use developing::{Bench, BenchLevel, NewScheme};
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
+pub use own::{Compare, Demo, OwnTrace};
+pub use results::{Gather, Report};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,13 +22,12 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use tailrace_core::{Rate, Time};
-use tailrace_experiment::trace::Mapping;
 
 /// Simulate how schemes schedule the flows of a datacenter.
 #[derive(Parser)]
 #[command(name = "tailrace", version, max_term_width = 100)]
 #[command(after_help = "Examples:
-  tailrace run experiments/demo.toml             first table and plot
+  tailrace demo                                  first table, plots and report
   tailrace run FILE --set workload.load=0.7      another load
   tailrace emulate experiments/live/leaf-spine8.toml
                                                  eight hosts for your programs
@@ -39,6 +42,8 @@ pub struct Args {
 pub enum Command {
     /// Run an experiment: tables, Parquet files and plots
     Run(Run),
+    /// Run the experiment that is built in, and write its report: half a minute to the first plot
+    Demo(Demo),
     /// Run your flows under several schemes, and compare them flow by flow
     Compare(Compare),
     /// Say what a list of your flows holds: hosts, load of links, sizes, and what to know before it is run
@@ -167,60 +172,6 @@ pub struct How {
     pub each: bool,
 }
 
-/// Flows of one's own, and the fabric that they are for.
-#[derive(ClapArgs)]
-#[command(after_help = "Examples:
-  tailrace describe trace.csv
-  tailrace describe trace.parquet --fabric rack16
-  tailrace describe port.pcapng
-  tailrace describe trace.csv --column start=ts:us --column size=\"payload length\"
-Columns are recognised by their names (start_s, timestamp, src, srcIP, dst, bytes, size_kb, deadline_ms, task, …).")]
-pub struct OwnTrace {
-    /// The flows: CSV with a header or Parquet, one flow a row; or a capture of packets, pcap or pcapng
-    pub trace: PathBuf,
-    /// A preset's name, a file whose [fabric] it is (.toml), or a graph's (GraphML, GML, links, HPCC, htsim); by default one switch
-    /// (or leaves and spines) fast enough for the flows
-    #[arg(long, value_name = "NAME|FILE")]
-    pub fabric: Option<String>,
-    /// What a column is: src, dst, size, start, deadline, class, slice, task or flow_type, with a unit where it has one
-    #[arg(long = "column", value_name = "ROLE=COLUMN[:UNIT]")]
-    pub columns: Vec<Mapping>,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Examples:
-  tailrace compare trace.csv
-  tailrace compare trace.csv --schemes dctcp,pias,karuna --fabric spine144
-  tailrace compare trace.csv --level flow --schemes rcp,srpt
-The first scheme is the one that others are compared with. What is run is an ordinary experiment: TRACE.toml in the folder,
-beside the flows that it names. Change it, and run it with `tailrace run`. Results are in the folder's results.
---fresh writes TRACE.toml anew, too.")]
-pub struct Compare {
-    #[command(flatten)]
-    pub own: OwnTrace,
-    /// Schemes, separated by commas; some usual ones by default
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    pub schemes: Vec<String>,
-    #[command(flatten)]
-    pub how: How,
-    /// Folder of the experiment and its results; out/<trace's name> by default
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Examples:
-  tailrace gather out/demo
-  tailrace show out/demo --each                  the tables alone
-The folder is enough: it says which runs it is for. Exit status 0 only if none is missing.")]
-pub struct Gather {
-    /// Result folder of an experiment
-    pub folder: PathBuf,
-    /// Show each run, not means over seeds
-    #[arg(long)]
-    pub each: bool,
-}
-
 #[derive(ClapArgs)]
 #[command(after_help = "Examples:
   tailrace completions bash > ~/.local/share/bash-completion/completions/tailrace
@@ -236,20 +187,6 @@ pub struct Completions {
 pub struct Man {
     /// Where to write
     pub folder: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Examples:
-  tailrace report out/demo                       into out/demo/report.html
-  tailrace report out/monday out/tuesday --out week.html
-Of an experiment whose runs are not all finished it is about those that are.")]
-pub struct Report {
-    /// Result folders of experiments
-    #[arg(required = true, value_name = "DIR")]
-    pub folders: Vec<PathBuf>,
-    /// Where to write; report.html in the folder by default
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
 }
 
 #[derive(ClapArgs)]

@@ -11,6 +11,7 @@ mod check;
 mod claims;
 mod compare;
 mod control;
+mod demo;
 mod describe;
 mod emulate;
 mod enter;
@@ -114,6 +115,7 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
     use args::Command;
     match command {
         Command::Run(options) => run::run(options, host),
+        Command::Demo(options) => demo::demo(options, host),
         Command::Compare(options) => compare::compare(options, host),
         Command::Describe(options) => describe::describe(options),
         Command::Gather(options) => gather::gather(options, host),

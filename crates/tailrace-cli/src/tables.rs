@@ -270,6 +270,7 @@ mod tests {
             slowdown_mean: Some(1.0),
             slowdown_p99: Some(1.0),
             goodput_gbps: Some(1.0),
+            offered_gbps: Some(1.0),
             miss_rate: Some(0.5),
             timeouts: 3,
             class: "medium@no-deadline and so on".into(),

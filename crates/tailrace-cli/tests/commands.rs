@@ -61,6 +61,27 @@ fn results_do_not_depend_on_the_number_of_threads() {
     }
 }
 
+/// What is built in is the repository's, and is run again only as far as it is not there.
+#[test]
+fn the_demo_needs_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = tailrace(dir.path(), &["demo", "--scale", "0.002"]);
+    assert!(first.status.success(), "{first:?}");
+    let file = dir.path().join("tailrace-demo").join("demo.toml");
+    let ours = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/demo.toml");
+    assert_eq!(std::fs::read(&file).unwrap(), std::fs::read(ours).unwrap());
+    assert!(
+        stdout(&first).contains("AWAFS") && stdout(&first).contains("tailrace-demo/results"),
+        "{first:?}"
+    );
+    assert_eq!(stdout(&tailrace(dir.path(), &["demo", "--scale", "0.002"])), stdout(&first));
+    std::fs::write(&file, "title = \"mine\"\n").unwrap();
+    let refused = tailrace(dir.path(), &["demo", "--scale", "0.002"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("is not what `tailrace demo` writes"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "title = \"mine\"\n");
+}
+
 #[test]
 fn json_is_one_document() {
     let dir = tempfile::tempdir().unwrap();

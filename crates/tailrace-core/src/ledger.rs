@@ -40,6 +40,8 @@ pub enum Reason {
     Buffer,
     /// A more urgent packet took its place.
     Evicted,
+    /// Its link failed, or no way was left to where it was to go.
+    Failure,
 }
 
 /// Where every packet went.
@@ -53,6 +55,8 @@ pub struct Ledger {
     pub dropped_buffer: Count,
     /// Dropped to make room for a more urgent packet.
     pub dropped_evicted: Count,
+    /// Lost with a link that failed, or for want of a way.
+    pub dropped_failure: Count,
     /// Still in queues when the run ended.
     pub queued: Count,
     /// Still on links when the run ended.
@@ -65,12 +69,13 @@ impl Ledger {
         match reason {
             Reason::Buffer => self.dropped_buffer.count(bytes),
             Reason::Evicted => self.dropped_evicted.count(bytes),
+            Reason::Failure => self.dropped_failure.count(bytes),
         }
     }
 
     /// All drops.
     pub fn dropped(&self) -> Count {
-        self.dropped_buffer + self.dropped_evicted
+        self.dropped_buffer + self.dropped_evicted + self.dropped_failure
     }
 
     /// Whether injected = delivered + dropped + queued + in flight, in packets and in bytes.

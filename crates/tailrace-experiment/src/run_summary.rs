@@ -120,6 +120,9 @@ pub struct PacketCounts {
     pub dropped_buffer: u64,
     /// Evicted for more urgent packets.
     pub dropped_evicted: u64,
+    /// Lost with a link that failed, or for want of a way.
+    #[serde(default)]
+    pub dropped_failure: u64,
     /// In queues at the end.
     pub queued: u64,
     /// On links at the end.
@@ -189,6 +192,7 @@ impl From<Ledger> for PacketCounts {
             delivered: ledger.delivered.packets,
             dropped_buffer: ledger.dropped_buffer.packets,
             dropped_evicted: ledger.dropped_evicted.packets,
+            dropped_failure: ledger.dropped_failure.packets,
             queued: ledger.queued.packets,
             in_flight: ledger.in_flight.packets,
         }

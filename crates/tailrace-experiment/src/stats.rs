@@ -48,6 +48,8 @@ pub struct ClassSummary {
     pub retransmitted_bytes: u64,
     /// Payload of completed flows over the time from the first start to the last completion.
     pub goodput_gbps: Option<f64>,
+    /// Payload of all flows, over the time from the first start to the last.
+    pub offered_gbps: Option<f64>,
     /// Flows that had a deadline.
     pub deadlines: usize,
     /// Of these, flows that missed it, given up or not.
@@ -78,7 +80,10 @@ impl ClassSummary {
         let last = done.iter().filter_map(|f| f.fct.map(|fct| f.start + fct)).fold(0.0, f64::max);
         let bytes: u64 = done.iter().map(|f| f.size).sum();
         let met_bytes: u64 = done.iter().filter(|f| f.met()).map(|f| f.size).sum();
-        let gbps = |bytes: u64| (last > first).then(|| bytes as f64 * 8.0 / (last - first) / 1e9);
+        let over = |bytes: u64, span: f64| (span > 0.0).then(|| bytes as f64 * 8.0 / span / 1e9);
+        let gbps = |bytes: u64| over(bytes, last - first);
+        let [begin, end] = [f64::min as fn(f64, f64) -> f64, f64::max]
+            .map(|extreme| flows.iter().map(|f| f.start).reduce(extreme).unwrap_or_default());
         let deadlines = flows.iter().filter(|f| f.deadline.is_some()).count();
         let missed = deadlines - flows.iter().filter(|f| f.met()).count();
         ClassSummary {
@@ -100,6 +105,7 @@ impl ClassSummary {
             flows_with_timeouts: flows.iter().filter(|f| f.timeouts > 0).count(),
             retransmitted_bytes: flows.iter().map(|f| f.retransmitted).sum(),
             goodput_gbps: gbps(bytes),
+            offered_gbps: over(payload(flows), end - begin),
             deadlines,
             missed,
             stopped: flows.iter().filter(|f| f.stopped).count(),
@@ -117,7 +123,7 @@ impl ClassSummary {
 }
 
 /// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 22] = [
+pub const METRICS: [&str; 23] = [
     "flows",
     "unfinished",
     "fct_mean_us",
@@ -133,6 +139,7 @@ pub const METRICS: [&str; 22] = [
     "flows_with_timeouts",
     "retransmitted_bytes",
     "goodput_gbps",
+    "offered_gbps",
     "deadlines",
     "missed",
     "stopped",
@@ -187,12 +194,15 @@ mod tests {
             deadline: Some(2.0),
             stopped: false,
         };
-        let summary = ClassSummary::of("all".into(), &[flow], 2, 4);
+        let later = Measured { start: 1.0, ..flow };
+        let summary = ClassSummary::of("all".into(), &[flow, later], 4, 8);
         for name in METRICS {
             assert!(summary.metric(name).is_some(), "{name}");
         }
         assert_eq!(summary.metric("slowdown_p99"), Some(2.0));
         assert_eq!((summary.flow_share, summary.byte_share), (Some(0.5), Some(0.25)));
+        // Two bytes in a second are offered, and in two seconds carried.
+        assert_eq!((summary.offered_gbps, summary.goodput_gbps), (Some(16e-9), Some(8e-9)));
     }
 
     #[test]

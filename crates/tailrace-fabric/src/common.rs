@@ -6,7 +6,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, MarkingAt, QueueLength, QueueUnit, Time};
 use toml::Table;
 
-use super::{Buffer, LoadBalancing, PortRules};
+use super::{Buffer, Failure, Failures, LoadBalancing, PortRules};
 
 /// A port's memory where none is given: 240 packets of 1500 bytes (PIAS).
 const DEFAULT_BUFFER: Bytes = Bytes::new(360_000);
@@ -17,7 +17,7 @@ const DEFAULT_FLOWLET_GAP: Time = Time::from_us(500);
 const DEFAULT_FLOWCELL: Bytes = Bytes::new(65_536);
 
 /// The names of these fields.
-pub(super) const FIELDS: [&str; 9] = [
+pub(super) const FIELDS: [&str; 11] = [
     "buffer",
     "shared_buffer",
     "queue_unit",
@@ -27,6 +27,8 @@ pub(super) const FIELDS: [&str; 9] = [
     "ecmp_seed",
     "flowlet_gap",
     "flowcell_size",
+    "failure",
+    "convergence",
 ];
 
 /// The fields of `[fabric]` that all kinds have, as they are written.
@@ -63,6 +65,22 @@ pub(super) struct Common {
     /// unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     flowcell_size: Option<Bytes>,
+    /// Links and switches that fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failure: Vec<Failure>,
+    /// From a failure, or its end, to new routes at all switches: "0s" is at once. With failures it must be given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    convergence: Option<Time>,
+}
+
+/// What these fields say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    pub(super) load_balancing: LoadBalancing,
+    pub(super) ecmp_seed: u64,
+    pub(super) buffer: Buffer,
+    pub(super) port_rules: PortRules,
+    pub(super) failures: Failures,
 }
 
 /// Memory that the ports of a switch share.
@@ -103,7 +121,9 @@ impl Common {
     }
 
     /// The fields that say this.
-    pub(super) fn of(balancing: LoadBalancing, ecmp_seed: u64, buffer: Buffer, rules: PortRules) -> Self {
+    pub(super) fn of(resolved: &Resolved) -> Self {
+        let Resolved { load_balancing: balancing, ecmp_seed, buffer, port_rules: rules, failures } =
+            resolved.clone();
         let (buffer, shared_buffer) = match buffer {
             Buffer::PerPort(bytes) => (Some(QueueLength::Bytes(bytes)), None),
             Buffer::Shared { total, alpha_percent } => {
@@ -136,12 +156,25 @@ impl Common {
             ecmp_seed: (balancing == LoadBalancing::Ecmp).then_some(ecmp_seed as i64),
             flowlet_gap,
             flowcell_size,
+            convergence: (!failures.is_empty()).then_some(failures.convergence),
+            failure: failures.list,
         }
     }
 
     /// What the fields say.
-    pub(super) fn resolve(self) -> Result<(LoadBalancing, u64, Buffer, PortRules), ScenarioError> {
+    pub(super) fn resolve(self) -> Result<Resolved, ScenarioError> {
         let load_balancing = self.balancing()?;
+        let convergence = match self.convergence {
+            Some(_) if self.failure.is_empty() => {
+                let message = "is how long routes take to follow a [[fabric.failure]], and there is none";
+                return Err(ScenarioError::new("convergence", message));
+            }
+            None if !self.failure.is_empty() => {
+                let message = "is missing: say how long routes take to follow a failure, \"0s\" if none";
+                return Err(ScenarioError::new("convergence", message));
+            }
+            given => given.unwrap_or_default(),
+        };
         let buffer = match (self.buffer, self.shared_buffer) {
             (Some(_), Some(_)) => {
                 return Err(ScenarioError::new("shared_buffer", "give either buffer or shared_buffer"));
@@ -154,7 +187,9 @@ impl Common {
         };
         let Common { queue_unit, marking_at, cards_mark, .. } = self;
         let ecmp_seed = self.ecmp_seed.unwrap_or(0) as u64;
-        Ok((load_balancing, ecmp_seed, buffer, PortRules { queue_unit, marking_at, cards_mark }))
+        let port_rules = PortRules { queue_unit, marking_at, cards_mark };
+        let failures = Failures { list: self.failure, convergence };
+        Ok(Resolved { load_balancing, ecmp_seed, buffer, port_rules, failures })
     }
 
     fn balancing(&self) -> Result<LoadBalancing, ScenarioError> {
@@ -199,9 +234,16 @@ mod tests {
     use super::*;
     use tailrace_config::table;
 
-    fn read(text: &str) -> Result<(LoadBalancing, u64, Buffer, PortRules), String> {
+    fn read(text: &str) -> Result<Resolved, String> {
         let common: Common = table::read(text.parse().unwrap()).map_err(|error| error.to_string())?;
         common.resolve().map_err(|error| error.to_string())
+    }
+
+    fn failing() -> Failures {
+        let at = Time::from_ms(3);
+        let link = Failure { link: Some("a->b".to_owned()), switch: None, at, until: Some(Time::from_ms(5)) };
+        let switch = Failure { link: None, switch: Some("c".to_owned()), at, until: None };
+        Failures { list: vec![link, switch], convergence: Time::from_us(70) }
     }
 
     #[test]
@@ -220,8 +262,17 @@ mod tests {
             for balancing in balancings {
                 for rules in [PortRules::default(), other] {
                     let seed = if balancing == LoadBalancing::Ecmp { u64::MAX - 6 } else { 0 };
-                    let text = toml::to_string(&Common::of(balancing, seed, buffer, rules)).unwrap();
-                    assert_eq!(read(&text), Ok((balancing, seed, buffer, rules)));
+                    for failures in [Failures::default(), failing()] {
+                        let all = Resolved {
+                            load_balancing: balancing,
+                            ecmp_seed: seed,
+                            buffer,
+                            port_rules: rules,
+                            failures,
+                        };
+                        let text = toml::to_string(&Common::of(&all)).unwrap();
+                        assert_eq!(read(&text), Ok(all));
+                    }
                 }
             }
         }
@@ -229,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_cell_holds_43_full_packets_unless_told_otherwise() {
-        let (balancing, ..) = read("load_balancing = \"flowcell\"").unwrap();
+        let balancing = read("load_balancing = \"flowcell\"").unwrap().load_balancing;
         assert_eq!(balancing, LoadBalancing::Flowcell { size: Bytes::new(65_536) });
         assert_eq!(balancing.packets_per_cell(1500), Some(43));
         let small = LoadBalancing::Flowcell { size: Bytes::new(1499) };
@@ -240,7 +291,7 @@ mod tests {
     #[test]
     fn buffers_are_written_in_bytes_or_packets_whatever_ports_count() {
         for unit in ["bytes", "packets"] {
-            let buffer = |text: &str| read(&format!("queue_unit = \"{unit}\"\n{text}")).unwrap().2;
+            let buffer = |text: &str| read(&format!("queue_unit = \"{unit}\"\n{text}")).unwrap().buffer;
             assert_eq!(buffer("buffer = \"360pkt\""), Buffer::PerPort(Bytes::new(540_000)));
             assert_eq!(buffer("buffer = \"540KB\""), Buffer::PerPort(Bytes::new(540_000)));
             assert_eq!(
@@ -275,6 +326,9 @@ mod tests {
             let text = format!("shared_buffer = {{ total = \"1MB\", alpha = {alpha} }}");
             assert!(error(&text).contains("multiple of 0.01"), "{alpha}");
         }
+        assert!(error("convergence = \"1ms\"").contains("and there is none"));
+        assert!(error("[[failure]]\nlink = \"a->b\"\nat = \"1ms\"").starts_with("convergence: is missing"));
+        assert!(error("[[failure]]\nlnk = \"a->b\"\nat = \"1ms\"").contains("lnk"));
         assert!(error("load_balancing = \"spary\"").contains("did you mean \"spray\"?"));
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod common;
 mod dumbbell;
+mod failures;
 mod farthest;
 mod graph;
 mod ideal;
@@ -20,6 +21,7 @@ mod wiring;
 
 pub use check::check_link;
 pub use dumbbell::Dumbbell;
+pub use failures::{Failure, Failures, Outage, Reroute};
 pub use graph::{Graph, Link, graph_of_text, read_files};
 pub use leaf_spine::LeafSpine;
 pub use params::{FabricKind, FabricParams};
@@ -175,6 +177,10 @@ pub struct Fabric {
     pub edge_of: Vec<SwitchId>,
     /// The switch port towards each host.
     pub port_to: Vec<PortId>,
+    /// What each port's link adds to the length of a way.
+    pub metrics: Vec<u32>,
+    /// Each port's part of what its switch divides among equal-cost ports.
+    pub weights: Vec<u16>,
     /// Edge switches in lists of those whose links to other switches are alike and lead to the same ones.
     pub edges_alike: Vec<Vec<SwitchId>>,
     /// Next hops, `[switch * switches + edge switch of the destination]`.
@@ -203,6 +209,10 @@ pub struct Fabric {
     /// Whether packets that come back must ask which way those that went had taken, since switches are not numbered in
     /// tiers.
     pub two_way: bool,
+    /// When nothing comes over which links.
+    pub outages: Vec<Outage>,
+    /// Routes that take the place of `routes` and `equal_cost` later, in order of time.
+    pub reroutes: Vec<Reroute>,
 }
 
 impl Fabric {
@@ -250,6 +260,9 @@ impl Fabric {
     /// The port that a switch's own choice is, and the switch that it leads to.
     fn hashed_step(&self, switch: SwitchId, dst: u16, flow: u32) -> Option<(PortId, SwitchId)> {
         let hops = self.next_hops(switch, dst);
+        if hops.count == 0 {
+            return None;
+        }
         let port = self.ports_of(&hops)[hops.hashed(self.ecmp_salt(switch), flow) as usize];
         match self.ports[port as usize].to {
             Node::Host(_) => None,

@@ -6,9 +6,12 @@ use tailrace_config::{ScenarioError, suggest, table};
 use tailrace_core::Time;
 use toml::{Table, Value};
 
-use super::common::{self, Common};
+use super::common::{self, Common, Resolved};
+use super::failures;
 use super::graph::{self, FileFields, Graph};
-use super::{Buffer, Dumbbell, Fabric, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets};
+use super::{
+    Buffer, Dumbbell, Fabric, Failures, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets,
+};
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
@@ -44,6 +47,8 @@ pub struct FabricParams {
     pub buffer: Buffer,
     /// How ports count and mark.
     pub port_rules: PortRules,
+    /// Links and switches that fail.
+    pub failures: Failures,
 }
 
 /// The names of the kinds.
@@ -64,7 +69,7 @@ impl FabricParams {
             _ => table::check_fields::<Graph>(&fields, &[&common[..], &graph::SHORTHANDS].concat()),
         }?;
         fields.remove("kind");
-        let (load_balancing, ecmp_seed, buffer, port_rules) =
+        let Resolved { load_balancing, ecmp_seed, buffer, port_rules, failures } =
             table::read::<Common>(Common::take(&mut fields))?.resolve()?;
         let kind = match kind {
             "star" => FabricKind::Star(table::read(fields)?),
@@ -80,13 +85,29 @@ impl FabricParams {
                            take \"ecmp\", \"spray\" or \"flowlet\"";
             return Err(ScenarioError::new("load_balancing", message));
         }
-        Ok(FabricParams { kind, load_balancing, ecmp_seed, buffer, port_rules })
+        let params = FabricParams { kind, load_balancing, ecmp_seed, buffer, port_rules, failures };
+        params.check_failures()?;
+        Ok(params)
+    }
+
+    fn check_failures(&self) -> Result<(), ScenarioError> {
+        if self.failures.is_empty() {
+            return Ok(());
+        }
+        if let LoadBalancing::Flowcell { .. } = self.load_balancing {
+            let message = "is \"flowcell\", which counts the ways through a whole fabric, and there is a [[fabric.failure]]: \
+                           take \"ecmp\", \"spray\" or \"flowlet\"";
+            return Err(ScenarioError::new("load_balancing", message));
+        }
+        self.failures.outages(&self.whole()).map(|_| ())
     }
 
     /// Writes `[fabric]` with all fields.
     pub fn to_table(&self) -> Table {
         let mut fields = table::write(&self.kind);
-        let common = Common::of(self.load_balancing, self.ecmp_seed, self.buffer, self.port_rules);
+        let FabricParams { load_balancing, ecmp_seed, buffer, port_rules, .. } = *self;
+        let failures = self.failures.clone();
+        let common = Common::of(&Resolved { load_balancing, ecmp_seed, buffer, port_rules, failures });
         fields.extend(table::write(&common));
         fields
     }
@@ -102,6 +123,18 @@ impl FabricParams {
 
     /// The fabric.
     pub fn build(&self) -> Fabric {
+        let mut fabric = self.whole();
+        // Names were checked when it was read; of a fabric that was put together otherwise, those that are unknown never fail.
+        fabric.outages = self.failures.outages(&fabric).unwrap_or_default();
+        if !fabric.outages.is_empty() {
+            fabric.reroutes = failures::reroutes(&fabric, &fabric.outages, self.failures.convergence);
+            fabric.two_way = !fabric.equal_cost.is_empty();
+        }
+        fabric
+    }
+
+    /// The fabric without its failures.
+    fn whole(&self) -> Fabric {
         let fabric = match &self.kind {
             FabricKind::Star(kind) => kind.build(self.load_balancing, self.buffer),
             FabricKind::Dumbbell(kind) => kind.build(self.load_balancing, self.buffer),

@@ -10,9 +10,14 @@ const NONE: u32 = u32::MAX;
 
 /// Next hops, `[switch * switches + edge switch of the destination]`, and the lists of ports that they point into.
 /// A port that is to carry `n` times as much as another stands in its list `n` times as often.
-pub(super) fn shortest(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> (Vec<NextHops>, Vec<PortId>) {
-    let switches = fabric.switches;
-    let own = ports_by_switch(fabric);
+/// Links of ports that are `dead` are not taken.
+pub(super) fn shortest(
+    fabric: &Fabric,
+    edges_alike: &[Vec<SwitchId>],
+    dead: &[bool],
+) -> (Vec<NextHops>, Vec<PortId>) {
+    let Fabric { switches, metrics, weights, .. } = fabric;
+    let (switches, own) = (*switches, ports_by_switch(fabric, dead));
     let mut groups = Groups { found: vec![BTreeMap::new(); switches], lists: Vec::new() };
     let mut routes = vec![NextHops::default(); switches * switches];
     let (mut lengths, mut ports) = (vec![NONE; switches], Vec::new());
@@ -24,7 +29,7 @@ pub(super) fn shortest(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> (Ve
         }));
         groups.hops(switch, &ports, weights)
     };
-    for alike in &fabric.edges_alike {
+    for alike in edges_alike {
         let first = usize::from(alike[0]);
         measure(alike[0], &own, metrics, &mut lengths);
         for switch in (0..switches).filter(|&switch| switch != first && lengths[switch] < NONE) {
@@ -50,8 +55,8 @@ pub(super) fn shortest(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> (Ve
 
 /// Edge switches in lists of those whose links to other switches are alike and lead to the same ones: either may stand
 /// for the other.
-pub(super) fn edges_alike(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> Vec<Vec<SwitchId>> {
-    let own = ports_by_switch(fabric);
+pub(super) fn edges_alike(fabric: &Fabric, dead: &[bool]) -> Vec<Vec<SwitchId>> {
+    let own = ports_by_switch(fabric, dead);
     let mut edges = fabric.edge_of.clone();
     edges.sort_unstable();
     edges.dedup();
@@ -59,7 +64,7 @@ pub(super) fn edges_alike(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> 
     for edge in edges {
         let link = |&(port, next): &(PortId, SwitchId)| {
             let (spec, port) = (&fabric.ports[port as usize], port as usize);
-            (next, spec.rate, spec.delay, metrics[port], weights[port])
+            (next, spec.rate, spec.delay, fabric.metrics[port], fabric.weights[port])
         };
         let mut links: Vec<_> = own[usize::from(edge)].iter().map(link).collect();
         links.sort_unstable();
@@ -68,10 +73,10 @@ pub(super) fn edges_alike(fabric: &Fabric, metrics: &[u32], weights: &[u16]) -> 
     alike.into_values().collect()
 }
 
-/// The ports of each switch towards other switches, and which.
-fn ports_by_switch(fabric: &Fabric) -> Vec<Vec<(PortId, SwitchId)>> {
+/// The ports of each switch towards other switches, and which; but for those that are dead.
+fn ports_by_switch(fabric: &Fabric, dead: &[bool]) -> Vec<Vec<(PortId, SwitchId)>> {
     let mut own = vec![Vec::new(); fabric.switches];
-    for (spec, number) in fabric.ports.iter().zip(0..) {
+    for ((spec, number), _) in fabric.ports.iter().zip(0..).zip(dead).filter(|(_, dead)| !**dead) {
         if let (Node::Switch(from), Node::Switch(to)) = (spec.from, spec.to) {
             own[usize::from(from)].push((number, to));
         }

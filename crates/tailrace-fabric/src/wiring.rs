@@ -83,6 +83,8 @@ impl Wiring {
             twins,
             edge_of,
             port_to,
+            metrics,
+            weights,
             edges_alike: Vec::new(),
             routes: Vec::new(),
             equal_cost: Vec::new(),
@@ -95,10 +97,13 @@ impl Wiring {
             switch_names,
             strands,
             two_way: false,
+            outages: Vec::new(),
+            reroutes: Vec::new(),
         };
+        let none_is_dead = vec![false; fabric.ports.len()];
         fabric.ecmp_place = ecmp_place(&fabric);
-        fabric.edges_alike = routes::edges_alike(&fabric, &metrics, &weights);
-        (fabric.routes, fabric.equal_cost) = routes::shortest(&fabric, &metrics, &weights);
+        fabric.edges_alike = routes::edges_alike(&fabric, &none_is_dead);
+        (fabric.routes, fabric.equal_cost) = routes::shortest(&fabric, &fabric.edges_alike, &none_is_dead);
         fabric
     }
 }

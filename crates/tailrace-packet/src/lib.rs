@@ -5,6 +5,7 @@
 
 mod caps;
 mod endpoint;
+mod failing;
 mod flows;
 mod network;
 mod port;

@@ -9,6 +9,7 @@ use tailrace_engine::{Agenda, Digest, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
 use tailrace_switch::{Holder, Switching};
 
+use crate::failing::Failing;
 use crate::port::Port;
 use crate::tap::Tapped;
 
@@ -51,6 +52,7 @@ pub struct Network<P, H> {
     reverse: Vec<PortId>,
     switching: Switching,
     tapped: Option<Tapped>,
+    failing: Option<Failing>,
     /// Where hosts stand outside.
     outside: Option<Outside<H>>,
     injected: Count,
@@ -75,22 +77,55 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             };
             Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
         };
-        let ports: Vec<_> = fabric.ports.iter().zip(port_facts(fabric)).map(port).collect();
+        let mut ports: Vec<_> = fabric.ports.iter().zip(port_facts(fabric)).map(port).collect();
+        // Last, so that it moves no other entity.
+        let last = (ports.len() + edge_entities) as Entity;
+        let failing = Failing::new(fabric, last, |port| ports[port as usize].to);
+        failing
+            .iter()
+            .flat_map(Failing::ports)
+            .for_each(|port| ports[port as usize].to = Port::<P, H>::WATCHED);
         let farthest = fabric.ports.iter().map(|p| p.delay + p.rate.time_for(Bytes::new(1500))).max();
-        Network {
+        let entities = ports.len() + edge_entities + usize::from(failing.is_some());
+        let mut network = Network {
             now: Time::ZERO,
-            agenda: Agenda::new(ports.len() + edge_entities, farthest.unwrap_or_default().as_ps()),
+            agenda: Agenda::new(entities, farthest.unwrap_or_default().as_ps()),
             digest: Digest::default(),
             events: 0,
             ports,
             reverse: if P::REVERSE { fabric.twins.clone() } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
             tapped: None,
+            failing,
             outside: None,
             injected: Count::default(),
             delivered: Count::default(),
             ledger: Ledger::default(),
+        };
+        network.arm_reroute();
+        network
+    }
+
+    /// Has itself woken when other routes are to count.
+    fn arm_reroute(&mut self) {
+        if let Some(failing) = &self.failing
+            && let Some(at) = failing.next_reroute()
+        {
+            self.agenda.wake(failing.entity, at.as_ps());
         }
+    }
+
+    /// An entity that is no port is woken: tells whether it is the edge's.
+    #[cold]
+    fn is_of_edge(&mut self, entity: Entity) -> bool {
+        let Some(failing) = self.failing.as_mut().filter(|failing| failing.entity == entity) else {
+            return true;
+        };
+        if let Some(reroute) = failing.rerouted(self.now) {
+            self.switching.reroute(reroute);
+        }
+        self.arm_reroute();
+        false
     }
 
     /// The time of the last event.
@@ -171,6 +206,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             self.digest.add(at, entity);
             self.events += 1;
             let Some(port) = self.ports.get_mut(entity as usize) else {
+                if self.failing.is_some() && !self.is_of_edge(entity) {
+                    continue;
+                }
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
             if !port.has_arrival(self.now) {
@@ -184,13 +222,13 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
             }
-            if P::REVERSE && packet.is_ack() {
-                let back = self.reverse[entity as usize];
-                self.ports[back as usize].egress.policy_mut().on_reverse(self.now, &mut packet);
+            if P::REVERSE && packet.is_ack() && to != Port::<P, H>::WATCHED {
+                self.reverse(entity, &mut packet);
             }
             if to & Port::<P, H>::SWITCH == 0 {
-                if to == Port::<P, H>::TAPPED {
-                    to = self.note_tapped(entity, &packet);
+                if to == Port::<P, H>::WATCHED {
+                    let Some(known) = self.pass_watched(entity, &mut packet) else { continue };
+                    to = known;
                 }
                 if to & Port::<P, H>::SWITCH == 0 {
                     self.delivered.count(packet.bytes);
@@ -198,9 +236,18 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 }
             }
             let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
-            let out = self.switching.route(self.now, switch, &packet);
-            self.forward(out, packet);
+            match self.switching.route(self.now, switch, &packet) {
+                Some(out) => self.forward(out, packet),
+                None => self.lose(entity, packet),
+            }
         }
+    }
+
+    /// Tells the port that sends back over the link of `port` what has come.
+    #[inline]
+    fn reverse(&mut self, port: PortId, packet: &mut Packet<H>) {
+        let back = self.reverse[port as usize];
+        self.ports[back as usize].egress.policy_mut().on_reverse(self.now, packet);
     }
 
     #[inline]
@@ -218,19 +265,38 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
+    /// A packet is lost behind a port, of which the link has failed, or the switch has no way for it.
+    #[cold]
+    fn lose(&mut self, port: PortId, packet: Packet<H>) {
+        self.ports[port as usize].egress.count_lost(packet.bytes);
+        self.ledger.drop(packet.bytes, Reason::Failure);
+        if let Some(outside) = &mut self.outside {
+            outside.lost.push(Lost { at: self.now, reason: Reason::Failure, packet });
+        }
+    }
+
     /// Notes from now on what a port sends, for [`Self::take_tapped`].
     pub fn tap(&mut self, port: PortId) {
-        let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::TAPPED);
+        let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::WATCHED);
         self.tapped = Some(Tapped::new(port, to));
     }
 
-    /// Notes a packet that has come over the tapped port's link, and tells where that leads.
+    /// A packet has come over the link of a watched port: notes it if that is tapped, and tells where it leads; `None` if the
+    /// packet is lost on it.
     #[cold]
-    fn note_tapped(&mut self, port: PortId, packet: &Packet<H>) -> u32 {
+    fn pass_watched(&mut self, port: PortId, packet: &mut Packet<H>) -> Option<u32> {
         let start = self.ports[port as usize].started(self.now, packet);
-        let Some(tapped) = &mut self.tapped else { panic!("port {port} is not the tapped one") };
-        tapped.note(start, packet.plain());
-        tapped.to
+        if let Some(tapped) = self.tapped.as_mut().filter(|tapped| tapped.port == port) {
+            tapped.note(start, packet.plain());
+        }
+        if self.failing.as_ref().is_some_and(|failing| failing.loses(port, start, self.now)) {
+            self.lose(port, *packet);
+            return None;
+        }
+        if P::REVERSE && packet.is_ack() {
+            self.reverse(port, packet);
+        }
+        Some(self.target(port))
     }
 
     /// The packets that have come over the tapped port's link since the last call, and when each was sent. At the
@@ -247,7 +313,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Where a port's link leads.
     fn target(&self, port: PortId) -> u32 {
         let tapped = self.tapped.as_ref().filter(|tapped| tapped.port == port);
-        tapped.map_or(self.ports[port as usize].to, |tapped| tapped.to)
+        let to = tapped.map_or(self.ports[port as usize].to, |tapped| tapped.to);
+        match &self.failing {
+            Some(failing) if to == Port::<P, H>::WATCHED => failing.to(port),
+            _ => to,
+        }
     }
 
     /// Bytes and packets that wait at a port now, and the bytes in each of its queues.
@@ -314,7 +384,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             if to & Port::<P, H>::SWITCH == 0 {
                 return longest;
             }
-            port = self.switching.route(self.now, (to & !Port::<P, H>::SWITCH) as SwitchId, &packet);
+            let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
+            let Some(next) = self.switching.route(self.now, switch, &packet) else { return longest };
+            port = next;
             longest = longer(longest, self.sample(port));
         }
     }

@@ -38,14 +38,14 @@ impl<H: Header> Link<H> {
 pub(crate) struct Port<P, H> {
     pub(crate) egress: Egress<P, H>,
     link: Link<H>,
-    /// Host number, switch number with [`Port::SWITCH`] set, or [`Port::TAPPED`].
+    /// Host number, switch number with [`Port::SWITCH`] set, or [`Port::WATCHED`].
     pub(crate) to: u32,
 }
 
 impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) const SWITCH: u32 = 1 << 31;
-    /// Stands for where the tapped port leads; no host and no switch.
-    pub(crate) const TAPPED: u32 = 1 << 30;
+    /// Stands for where a port leads that is tapped, or whose link fails; no host and no switch.
+    pub(crate) const WATCHED: u32 = 1 << 30;
 
     pub(crate) fn new(policy: P, rate: LinkRate, delay: Time, to: u32) -> Self {
         Port { egress: Egress::new(policy, rate), link: Link { delay, flights: VecDeque::new() }, to }

@@ -265,7 +265,7 @@ mod _tailrace {
     }
 
     /// The ports that each flow `(source, destination, number)` passes in the fabric of a resolved scenario; nothing where its
-    /// packets have a choice of ways.
+    /// packets have a choice of ways, or links fail.
     #[pyfunction]
     fn ways(py: Python<'_>, text: &str, flows: Vec<(u16, u16, u32)>) -> PyResult<Vec<Vec<u32>>> {
         let fabric = built(text)?;
@@ -275,8 +275,9 @@ mod _tailrace {
         };
         let way = |(src, dst, flow): (u16, u16, u32)| {
             let way: Vec<u32> = fabric.hashed_path(src, dst, flow).collect();
-            let is_fixed =
-                fabric.load_balancing == LoadBalancing::Ecmp || way.iter().all(|&port| is_only(port, dst));
+            let is_fixed = fabric.outages.is_empty()
+                && (fabric.load_balancing == LoadBalancing::Ecmp
+                    || way.iter().all(|&port| is_only(port, dst)));
             if is_fixed { way } else { Vec::new() }
         };
         if let Some((src, dst, _)) =

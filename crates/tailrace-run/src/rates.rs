@@ -65,6 +65,11 @@ fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError>
             format!("has paths of {links} links, and at flow level there is room for {LONGEST_PATH}");
         return Err(ScenarioError::new("fabric", message));
     }
+    if !fabric.outages.is_empty() {
+        let message =
+            "is for packets: at flow level links do not fail; leave out level = \"flow\" (or --level flow)";
+        return Err(ScenarioError::new("fabric.failure", message));
+    }
     if fabric.two_way && fabric.load_balancing != LoadBalancing::Ecmp {
         let message = "must be \"ecmp\" at flow level: packets are spread over ways of a graph that may share some links \
                        and not others, and there is no rate of all of them together";

@@ -1,5 +1,5 @@
 //! What flows of given weights get of a link, by how their receivers acknowledge.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test may panic, and says what came of it")]
 
 use tailrace_core::Place;
 use tailrace_core::Time;

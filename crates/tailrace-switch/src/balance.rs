@@ -3,7 +3,7 @@
 use tailrace_core::random::{Stream, mix};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{HEADER_BYTES, Header, Packet, Time};
-use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, SwitchId};
+use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, Reroute, SwitchId};
 
 /// Flowlet table size: collisions between flows only join their bursts.
 const FLOWLETS: usize = 1 << 12;
@@ -96,7 +96,9 @@ impl Balancer {
             (0..fabric.switches as u64).map(|switch| Stream::new(seed, "load balancing", switch)).collect()
         };
         match fabric.load_balancing {
-            LoadBalancing::Ecmp if fabric.two_way => Balancer::EcmpTwoWay(Box::new(fabric.clone())),
+            LoadBalancing::Ecmp if fabric.two_way => {
+                Balancer::EcmpTwoWay(Box::new(Fabric { reroutes: Vec::new(), ..fabric.clone() }))
+            }
             LoadBalancing::Ecmp => Balancer::Ecmp {
                 salts: (0..fabric.switches as SwitchId).map(|switch| fabric.ecmp_salt(switch)).collect(),
             },
@@ -110,6 +112,22 @@ impl Balancer {
                 table: vec![Flowlet::default(); FLOWLETS * fabric.switches],
             },
             LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, transport)),
+        }
+    }
+
+    /// Lists of equal-cost ports are others from now on.
+    pub(crate) fn reroute(&mut self, reroute: &Reroute) {
+        match self {
+            Balancer::EcmpTwoWay(fabric) => {
+                fabric.routes.clone_from(&reroute.routes);
+                fabric.equal_cost.clone_from(&reroute.equal_cost);
+            }
+            Balancer::RoundRobin { turns } => *turns = vec![0; reroute.equal_cost.len()],
+            // What these remember is a choice by its place, or nothing.
+            Balancer::Ecmp { .. }
+            | Balancer::Random { .. }
+            | Balancer::Flowlet { .. }
+            | Balancer::Flowcell(_) => {}
         }
     }
 

@@ -201,6 +201,11 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         end - self.rate.time_for(bytes)
     }
 
+    /// What the port has sent was lost behind it.
+    pub fn count_lost(&mut self, bytes: u16) {
+        self.dropped.count(bytes);
+    }
+
     /// What the port has done.
     pub fn counts(&self) -> PortCounts {
         let [urgent_bytes, others] = self.sent_bytes;

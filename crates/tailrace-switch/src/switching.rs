@@ -2,7 +2,7 @@
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
-use tailrace_fabric::{Fabric, NextHops, PortId, SwitchId};
+use tailrace_fabric::{Fabric, NextHops, PortId, Reroute, SwitchId};
 
 use crate::balance::{Balancer, Choice};
 use crate::memory::{Holder, Memory};
@@ -40,21 +40,21 @@ impl Switching {
         }
     }
 
-    /// The port by which `packet` leaves `switch`.
+    /// The port by which `packet` leaves `switch`; `None` if failures have left it no way.
     #[inline(always)]
-    pub fn route<H: Header>(&mut self, now: Time, switch: SwitchId, packet: &Packet<H>) -> PortId {
+    pub fn route<H: Header>(&mut self, now: Time, switch: SwitchId, packet: &Packet<H>) -> Option<PortId> {
         let host = self.hosts[usize::from(packet.dst)];
         if host.edge == switch {
-            return host.port;
+            return Some(host.port);
         }
         let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
-        if hops.count == 1 {
-            return hops.first;
+        if hops.count <= 1 {
+            return (hops.count == 1).then_some(hops.first);
         }
-        match self.balancer.choose(now, switch, hops, packet) {
+        Some(match self.balancer.choose(now, switch, hops, packet) {
             Choice::OfList(place) => self.equal_cost[(hops.first + place) as usize],
             Choice::Port(port) => port,
-        }
+        })
     }
 
     /// What `port` may hold at `now` as the fabric's unit counts, of all the fabric's `ports`.
@@ -69,6 +69,12 @@ impl Switching {
     /// Gives the switches the packet memory that `fabric` has; its ports must be the same.
     pub fn refit(&mut self, fabric: &Fabric) {
         self.memory = Memory::new(fabric);
+    }
+
+    /// Other routes count from now on.
+    pub fn reroute(&mut self, reroute: Reroute) {
+        self.balancer.reroute(&reroute);
+        (self.routes, self.equal_cost) = (reroute.routes, reroute.equal_cost);
     }
 
     /// Whether a flow's way depends on nothing but the flow.

@@ -75,6 +75,7 @@ _LABELS = {
     "size_bytes": "Flow size (bytes)",
     "timeouts": "Retransmission timeouts",
     "goodput_gbps": "Goodput (Gbit/s)",
+    "offered_gbps": "Offered (Gbit/s)",
     "met_goodput_gbps": "Goodput of met deadlines (Gbit/s)",
     "flow_share": "Share of flows",
     "byte_share": "Share of bytes",

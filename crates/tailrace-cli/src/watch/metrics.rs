@@ -73,6 +73,7 @@ pub fn text(board: &Board) -> String {
         ("delivered", ledger.delivered),
         ("dropped_buffer", ledger.dropped_buffer),
         ("dropped_evicted", ledger.dropped_evicted),
+        ("dropped_failure", ledger.dropped_failure),
     ];
     let frames = frames.map(|(what, count)| (format!("what=\"{what}\""), count.packets));
     page.family("frames_total", "counter", "Frames that came to a port, and what became of them.", frames);

@@ -11,7 +11,11 @@ pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<Strin
     let mut lines = vec![format!("{} · ended after {}", board.title, duration(outcome.end.as_secs_f64()))];
     if let Some(ledger) = &outcome.ledger {
         let (full, evicted) = (ledger.dropped_buffer.packets, ledger.dropped_evicted.packets);
-        lines.push(format!("{} ({full} for lack of room, {evicted} evicted)", live::frames(ledger)));
+        let failed = match ledger.dropped_failure.packets {
+            0 => String::new(),
+            packets => format!(", {packets} with a link that failed"),
+        };
+        lines.push(format!("{} ({full} for lack of room, {evicted} evicted{failed})", live::frames(ledger)));
     }
     lines.extend(outcome.real_time.as_ref().map(|real| live::strays(real.strays)));
     lines.extend(board.latest().map(|view| format!("links    {}", view.frames)));

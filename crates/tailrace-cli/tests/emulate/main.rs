@@ -4,6 +4,7 @@
 #[path = "../below/mod.rs"]
 mod below;
 mod bench;
+mod failing;
 mod leaf_spine;
 mod leaving;
 mod live_run;

@@ -124,7 +124,8 @@ impl Graph {
                 continue;
             }
             let ends = [name(other.from), name(spec.from)];
-            links.push(Link { ends, rate: spec.rate, delay: spec.delay, metric: 1, ecmp_weight: 1 });
+            let (metric, ecmp_weight) = (fabric.metrics[port as usize], fabric.weights[port as usize]);
+            links.push(Link { ends, rate: spec.rate, delay: spec.delay, metric, ecmp_weight });
             for (node, port) in [(spec.from, port), (other.from, twin)] {
                 next.insert(node, port + 1);
                 let follows = fabric.ports.get(port as usize + 1).is_some_and(|spec| spec.from == node);

@@ -23,7 +23,7 @@ const PACKET_AT: usize = 12;
 const END: u8 = 0;
 const ENTERED: u8 = 1;
 const LEFT: u8 = 2;
-const DROPPED: [(u8, Reason); 2] = [(3, Reason::Buffer), (4, Reason::Evicted)];
+const DROPPED: [(u8, Reason); 3] = [(3, Reason::Buffer), (4, Reason::Evicted), (5, Reason::Failure)];
 
 /// What is wrong with a record.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +66,7 @@ impl What {
             What::Left => LEFT,
             What::Dropped(Reason::Buffer) => DROPPED[0].0,
             What::Dropped(Reason::Evicted) => DROPPED[1].0,
+            What::Dropped(Reason::Failure) => DROPPED[2].0,
         }
     }
 

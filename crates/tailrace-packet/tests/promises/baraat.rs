@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::Ending;
 use tailrace_core::{ACK_BYTES, Bytes, HEADER_BYTES, Time};
-use tailrace_fabric::{Buffer, FabricParams, LoadBalancing, PortRules};
+use tailrace_fabric::{Buffer, FabricParams, Failures, LoadBalancing, PortRules};
 use tailrace_schemes::baraat::HOPS;
 use tailrace_workload::FlowSpec;
 
@@ -156,7 +156,7 @@ proptest! {
     /// What a header has no room for does not occur.
     #[test]
     fn no_way_has_more_ports_than_a_header_has_room_for(kind in any_kind()) {
-        let params = FabricParams { kind, load_balancing: LoadBalancing::Ecmp, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default() };
+        let params = FabricParams { kind, load_balancing: LoadBalancing::Ecmp, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default(), failures: Failures::default() };
         let fabric = params.build();
         let longest = (1..fabric.hosts as u16).map(|host| fabric.hops_between(0, host)).max();
         prop_assert!(longest <= Some(HOPS), "{longest:?}");

@@ -1,7 +1,7 @@
 //! A fabric is what its nodes and links are, whatever describes it.
 
 use tailrace_core::{Bytes, Time};
-use tailrace_fabric::{Fabric, FabricKind, FabricParams, Graph, LoadBalancing};
+use tailrace_fabric::{Fabric, FabricKind, FabricParams, Failures, Graph, LoadBalancing};
 use tailrace_schemes::NAMES;
 
 use crate::setup::{Run, Setup, fabric, flow, preset, takes_one_path};
@@ -14,6 +14,7 @@ fn as_graph(fabric: &Fabric) -> Fabric {
         ecmp_seed: fabric.ecmp_seed,
         buffer: fabric.buffer,
         port_rules: fabric.port_rules,
+        failures: Failures::default(),
     };
     FabricParams::from_table(&params.to_table()).unwrap_or_else(|error| panic!("{error}")).build()
 }

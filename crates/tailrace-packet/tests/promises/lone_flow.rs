@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tailrace_core::transport::{FctEnd, LossDetection, TransportParams};
 use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, PortPlace, Time};
-use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing, PortRules};
+use tailrace_fabric::{Buffer, Fabric, FabricParams, Failures, LoadBalancing, PortRules};
 use tailrace_schemes::NAMES;
 
 use crate::setup::{
@@ -178,7 +178,7 @@ proptest! {
         whole in any::<bool>(),
         ack_bytes in prop_oneof![Just(40u16), 40u16..=576],
     ) {
-        let fabric = FabricParams { kind, load_balancing, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default() }.build();
+        let fabric = FabricParams { kind, load_balancing, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default(), failures: Failures::default() }.build();
         let window = if whole { size.div_ceil(u64::from(mss)) } else { busy_window(&fabric, mss) };
         for dst in [1, fabric.hosts as u16 - 1] {
             let setup = setup(&fabric, TransportParams { ack_bytes, ..patient(mss) }, dst, size);
@@ -205,7 +205,7 @@ proptest! {
     ) {
         let packet = u64::from(mss + HEADER_BYTES);
         let buffer = Buffer::PerPort(Bytes::new(buffer_packets * packet));
-        let fabric = FabricParams { kind, load_balancing, ecmp_seed: 0, buffer, port_rules: PortRules::default() }.build();
+        let fabric = FabricParams { kind, load_balancing, ecmp_seed: 0, buffer, port_rules: PortRules::default(), failures: Failures::default() }.build();
         let loss_detection =
             if duplicates { LossDetection::DuplicateAcks } else { LossDetection::TimeoutOnly };
         let transport =

@@ -10,6 +10,7 @@ mod conservation;
 mod control;
 mod demotion;
 mod endpoint;
+mod failures;
 mod flowcells;
 mod graph;
 mod karuna;

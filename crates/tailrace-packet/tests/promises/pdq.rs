@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::{Ending, HEADER_BYTES, Reveals, Scheme, Time};
-use tailrace_fabric::{Fabric, FabricParams, LoadBalancing, PortRules};
+use tailrace_fabric::{Fabric, FabricParams, Failures, LoadBalancing, PortRules};
 use tailrace_schemes::pdq::{Params, Pdq};
 use tailrace_workload::FlowSpec;
 
@@ -65,8 +65,15 @@ fn spec(hosts: u16, (src, dst, size, known, start, due): AnyFlow) -> FlowSpec {
 fn any_fabric() -> impl Strategy<Value = Fabric> {
     let built = |kind| {
         let port_rules = PortRules::default();
-        FabricParams { kind, load_balancing: LoadBalancing::Ecmp, ecmp_seed: 0, buffer: ENDLESS, port_rules }
-            .build()
+        FabricParams {
+            kind,
+            load_balancing: LoadBalancing::Ecmp,
+            ecmp_seed: 0,
+            buffer: ENDLESS,
+            port_rules,
+            failures: Failures::default(),
+        }
+        .build()
     };
     prop_oneof![Just(fabric(STAR)), any_kind().prop_map(built)]
 }
