@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tailrace.sweeping import sweep
     from tailrace.table import Table
     from tailrace.telling import tell
+    from tailrace.warming import Warmup, warmup
 
 __all__ = [
     "Comparison",
@@ -35,6 +36,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "TailraceError",
+    "Warmup",
     "__version__",
     "compare",
     "fluid",
@@ -45,6 +47,7 @@ __all__ = [
     "schemes",
     "sweep",
     "tell",
+    "warmup",
     "workload",
 ]
 
@@ -62,6 +65,7 @@ _HOMES = {
     "ScenarioError": "errors",
     "Table": "table",
     "TailraceError": "errors",
+    "Warmup": "warming",
     "__version__": "_tailrace",
     "compare": "comparing",
     "fluid": "fluid_model",
@@ -72,6 +76,7 @@ _HOMES = {
     "schemes": "_tailrace",
     "sweep": "sweeping",
     "tell": "telling",
+    "warmup": "warming",
     "workload": "_tailrace",
 }
 

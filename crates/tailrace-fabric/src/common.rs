@@ -165,15 +165,13 @@ impl Common {
     pub(super) fn resolve(self) -> Result<Resolved, ScenarioError> {
         let load_balancing = self.balancing()?;
         let convergence = match self.convergence {
-            Some(_) if self.failure.is_empty() => {
-                let message = "is how long routes take to follow a [[fabric.failure]], and there is none";
-                return Err(ScenarioError::new("convergence", message));
-            }
             None if !self.failure.is_empty() => {
-                let message = "is missing: say how long routes take to follow a failure, \"0s\" if none";
+                let message = "is missing: say how long routes take to follow a failure, \"0s\" if no time";
                 return Err(ScenarioError::new("convergence", message));
             }
-            given => given.unwrap_or_default(),
+            // A sweep may have points without failures.
+            Some(convergence) if !self.failure.is_empty() => convergence,
+            _ => Time::ZERO,
         };
         let buffer = match (self.buffer, self.shared_buffer) {
             (Some(_), Some(_)) => {
@@ -326,7 +324,7 @@ mod tests {
             let text = format!("shared_buffer = {{ total = \"1MB\", alpha = {alpha} }}");
             assert!(error(&text).contains("multiple of 0.01"), "{alpha}");
         }
-        assert!(error("convergence = \"1ms\"").contains("and there is none"));
+        assert_eq!(read("convergence = \"1ms\"\nfailure = []"), read(""));
         assert!(error("[[failure]]\nlink = \"a->b\"\nat = \"1ms\"").starts_with("convergence: is missing"));
         assert!(error("[[failure]]\nlnk = \"a->b\"\nat = \"1ms\"").contains("lnk"));
         assert!(error("load_balancing = \"spary\"").contains("did you mean \"spray\"?"));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::Time;
 
-use super::{Fabric, NextHops, Node, PortId, routes};
+use super::{Fabric, NextHops, Node, PortId, SwitchId, routes};
 
 /// A link or a switch that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,10 +51,52 @@ pub struct Outage {
 pub struct Reroute {
     /// From when on.
     pub at: Time,
+    /// As [`Fabric::edges_alike`].
+    pub edges_alike: Vec<Vec<SwitchId>>,
     /// As [`Fabric::routes`].
     pub routes: Vec<NextHops>,
     /// As [`Fabric::equal_cost`].
     pub equal_cost: Vec<PortId>,
+}
+
+impl Reroute {
+    /// The fabric with these routes for good.
+    pub(super) fn over(&self, fabric: &Fabric) -> Fabric {
+        let Reroute { edges_alike, routes, equal_cost, .. } = self.clone();
+        Fabric { edges_alike, routes, equal_cost, reroutes: Vec::new(), ..fabric.clone() }
+    }
+}
+
+impl Fabric {
+    /// When the last failure, or the end of one, has had its effect on routes; zero if nothing fails.
+    pub fn last_change(&self) -> Time {
+        self.reroutes.last().map_or(Time::ZERO, |reroute| reroute.at)
+    }
+
+    /// A host that failures leave without a way to some other for good.
+    pub fn cut_off(&self) -> Option<u16> {
+        let for_good =
+            |outage: &&Outage| outage.until == Time::MAX && usize::from(self.edge_end(outage)) < self.hosts;
+        if let Some(outage) = self.outages.iter().find(for_good) {
+            return Some(self.edge_end(outage));
+        }
+        let last = self.reroutes.last()?;
+        let edges: BTreeSet<SwitchId> = self.edge_of.iter().copied().collect();
+        let reaches = |from: SwitchId, to: SwitchId| {
+            from == to || last.routes[usize::from(from) * self.switches + usize::from(to)].count > 0
+        };
+        let lost = edges.iter().find(|&&from| edges.iter().any(|&to| !reaches(from, to)))?;
+        self.edge_of.iter().position(|edge| edge == lost).map(|host| host as u16)
+    }
+
+    /// The host at an end of a link that fails; `u16::MAX`, which is no host, if it joins two switches.
+    fn edge_end(&self, outage: &Outage) -> u16 {
+        let spec = &self.ports[outage.port as usize];
+        match (spec.from, spec.to) {
+            (Node::Host(host), _) | (_, Node::Host(host)) => host,
+            _ => u16::MAX,
+        }
+    }
 }
 
 impl Failure {
@@ -65,12 +107,18 @@ impl Failure {
                 let port = fabric.port_named(name).ok_or_else(|| {
                     let names = (0..fabric.ports.len() as PortId).map(|port| fabric.port_name(port));
                     let names: Vec<String> = names.collect();
-                    let message = suggest::unknown("port", name, names.iter().map(String::as_str));
+                    let message = suggest::unknown("link", name, names.iter().map(String::as_str));
                     ScenarioError::new("link", message)
                 })?;
                 Ok(vec![port, fabric.twins[port as usize]])
             }
             (None, Some(name)) => {
+                let hosts = fabric.hosts as u16;
+                if let Some(host) = (0..hosts).find(|&host| fabric.host_name(host) == *name) {
+                    let port = fabric.port_name(PortId::from(host));
+                    let message = format!("is {name}, a host: write link = \"{port}\" for its link");
+                    return Err(ScenarioError::new("switch", message));
+                }
                 let Some(switch) = fabric.switch_names.iter().position(|known| known == name) else {
                     let names = fabric.switch_names.iter().map(String::as_str);
                     return Err(ScenarioError::new("switch", suggest::unknown("switch", name, names)));
@@ -125,9 +173,9 @@ pub(super) fn reroutes(fabric: &Fabric, outages: &[Outage], convergence: Time) -
         let mut dead = vec![false; fabric.ports.len()];
         let now = outages.iter().filter(|outage| (outage.from..outage.until).contains(&at));
         now.for_each(|outage| dead[outage.port as usize] = true);
-        let alike = routes::edges_alike(fabric, &dead);
-        let (routes, equal_cost) = routes::shortest(fabric, &alike, &dead);
-        Reroute { at: at + convergence, routes, equal_cost }
+        let edges_alike = routes::edges_alike(fabric, &dead);
+        let (routes, equal_cost) = routes::shortest(fabric, &edges_alike, &dead);
+        Reroute { at: at + convergence, edges_alike, routes, equal_cost }
     };
     changes.into_iter().filter(|&at| at < Time::MAX).map(around).collect()
 }
@@ -171,8 +219,7 @@ mod tests {
             let times: Vec<Time> = fabric.reroutes.iter().map(|reroute| reroute.at).collect();
             assert_eq!(times, [Time::from_ms(5), Time::from_ms(11)]);
             for (reroute, expected) in fabric.reroutes.iter().zip([without, whole.build()]) {
-                let Reroute { routes, equal_cost, .. } = reroute.clone();
-                let around = Fabric { routes, equal_cost, ..fabric.clone() };
+                let around = reroute.over(&fabric);
                 for switch in 0..fabric.switches as u16 {
                     for dst in (0..fabric.hosts as u16).step_by(5) {
                         assert_eq!(
@@ -184,6 +231,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A way around goes down to another switch of the tier and up again: that is two links more.
+    #[test]
+    fn the_longest_way_is_that_around_a_failure() {
+        let longest = |failures: &str| {
+            let text = format!("preset = \"fattree64\"\nconvergence = \"0s\"\nfailure = [{failures}]");
+            read(&text).unwrap().build().longest_path()
+        };
+        assert_eq!(longest(""), 6);
+        assert_eq!(
+            longest("{ link = \"edge0->agg0\", at = \"1ms\" }, { link = \"edge7->agg7\", at = \"2ms\" }"),
+            8
+        );
+    }
+
+    #[test]
+    fn a_host_that_is_cut_off_for_good_is_found() {
+        let cut_off = |failures: &str| {
+            let text =
+                format!("preset = \"spine144\"\nspines = 2\nconvergence = \"0s\"\nfailure = [{failures}]");
+            let fabric = read(&text).unwrap().build();
+            (fabric.cut_off(), fabric.last_change())
+        };
+        assert_eq!(cut_off(""), (None, Time::ZERO));
+        assert_eq!(cut_off("{ switch = \"spine0\", at = \"1ms\" }"), (None, Time::from_ms(1)));
+        assert_eq!(cut_off("{ link = \"leaf1->host20\", at = \"1ms\" }").0, Some(20));
+        assert_eq!(
+            cut_off("{ link = \"leaf1->host20\", at = \"1ms\", until = \"4ms\" }"),
+            (None, Time::from_ms(4))
+        );
+        let both = "{ switch = \"spine0\", at = \"1ms\" }, { link = \"leaf3->spine1\", at = \"2ms\" }";
+        assert_eq!(cut_off(both).0, Some(0));
     }
 
     #[test]
@@ -210,6 +290,7 @@ mod tests {
                 "did you mean \"leaf0->spine",
             ),
             ("{ switch = \"spin1\", at = \"1ms\" }", "failure[0].switch: ", "did you mean \"spine1\"?"),
+            ("{ switch = \"host3\", at = \"1ms\" }", "failure[0].switch: ", "write link = \"host3->leaf0\""),
             ("{ at = \"1ms\" }", "failure[0].link: ", "say which link fails, or which switch"),
             (
                 "{ link = \"leaf0->spine1\", switch = \"spine0\", at = \"1ms\" }",

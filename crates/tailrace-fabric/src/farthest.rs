@@ -39,9 +39,11 @@ impl Fabric {
         self.ports_passed(src, dst, 0).count()
     }
 
-    /// Links between the hosts farthest apart: also the most ports that a packet passes, its sender's own included.
+    /// Links between the hosts farthest apart, around failures too: also the most ports that a packet passes, its sender's own
+    /// included.
     pub fn longest_path(&self) -> usize {
-        self.farthest(|_| 1, |_| 0) as usize
+        let around = self.reroutes.iter().map(|reroute| reroute.over(self).longest_path());
+        around.fold(self.farthest(|_| 1, |_| 0) as usize, usize::max)
     }
 
     /// The most that ports on the way from one host to another and back cost together.

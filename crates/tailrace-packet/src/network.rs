@@ -238,7 +238,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
             match self.switching.route(self.now, switch, &packet) {
                 Some(out) => self.forward(out, packet),
-                None => self.lose(entity, packet),
+                None => self.lose(packet),
             }
         }
     }
@@ -265,10 +265,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// A packet is lost behind a port, of which the link has failed, or the switch has no way for it.
+    /// A packet is lost with its link, or at a switch that has no way for it.
     #[cold]
-    fn lose(&mut self, port: PortId, packet: Packet<H>) {
-        self.ports[port as usize].egress.count_lost(packet.bytes);
+    fn lose(&mut self, packet: Packet<H>) {
         self.ledger.drop(packet.bytes, Reason::Failure);
         if let Some(outside) = &mut self.outside {
             outside.lost.push(Lost { at: self.now, reason: Reason::Failure, packet });
@@ -290,7 +289,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             tapped.note(start, packet.plain());
         }
         if self.failing.as_ref().is_some_and(|failing| failing.loses(port, start, self.now)) {
-            self.lose(port, *packet);
+            self.ports[port as usize].egress.count_lost(packet.bytes);
+            self.lose(*packet);
             return None;
         }
         if P::REVERSE && packet.is_ack() {

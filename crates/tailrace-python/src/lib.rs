@@ -373,6 +373,12 @@ mod _tailrace {
         tailrace_experiment::student(probability, freedom).ok_or_else(|| PyValueError::new_err(message()))
     }
 
+    /// The fields of a scenario as JSON Schema.
+    #[pyfunction]
+    fn schema() -> PyResult<String> {
+        serde_json::to_string(&Scenario::schema()).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     /// The names of all schemes.
     #[pyfunction]
     fn schemes() -> Vec<&'static str> {

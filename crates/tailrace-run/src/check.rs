@@ -15,12 +15,29 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     match scenario.level {
         Level::Packet | Level::Live => {
             packets::watch(scenario, &fabric)?;
+            if scenario.level == Level::Packet {
+                ends(scenario, &fabric)?;
+            }
             if scenario.level == Level::Live && scenario.live.stack == Stack::Kernel {
                 kernel::check(scenario)?;
             }
             build::visit(scenario, Check { scenario, fabric: &fabric })
         }
         Level::Flow => rates::check(scenario, &fabric),
+    }
+}
+
+/// Flows of a host that is cut off for good never end, and their timers go on.
+fn ends(scenario: &Scenario, fabric: &Fabric) -> Result<(), ScenarioError> {
+    match fabric.cut_off() {
+        Some(host) if scenario.measure.horizon.is_none() => {
+            let message = format!(
+                "leaves {} without a way for good, and its flows never end: write until, or measure.horizon",
+                fabric.host_name(host)
+            );
+            Err(ScenarioError::new("fabric.failure", message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -33,5 +50,27 @@ impl SchemeVisitor for Check<'_> {
     type Output = Result<(), ScenarioError>;
     fn visit<S: Scheme>(self) -> Self::Output {
         build::for_packets::<S>(self.scenario, self.fabric).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_cut_off_for_good_needs_a_horizon() {
+        let checked = |failure: &str, more: &str| {
+            let text = format!(
+                "scheme = {{ name = \"dctcp\" }}\nworkload = {{ sizes = \"web-search\", load = 0.1, flows = 9 }}\n{more}\n\
+                 [fabric]\npreset = \"spine144\"\nconvergence = \"1ms\"\nfailure = [{failure}]"
+            );
+            check(&Scenario::parse(&text).unwrap()).map_err(|error| error.to_string())
+        };
+        let link = "{ link = \"leaf0->host3\", at = \"1ms\" }";
+        let said = checked(link, "").unwrap_err();
+        assert!(said.starts_with("fabric.failure: leaves host3 without a way for good"), "{said}");
+        assert_eq!(checked(link, "measure = { horizon = \"1s\" }"), Ok(()));
+        assert_eq!(checked("{ link = \"leaf0->host3\", at = \"1ms\", until = \"2ms\" }", ""), Ok(()));
+        assert_eq!(checked("{ switch = \"spine0\", at = \"1ms\" }", ""), Ok(()));
     }
 }

@@ -359,6 +359,13 @@ pub(crate) fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -
     Ok(())
 }
 
+impl Scenario {
+    /// The fields of all sections, as JSON Schema.
+    pub fn schema() -> Schema {
+        schemars::schema_for!(Scenario)
+    }
+}
+
 impl JsonSchema for Scenario {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Scenario".into()

@@ -328,7 +328,7 @@ fn files_are_read_relative_to_the_scenario() {
 
 #[test]
 fn the_schema_names_every_field() {
-    let schema = schemars::schema_for!(Scenario);
+    let schema = Scenario::schema();
     let text = format!("{schema:?}");
     let resolved = Scenario::parse(SCENARIO).unwrap().to_table();
     for section in ["fabric", "transport", "workload", "measure"] {

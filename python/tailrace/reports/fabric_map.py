@@ -71,7 +71,8 @@ class _Point:
     def __init__(self, runs: list[Run], pens: dict[str, int]) -> None:
         self.runs, self.pens = runs, pens
         self.clock: Clock | None = None
-        self.said: list[str] = list(dict.fromkeys(run.map.note for run in runs if run.map.note))
+        notes = [note for run in runs for note in (run.map.note, _failures(run.fields["fabric"])) if note]
+        self.said: list[str] = list(dict.fromkeys(notes))
         self.fabrics: list[Run] = []
         """A run of each fabric."""
         for run in runs:
@@ -234,3 +235,18 @@ def _plain(layout: Layout, boxes: str) -> dict[str, Any]:
         "lines": [[round(value, 1) for value in place] for place in places],
         "inner": [int(line.inner) for line in layout.lines],
     }
+
+
+def _failures(fabric: dict[str, Any]) -> str:
+    """What of a fabric fails, in words; nothing if nothing does."""
+    told = []
+    for failure in fabric.get("failure", []):
+        what = failure.get("switch") or f"the link of {failure['link']}"
+        back = f" and is back at {failure['until']}" if "until" in failure else " for good"
+        told.append(f"{what} fails at {failure['at']}{back}")
+    if not told:
+        return ""
+    follow = f"Routes follow each change after {fabric['convergence']}."
+    return (
+        f"{'; '.join(told)}. {follow} Which flows pass a link then depends on the time, and is not told here."
+    )

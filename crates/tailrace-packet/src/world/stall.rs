@@ -16,6 +16,8 @@ pub(super) struct Stall {
     /// Since when nothing has changed.
     since: Time,
     patience: Time,
+    /// Before failures are over, nothing says that no more will come.
+    last_change: Time,
 }
 
 impl Stall {
@@ -24,7 +26,7 @@ impl Stall {
     pub(super) fn new(fabric: &Fabric, transport: &TransportParams) -> Self {
         let waits = transport.min_rto.as_secs_f64() * 4e3 + fabric.base_rtt().as_secs_f64() * 1e3;
         let patience = Time::from_secs_f64(60.0 + waits);
-        Stall { flows: (0, 0), arrived: 0, since: Time::ZERO, patience }
+        Stall { flows: (0, 0), arrived: 0, since: Time::ZERO, patience, last_change: fabric.last_change() }
     }
 }
 
@@ -41,6 +43,7 @@ impl<S: Scheme> World<S> {
         if arrived != self.stall.arrived {
             self.stall = Stall { arrived, since: now, ..self.stall };
         }
-        flows.1 > 0 && now.saturating_sub(self.stall.since) > self.stall.patience
+        let since = self.stall.since.max(self.stall.last_change);
+        flows.1 > 0 && now.saturating_sub(since) > self.stall.patience
     }
 }
