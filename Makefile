@@ -106,6 +106,7 @@ check-papers: .venv/built
 # Pages that are made from the program itself.
 pages: .venv/built
 	$(BIN)/python docs/generate.py
+	$(BIN)/python python/fields.py
 
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps

@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # as in typing, which takes as long to import as all that
 if TYPE_CHECKING:
     from typing import Any
 
+    from tailrace import fields
     from tailrace._tailrace import __version__, schemes, workload
     from tailrace.comparing import Comparison, compare
     from tailrace.errors import RunError, ScenarioError, TailraceError
@@ -39,6 +40,7 @@ __all__ = [
     "Warmup",
     "__version__",
     "compare",
+    "fields",
     "fluid",
     "gather",
     "graph",
@@ -82,6 +84,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "fields":
+        return import_module("tailrace.fields")
     if name in _HOMES:
         return getattr(import_module(f"tailrace.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

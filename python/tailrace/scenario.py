@@ -38,7 +38,7 @@ class Scenario:
     >>> scenario.run()
     Result(dctcp: 100 measured flows, ... packet-hops)
 
-    A scenario is a value: `with_` makes a changed copy.
+    A scenario is a value: `with_` makes a changed copy. Types of its fields are in `tailrace.fields`.
     """
 
     def __init__(self, **fields: Any) -> None:
