@@ -61,7 +61,7 @@ fn programs_hear_nothing_until_the_link_is_back() {
     assert_eq!(status, Some(0), "{told}");
     let [silence, after] = numbers[..] else { panic!("{output:?}") };
     println!("silent for {silence} s, and {after} answers after it");
-    assert!((0.9..1.5).contains(&silence) && after > 20.0, "{said}");
+    assert!((0.9..3.0).contains(&silence) && after > 20.0, "{said}");
     assert!(
         out.contains("with a link that failed") || told.contains("with a link that failed"),
         "{out}{told}"
