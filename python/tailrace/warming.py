@@ -35,6 +35,8 @@ class Warmup:
     def __str__(self) -> str:
         if not self.settled:
             return "does not settle within half of the run: let it run for longer, or lower its load"
+        if not self.flows:
+            return "is settled from its first flow on: it needs no measure.warmup"
         told = f"settles after {self.time_ns / 1e6:.4g} ms, {self.share:.1%} of its flows"
         return f'{told}: measure.warmup = "{self.time_ns / 1e6:.4g}ms"'
 
