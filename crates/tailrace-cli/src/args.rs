@@ -17,7 +17,7 @@ pub use own::{Compare, Demo, OwnTrace};
 pub use results::{Gather, Report};
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -150,6 +150,26 @@ pub struct Run {
     /// Write what a port carried as a packet capture into each run's folder
     #[arg(long, value_name = "PORT")]
     pub pcap: Option<String>,
+}
+
+impl Run {
+    /// All of one file into a folder, and nothing else.
+    pub fn of(file: &Path, how: How, scale: f64, out: &Path) -> Self {
+        Run {
+            files: vec![file.to_owned()],
+            how,
+            only: Vec::new(),
+            scale,
+            out: Some(out.to_owned()),
+            part: None,
+            cluster: None,
+            store: None,
+            json: false,
+            report: false,
+            dry_run: false,
+            pcap: None,
+        }
+    }
 }
 
 /// How runs are made.

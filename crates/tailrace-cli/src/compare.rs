@@ -9,8 +9,7 @@ use tailrace_experiment::trace::{Described, Mapping, comparison};
 use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
-use crate::report::{self, Written};
-use crate::{Host, args, describe, run, tables};
+use crate::{Host, args, describe, report, run, tables};
 
 pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     let described = describe::read(&options.own)?;
@@ -18,29 +17,13 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
     let file = written(&described, &name, &options.schemes, &dir, options.how.fresh)?;
-    let as_run = args::Run {
-        files: vec![file.clone()],
-        how: options.how.clone(),
-        only: Vec::new(),
-        scale: 1.0,
-        out: Some(dir.join("results")),
-        part: None,
-        json: false,
-        report: false,
-        dry_run: false,
-        pcap: None,
-        cluster: None,
-        store: None,
-    };
+    let as_run = args::Run::of(&file, options.how.clone(), 1.0, &dir.join("results"));
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
         say_part!("{}", beside(experiment, results)?);
     }
     say!("experiment: {}", file.display());
-    match report::written(&[dir.join("results")], None, host) {
-        Written::No => Ok(1),
-        Written::Yes | Written::Never => Ok(status),
-    }
+    Ok(report::at_end(&dir.join("results"), status, host))
 }
 
 /// Writes the experiment that compares schemes on the flows of a trace, as `tailrace compare` does before it runs it: some usual

@@ -6,36 +6,20 @@ use std::path::Path;
 use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;
 
-use crate::report::{self, Written};
-use crate::{Host, args, run};
+use crate::{Host, args, report, run};
 
 const FILE: &str = include_str!("../../../experiments/demo.toml");
 
 pub fn demo(options: &args::Demo, host: &dyn Host) -> Result<i32, Error> {
     let file = options.out.join("demo.toml");
     written(&options.out, &file)?;
-    let as_run = args::Run {
-        files: vec![file.clone()],
-        how: args::How { set: Vec::new(), level: None, jobs: options.jobs, fresh: false, each: false },
-        only: Vec::new(),
-        scale: options.scale,
-        out: Some(options.out.join("results")),
-        part: None,
-        json: false,
-        report: false,
-        dry_run: false,
-        pcap: None,
-        cluster: None,
-        store: None,
-    };
+    let how = args::How { set: Vec::new(), level: None, jobs: options.jobs, fresh: false, each: false };
+    let results = options.out.join("results");
+    let as_run = args::Run::of(&file, how, options.scale, &results);
     let file = file.display();
     say!("experiment: {file}; change it, and `tailrace run {file} --report`");
     let status = run::run(&as_run, host)?;
-    // Without the Python package there is none, and that is no failure here.
-    match report::written(&[options.out.join("results")], None, host) {
-        Written::No => Ok(1),
-        Written::Yes | Written::Never => Ok(status),
-    }
+    Ok(report::at_end(&results, status, host))
 }
 
 /// Writes the experiment, unless it is there already. One that is not this one is left alone.

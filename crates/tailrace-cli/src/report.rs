@@ -31,6 +31,14 @@ pub fn exit_status(written: Written) -> i32 {
     i32::from(!matches!(written, Written::Yes))
 }
 
+/// Writes the report of a result folder after its runs, and tells the exit status of both. A caller that can write none is no failure.
+pub fn at_end(folder: &Path, status: i32, host: &dyn Host) -> i32 {
+    match written(&[folder.to_owned()], None, host) {
+        Written::No => 1,
+        Written::Yes | Written::Never => status,
+    }
+}
+
 /// Writes the report and says where it is, or why there is none; the results are there all the same.
 pub fn written(folders: &[PathBuf], out: Option<&Path>, host: &dyn Host) -> Written {
     match host.report(folders, out) {
