@@ -24,6 +24,7 @@ struct {
 
 #define IPPROTO_TCP 6
 
+#include "cgroup.h"
 #include "known.h"
 #include "tell.h"
 #include "law.h"
@@ -38,11 +39,14 @@ struct {
 #define ACK_TIMER 2          /* of icsk_ack.pending */
 #define ACK_NOW 16
 #define LEAST_THRESHOLD 2
+#define TCP_NEW_SYN_RECV 12
 #define PACED_BY_NOBODY 0     /* of sock.sk_pacing_status */
 #define PACED_BY_TCP 1
 
 enum { EVENT_NO_CE = 4, EVENT_CE = 5 };
 enum { STATE_RECOVERY = 3, STATE_LOSS = 4 };
+
+extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
 
 /* Set before the programs are loaded. */
 SEC(".rodata.chosen") const volatile struct tr_law_constants chosen = {};
@@ -61,6 +65,14 @@ struct {
 	__type(key, struct tr_network_key);
 	__type(value, __u32);
 } networks SEC(".maps");
+
+/* By their numbers. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} cgroups SEC(".maps");
 
 /* What is kept of a connection, in its socket. */
 struct sender {
@@ -358,11 +370,32 @@ struct tcp_congestion_ops congestion = {
 	.name = "tailrace",
 };
 
+/* Whether the socket's program is in a cgroup that is meant. Who asks for a connection has no socket yet: its listener's counts. */
+static __always_inline bool is_in_cgroups(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock_ops_kern *event = bpf_cast_to_kern_ctx(ops);
+	struct sock *sk = BPF_CORE_READ(event, sk);
+	struct cgroup *group;
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_NEW_SYN_RECV)
+		sk = BPF_CORE_READ(sk, __sk_common.skc_listener);
+	group = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	for (__u32 level = 0; level <= TR_LEVELS; level++) {
+		__u64 cgroup = cgroup_above(group, level);
+
+		if (cgroup && bpf_map_lookup_elem(&cgroups, &cgroup))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline bool is_meant(struct bpf_sock_ops *ops)
 {
 	struct tr_network_key key;
 
 	if (bpf_get_netns_cookie(ops) != chosen.cookie)
+		return false;
+	if (chosen.cgroups && !is_in_cgroups(ops))
 		return false;
 	if (!chosen.networks)
 		return true;

@@ -3,6 +3,8 @@
 #ifndef TAILRACE_DUE_H
 #define TAILRACE_DUE_H
 
+#include "cgroup.h"
+
 /* What a flow has still to send, and in which time. */
 struct due {
 	__u64 left;
@@ -17,21 +19,15 @@ static __always_inline struct tr_rule *rule_of_socket(struct sock *sk, struct tr
 {
 	__u16 near = sk->__sk_common.skc_num, far = bpf_ntohs(sk->__sk_common.skc_dport);
 	struct cgroup *group = sk->sk_cgrp_data.cgroup;
-	__u32 zero = 0, deepest = group ? group->level : 0;
+	__u32 zero = 0;
 	void *set = policy->rules ? bpf_map_lookup_elem(&rules, &zero) : NULL;
 
 	if (!set)
 		return NULL;
 	for (int level = TR_LEVELS; level >= 0; level--) {
-		struct cgroup *above = NULL;
-		__u32 place = bpf_core_field_offset(group->ancestors) + level * sizeof(above);
-		struct tr_rule *rule;
+		__u64 cgroup = level < policy->levels ? cgroup_above(group, level) : 0;
+		struct tr_rule *rule = cgroup ? rule_of(set, cgroup, near, far) : NULL;
 
-		if (!group || level >= policy->levels || level > deepest)
-			continue;
-		if (bpf_probe_read_kernel(&above, sizeof(above), (void *)group + place) || !above)
-			continue;
-		rule = rule_of(set, BPF_CORE_READ(above, kn, id), near, far);
 		if (rule)
 			return rule;
 	}

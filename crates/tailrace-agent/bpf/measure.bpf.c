@@ -5,6 +5,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "shared.h"
+#include "cgroup.h"
 
 /* Programs that read the kernel's own structures must say that they may be used under the GPL. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -91,18 +92,7 @@ static __always_inline bool wanted(struct sock *sk, __u32 ifindex)
 	} else if (ifindex == LOOPBACK) {
 		return false;
 	}
-	if (asked.cgroup) {
-		struct cgroup *group = sk->sk_cgrp_data.cgroup;
-		struct cgroup *above = NULL;
-		__u32 place = bpf_core_field_offset(group->ancestors) + asked.level * sizeof(above);
-
-		if (!group || group->level < (int)asked.level)
-			return false;
-		if (bpf_probe_read_kernel(&above, sizeof(above), (void *)group + place) || !above)
-			return false;
-		return BPF_CORE_READ(above, kn, id) == asked.cgroup;
-	}
-	return true;
+	return !asked.cgroup || cgroup_above(sk->sk_cgrp_data.cgroup, asked.level) == asked.cgroup;
 }
 
 static __always_inline bool ours(struct sock *sk)

@@ -328,7 +328,7 @@ struct tr_law_constants {
 	__u64 cookie;  /* the network namespace that is meant, by its number for programs */
 	__u32 networks; /* whether only connections to some are meant */
 	char name[16]; /* the law's */
-	__u32 unused;
+	__u32 cgroups; /* whether only connections of programs in some, or below, are meant */
 };
 _Static_assert(sizeof(struct tr_law_constants) == 32, "tr_law_constants");
 TR_LAYOUT(tr_law_constants, name, 12);

@@ -181,7 +181,10 @@ struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
-	unsigned long skc_flags;
+	union {
+		unsigned long skc_flags;
+		struct sock *skc_listener;
+	};
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 };
@@ -228,6 +231,10 @@ struct sock {
 	unsigned long sk_pacing_rate;
 	__u32 sk_pacing_status;
 	struct sock_cgroup_data sk_cgrp_data;
+};
+
+struct bpf_sock_ops_kern {
+	struct sock *sk;
 };
 
 enum sock_flags {

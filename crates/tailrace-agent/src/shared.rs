@@ -200,6 +200,8 @@ pub(crate) struct LawConstants {
     pub networks: bool,
     /// The law's name.
     pub name: [u8; 16],
+    /// Whether only connections of programs in some cgroups are meant.
+    pub cgroups: bool,
 }
 
 #[cfg(feature = "bpf")]
@@ -207,6 +209,6 @@ impl LawConstants {
     /// As the kernel has them.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let numbers = self.cookie.to_ne_bytes().into_iter().chain(u32::from(self.networks).to_ne_bytes());
-        numbers.chain(self.name).chain([0; 4]).collect()
+        numbers.chain(self.name).chain(u32::from(self.cgroups).to_ne_bytes()).collect()
     }
 }

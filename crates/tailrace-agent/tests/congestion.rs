@@ -4,6 +4,8 @@
 
 #[cfg(feature = "bpf")]
 mod common;
+#[cfg(feature = "bpf")]
+mod teller;
 
 #[cfg(not(feature = "bpf"))]
 #[test]
@@ -15,12 +17,14 @@ fn congestion() {
 
 #[cfg(feature = "bpf")]
 mod with_bpf {
+    use std::fs;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
+    use std::path::{Path, PathBuf};
     use std::process::Command;
 
     use nix::sys::socket::{getsockopt, sockopt};
-    use tailrace_agent::{Chosen, CongestionControl, Network, Trial, TrialStep};
+    use tailrace_agent::{Cgroup, Chosen, CongestionControl, Network, Trial, TrialStep, own_cgroup};
     use tailrace_core::random::Stream;
     use tailrace_core::transport::TransportParams;
     use tailrace_core::{
@@ -31,6 +35,7 @@ mod with_bpf {
     use tailrace_schemes::{d2tcp::D2tcp, dctcp::Dctcp, l2dct::L2dct};
 
     use super::common::*;
+    use super::teller::Cgroup as Group;
 
     const MSS: u64 = 1_448;
     const STEPS: u64 = 20_000;
@@ -199,7 +204,7 @@ mod with_bpf {
         let Some(pair) = pair() else { return };
         let attach = |chosen: &Chosen| {
             let mut control = control(&scheme::<Dctcp>(), chosen).unwrap();
-            control.attach(chosen).unwrap();
+            control.attach().unwrap();
             Ok(control)
         };
         let four = Network { address: B4.parse().unwrap(), bits: 24 };
@@ -226,11 +231,74 @@ mod with_bpf {
         assert!(laws.iter().all(|law| !law.starts_with("tr_")), "{laws:?}");
     }
 
+    /// By the program that listens or asks, as both ends see it; and what is chosen may change.
     #[test]
-    fn a_cgroup_that_is_not_there_is_named() {
-        let chosen = Chosen { cgroups: vec!["/no/such".into()], ..Chosen::default() };
-        let Some(mut control) = control(&scheme::<Dctcp>(), &chosen) else { return };
-        let message = control.attach(&chosen).unwrap_err().to_string();
-        assert!(message.contains("no/such"), "{message}");
+    fn connections_of_cgroups_that_are_chosen_have_it() {
+        let Some(pair) = pair() else { return };
+        let (Some(one), Some(other)) = (Group::new("one"), Group::new("other")) else { return };
+        let below = Group { path: one.path.join("deep") };
+        fs::create_dir(&below.path).unwrap();
+        let _back = Inside::new(one.path.parent().unwrap());
+        let attach = |cgroups: &[&Group]| {
+            let cgroups = cgroups.iter().map(|of| own_cgroup(&of.path).unwrap()).collect();
+            let chosen = Chosen { cgroups, ..Chosen::default() };
+            let mut control = control(&scheme::<Dctcp>(), &chosen).unwrap();
+            control.attach().unwrap();
+            Ok(control)
+        };
+        let near = pair.a.inside(|| attach(&[&one])).unwrap();
+        let far = pair.b.inside(|| attach(&[&one, &other])).unwrap();
+        let names = [near.name().to_owned(), far.name().to_owned()];
+        let laws = |port, group: &Group| {
+            Inside::go(&group.path);
+            let (_, _, laws, has_ecn) = connect(&pair, B4, port);
+            assert_eq!(has_ecn, laws == names, "{laws:?}");
+            laws
+        };
+        assert_eq!(laws(5_011, &one), names);
+        assert_ne!(laws(5_012, &other)[0], names[0]);
+        // What is below one is of it, too.
+        assert_eq!(laws(5_013, &below), names);
+        near.choose(&[own_cgroup(&other.path).unwrap()]).unwrap();
+        assert_eq!(laws(5_014, &other), names);
+        assert_ne!(laws(5_015, &one)[0], names[0]);
+        near.choose(&[]).unwrap();
+        assert_ne!(laws(5_016, &other)[0], names[0], "none is there, which is not all");
+    }
+
+    #[test]
+    fn cgroups_for_which_there_is_no_room_are_said() {
+        let chosen = Chosen { cgroups: vec![Cgroup { id: 7, level: 9 }], ..Chosen::default() };
+        if check_rights("this test").is_err() {
+            return;
+        }
+        let scheme = scheme::<Dctcp>();
+        let directives = Directives::of(&scheme.host(), Knowledge::NOTHING, 0).unwrap();
+        let refused = CongestionControl::new(&scheme.host_law().unwrap(), &directives, &[], &chosen, None);
+        let message = refused.err().unwrap().to_string();
+        assert!(message.contains("9 levels deep"), "{message}");
+    }
+
+    /// This process, whose sockets are made in a cgroup; it goes back to where it was.
+    struct Inside {
+        before: PathBuf,
+    }
+
+    impl Inside {
+        fn new(root: &Path) -> Self {
+            let own = fs::read_to_string("/proc/self/cgroup").unwrap();
+            let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap().to_owned();
+            Inside { before: root.join(own) }
+        }
+
+        fn go(path: &Path) {
+            fs::write(path.join("cgroup.procs"), std::process::id().to_string()).unwrap();
+        }
+    }
+
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            Inside::go(&self.before);
+        }
     }
 }

@@ -1,17 +1,15 @@
 //! A congestion law that is simulated, as congestion control of the kernel's own TCP.
 
-use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
 use tailrace_core::{Directives, HostLaw};
 
 use super::ear::Told;
 use super::handover::Handover;
-use super::known::{Rule, host_law_bytes};
-use super::{cgroups, ear, flows, load, sys};
+use super::known::{LEVELS, Rule, host_law_bytes};
+use super::{Cgroup, cgroups, ear, flows, load, sys};
 use crate::error::AgentError;
 use crate::shared::{Constants, LawConstants};
 use crate::trial::{McpTrial, Trial};
@@ -23,7 +21,8 @@ const NAME_AT: usize = 44;
 /// The kernel's `TCP_CA_NAME_MAX`.
 const NAME_BYTES: usize = 16;
 /// As the programs say.
-const MOST_NETWORKS: u32 = 1_024;
+const MOST_NETWORKS: usize = 1_024;
+const MOST_CGROUPS: usize = 1_024;
 
 /// The addresses whose first bits are these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,8 @@ impl Network {
 /// Which connections have the law.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// Folders of cgroups whose programs' connections have it; of all where there are none.
-    pub cgroups: Vec<PathBuf>,
+    /// Cgroups whose programs' connections have it; of all where there are none.
+    pub cgroups: Vec<Cgroup>,
     /// Networks to which they have it; to all where there are none.
     pub networks: Vec<Network>,
 }
@@ -78,6 +77,7 @@ impl CongestionControl {
         let (object, name) = loaded(law, chosen, heard)?;
         let mut control = CongestionControl { links: Vec::new(), object, handover: Handover::new()?, name };
         control.set(law, directives, rules)?;
+        control.choose(&chosen.cgroups)?;
         let networks = load::map(&control.object, "networks")?;
         for network in &chosen.networks {
             networks
@@ -91,28 +91,29 @@ impl CongestionControl {
     }
 
     /// From now on chosen connections that begin have it.
-    pub fn attach(&mut self, chosen: &Chosen) -> Result<(), AgentError> {
+    pub fn attach(&mut self) -> Result<(), AgentError> {
         let mut laws = load::map_mut(&mut self.object, "congestion")?;
         let law =
             laws.attach_struct_ops().map_err(load::refused("adding a congestion control to the kernel"))?;
         self.links.push(law);
-        if chosen.cgroups.is_empty() {
-            return self.choose(&cgroups::open_root()?);
-        }
-        let root = cgroups::root().ok_or_else(|| AgentError::Kernel(cgroups::NOT_MOUNTED.to_owned()))?;
-        for path in &chosen.cgroups {
-            let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-            let folder = root.join(below);
-            let what = format!("opening {}", folder.display());
-            self.choose(&File::open(&folder).map_err(AgentError::refused(what))?)?;
-        }
+        let (root, program) = (cgroups::open_root()?, load::program(&mut self.object, "choose")?);
+        let link = program.attach_cgroup(root.as_raw_fd());
+        self.links.push(link.map_err(load::refused("choosing connections for a congestion control"))?);
         Ok(())
     }
 
-    fn choose(&mut self, folder: &File) -> Result<(), AgentError> {
-        let program = load::program(&mut self.object, "choose")?;
-        let link = program.attach_cgroup(folder.as_raw_fd());
-        self.links.push(link.map_err(load::refused("choosing connections for a congestion control"))?);
+    /// From now on connections that begin have it in these cgroups, where it was made for those of some. No rights are needed.
+    pub fn choose(&self, cgroups: &[Cgroup]) -> Result<(), AgentError> {
+        let refused = || load::refused("choosing cgroups for a congestion control");
+        let map = load::map(&self.object, "cgroups")?;
+        // Those that stay are never away.
+        for cgroup in cgroups {
+            map.update(&cgroup.id.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY).map_err(refused())?;
+        }
+        let stays = |key: &[u8]| cgroups.iter().any(|cgroup| cgroup.id.to_ne_bytes() == key);
+        for key in map.keys().filter(|key| !stays(key)).collect::<Vec<_>>() {
+            map.delete(&key).map_err(refused())?;
+        }
         Ok(())
     }
 
@@ -161,6 +162,24 @@ impl CongestionControl {
     }
 }
 
+fn check_room(chosen: &Chosen) -> Result<(), String> {
+    let of = |what, many, most| {
+        if many > most {
+            Err(format!("{many} {what} are chosen for the law, but {most} is the most"))
+        } else {
+            Ok(())
+        }
+    };
+    of("networks", chosen.networks.len(), MOST_NETWORKS)?;
+    of("cgroups", chosen.cgroups.len(), MOST_CGROUPS)?;
+    match chosen.cgroups.iter().find(|cgroup| cgroup.level > LEVELS) {
+        Some(deep) => {
+            Err(format!("a cgroup of the law is {} levels deep, but {LEVELS} is the most", deep.level))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The programs, under a name that this kernel does not have.
 fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Object, String), AgentError> {
     let name = format!("tr_{}_{:05x}", law.kind.name(), flows::random()? & 0xf_ffff);
@@ -170,13 +189,10 @@ fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Objec
     let constants = Constants { seed: 0, buckets: 0, network: load::own_network()? };
     load::set_constant(&mut object, ".rodata", &constants.bytes())?;
     let cookie = sys::network_cookie().map_err(AgentError::refused("asking for the network namespace"))?;
-    let constants = LawConstants { cookie, networks: !chosen.networks.is_empty(), name: padded };
+    let (networks, cgroups) = (!chosen.networks.is_empty(), !chosen.cgroups.is_empty());
+    let constants = LawConstants { cookie, networks, name: padded, cgroups };
     load::set_constant(&mut object, ".rodata.chosen", &constants.bytes())?;
-    if chosen.networks.len() > MOST_NETWORKS as usize {
-        let message =
-            format!("{} networks are chosen, but {MOST_NETWORKS} is the most", chosen.networks.len());
-        return Err(AgentError::Kernel(message));
-    }
+    check_room(chosen).map_err(AgentError::Kernel)?;
     heard.map_or(Ok(()), |heard| heard.share(&mut object))?;
     let mut law = load::open_map(&mut object, "congestion")?;
     let value = law.initial_value_mut().and_then(|value| value.get_mut(NAME_AT..NAME_AT + NAME_BYTES));

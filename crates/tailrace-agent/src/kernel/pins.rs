@@ -21,6 +21,8 @@ const LAYOUT: &str = "layout2";
 /// The maps that are pinned. Policy and rules are not: who takes over has its own.
 const KEPT: [&str; 3] = [FLOWS, "known_flows", "told"];
 const FLOWS: &str = "flows";
+/// Of the folders' names.
+const PREFIX: &str = "tailrace-";
 /// The programs that are: the one at the interface, and the one that hears what programs say.
 const LINK: &str = "link";
 const EAR: &str = "ear";
@@ -45,7 +47,7 @@ impl Pins {
         let network = fs::metadata("/proc/thread-self/ns/net")
             .map_err(AgentError::refused("asking for the network namespace"))?;
         // Interfaces of several network namespaces may have one name.
-        Ok(Pins { folder: root.join(format!("tailrace-{}-{name}", network.ino())), interface })
+        Ok(Pins { folder: root.join(format!("{PREFIX}{}-{name}", network.ino())), interface })
     }
 
     /// Whether an agent has left something.
@@ -55,13 +57,18 @@ impl Pins {
 
     /// Takes all away, and with it the program from the interface, unless an agent runs that has it.
     pub fn remove(&self) -> Result<(), AgentError> {
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AgentError::Refused {
-                what: format!("removing {}", self.folder.display()),
-                source: error,
-            }),
-            _ => Ok(()),
-        }
+        remove(&self.folder)
+    }
+
+    /// Takes away what agents have left beside this at interfaces that are gone, as all are of a network namespace that is: nobody
+    /// will take over from them. Returns which folders those were.
+    pub fn remove_gone(&self) -> Result<Vec<PathBuf>, AgentError> {
+        let beside = self.folder.parent().into_iter().flat_map(entries);
+        let left =
+            beside.filter(|folder| *folder != self.folder && is_of_an_agent(folder) && is_gone(folder));
+        let left: Vec<_> = left.collect();
+        left.iter().try_for_each(|folder| remove(folder))?;
+        Ok(left)
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -77,8 +84,7 @@ impl Pins {
                 "{folder} is of {what}: tailrace agent detach FILE takes it away, and the next agent begins anew"
             )))
         };
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        if entries.into_iter().any(|entry| entry.file_name() != LAYOUT) {
+        if entries(&self.folder).any(|entry| !entry.ends_with(LAYOUT)) {
             return other("another version of the agent".to_owned());
         }
         let mut found = None;
@@ -148,4 +154,30 @@ impl Pins {
         }
         Ok(())
     }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn remove(folder: &Path) -> Result<(), AgentError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(AgentError::Refused { what: format!("removing {}", folder.display()), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_of_an_agent(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+}
+
+/// Whether the interface is gone at which a program in this folder was, of whatever layout. One that is not pinned yet is of an agent
+/// that starts.
+fn is_gone(folder: &Path) -> bool {
+    let link = |layout: PathBuf| Link::open(layout.join(LINK)).ok()?.info().ok();
+    let is_nowhere =
+        |info: libbpf_rs::query::LinkInfo| matches!(info.info, LinkTypeInfo::Tcx(of) if of.ifindex == 0);
+    entries(folder).find_map(link).is_some_and(is_nowhere)
 }

@@ -35,7 +35,7 @@ pub fn ask(ask: &Ask, host: &dyn Host) -> Result<i32, Error> {
         Ask::Status(options) => status(options),
         Ask::Flows(options) => flows(options),
         Ask::Top(options) => top(options, host),
-        Ask::Detach(options) => super::tag::detach(&options.file),
+        Ask::Detach(options) => super::left::detach(&options.file),
     }
 }
 

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use tailrace_agent::{
-    AgentError, Chosen, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS,
+    AgentError, Cgroup, Chosen, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS,
     Network, Pins, Rule, WindowFlow, WindowKeeper,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{HostLaw, Weight};
 use tailrace_experiment::Error;
 use tailrace_run::HostPart;
-use tailrace_scenario::{AgentConfig, LawFor};
+use tailrace_scenario::AgentConfig;
 
 use super::answers::Flows;
 use super::{failed, known};
@@ -57,26 +57,31 @@ impl Datapath {
                 Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim).map_err(failed)?)
             }
         };
-        known::law_cgroups(config)?;
+        let chosen = chosen(config)?;
         let heard = match &packets {
             Packets::Tags(tagger) => Some(tagger.told().map_err(failed)?),
             // Windows and a law are never one scheme's.
             Packets::Windows(_) | Packets::Nothing => None,
         };
-        let law = |law| CongestionControl::new(law, &directives, rules, &chosen(config), heard.as_ref());
+        let law = |law| CongestionControl::new(law, &directives, rules, &chosen, heard.as_ref());
         let law = part.law.as_ref().map(law).transpose().map_err(failed)?;
         Ok(Datapath { packets, law, has: part.law })
     }
 
     /// Tags come last, which may be pinned: what fails before leaves nothing.
-    pub fn attach(&mut self, pins: Option<&Pins>, config: &AgentConfig, interface: u32) -> Result<(), Error> {
-        self.law.as_mut().map_or(Ok(()), |law| law.attach(&chosen(config)).map_err(failed))?;
+    pub fn attach(&mut self, pins: Option<&Pins>, interface: u32) -> Result<(), Error> {
+        self.law.as_mut().map_or(Ok(()), |law| law.attach().map_err(failed))?;
         match &mut self.packets {
             Packets::Tags(tagger) => tagger.attach_keeping(pins, interface),
             Packets::Windows(keeper) => keeper.attach(interface),
             Packets::Nothing => Ok(()),
         }
         .map_err(failed)
+    }
+
+    /// From now on connections that begin have the law in these cgroups, if it is of some.
+    pub fn choose(&self, cgroups: &[Cgroup]) -> Result<(), Error> {
+        self.law.as_ref().map_or(Ok(()), |law| law.choose(cgroups).map_err(failed))
     }
 
     /// Whether it can go on with another scheme.
@@ -183,12 +188,10 @@ impl Datapath {
 }
 
 /// The connections that have the law.
-fn chosen(config: &AgentConfig) -> Chosen {
-    let LawFor { cgroups, to } = config.law.clone().unwrap_or_default();
-    Chosen {
-        cgroups,
-        networks: to.iter().map(|of| Network { address: of.first(), bits: of.bits() }).collect(),
-    }
+fn chosen(config: &AgentConfig) -> Result<Chosen, ScenarioError> {
+    let to = config.law.iter().flat_map(|law| &law.to);
+    let networks = to.map(|of| Network { address: of.first(), bits: of.bits() }).collect();
+    Ok(Chosen { cgroups: known::law_cgroups(config)?, networks })
 }
 
 /// What the programs in the kernel have done.

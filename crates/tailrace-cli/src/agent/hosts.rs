@@ -163,7 +163,7 @@ impl Agent {
         let mut datapath = Datapath::new(None, config, &part, &rules)?;
         let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
         let capture = Capture::new(&wanted).map_err(failed)?;
-        datapath.attach(None, config, interface.number)?;
+        datapath.attach(None, interface.number)?;
         let flows = datapath.flows().map_err(failed)?;
         let status = Mutex::new(first_status(config, &part, &datapath)?);
         let (connections, started) = (Weighed::default(), monotonic());

@@ -1,6 +1,6 @@
 //! What a file's rules say of flows, as the programs in the kernel are told it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tailrace_agent::{Cgroup, Known, Rule, own_cgroup};
 use tailrace_config::ScenarioError;
@@ -26,37 +26,17 @@ pub fn law_cgroups(config: &AgentConfig) -> Result<Vec<Cgroup>, ScenarioError> {
     config.law.iter().flat_map(|law| law.cgroups.iter().enumerate()).map(of).collect()
 }
 
-/// The same as an agent that runs has them: the law stays with those with which it began, for a program is attached to each.
-pub struct LawCgroups {
-    began: Vec<Option<Cgroup>>,
-    gone: Vec<bool>,
-}
-
-impl LawCgroups {
-    pub fn of(config: &AgentConfig) -> Self {
-        let began: Vec<_> = paths(config).map(|path| own_cgroup(path).ok()).collect();
-        LawCgroups { gone: vec![false; began.len()], began }
+/// Those of them that are there now, and what is to be said of the first that is not.
+pub fn law_cgroups_there(config: &AgentConfig) -> (Vec<Cgroup>, Option<String>) {
+    let paths = config.law.iter().flat_map(|law| &law.cgroups);
+    let (mut there, mut lacks) = (Vec::new(), None);
+    for found in paths.map(|path| own_cgroup(path)) {
+        match found {
+            Ok(cgroup) => there.push(cgroup),
+            Err(why) => lacks = lacks.or(Some(why)),
+        }
     }
-
-    /// Of each that is another one than at the start, once.
-    pub fn notes(&mut self, config: &AgentConfig) -> Vec<String> {
-        let all = paths(config).zip(&self.began).zip(&mut self.gone);
-        let note = |((path, began), gone): ((&Path, &Option<Cgroup>), &mut bool)| {
-            let is_gone = own_cgroup(path).ok() != *began;
-            (is_gone && !std::mem::replace(gone, is_gone)).then(|| {
-                format!(
-                    "the cgroup {} of [law] is not the one with which the agent began: connections there do not have the law any \
-                     more; start the agent again",
-                    path.display()
-                )
-            })
-        };
-        all.filter_map(note).collect()
-    }
-}
-
-fn paths(config: &AgentConfig) -> impl Iterator<Item = &Path> {
-    config.law.iter().flat_map(|law| law.cgroups.iter().map(PathBuf::as_path))
+    (there, lacks)
 }
 
 /// What a flow has revealed.

@@ -22,6 +22,8 @@ mod known;
 #[cfg(feature = "agent")]
 mod learn;
 #[cfg(feature = "agent")]
+mod left;
+#[cfg(feature = "agent")]
 mod measure;
 #[cfg(feature = "agent")]
 mod measured;

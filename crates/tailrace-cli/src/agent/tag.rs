@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_agent::{
-    AgentError, Capture, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at,
-};
+use tailrace_agent::{Capture, Cgroup, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at};
 use tailrace_config::ScenarioError;
 use tailrace_core::Time;
 use tailrace_experiment::Error;
@@ -22,8 +20,8 @@ use tailrace_scenario::AgentConfig;
 use super::datapath::Datapath;
 use super::fleet::{self, FleetStatus, InFleet};
 use super::interface::Interface;
-use super::known::LawCgroups;
 use super::learn::{hand_over, learn};
+use super::left::{left_behind, pins, remove_gone};
 use super::notify::Notify;
 use super::status::Status;
 use super::{answers, claim, dry_run, failed, known, metrics};
@@ -60,6 +58,7 @@ pub fn tag(
     let rules = known::rules(&config).map_err(|error| in_file(error.into(), file))?;
     let of_file = |error| in_file(failed(error), file);
     let pins = pins(&config, interface.number).map_err(of_file)?;
+    pins.as_ref().map_or(Ok(()), remove_gone)?;
     let left = taggers_at(interface.number).map_err(failed)?;
     if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
         return Err(in_file(left_behind(&config, Some(&part)), file));
@@ -71,7 +70,7 @@ pub fn tag(
     let capture = Capture::new(&wanted).map_err(failed)?;
     let reached = fleet::reach(&config).map_err(|error| in_file(error, file))?;
     let anew = pins.as_ref().filter(|pins| !pins.are_there());
-    let attached = datapath.attach(pins.as_ref(), &config, interface.number);
+    let attached = datapath.attach(pins.as_ref(), interface.number);
     let begun =
         attached.and_then(|()| no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live));
     if begun.is_err() {
@@ -87,7 +86,7 @@ pub fn tag(
     let fleet = reached.map(|reached| InFleet::join(reached, &config)).transpose()?;
     let (flows, started) = (datapath.flows().map_err(failed)?, monotonic());
     let status = Mutex::new(first_status(&config, &part, &datapath)?);
-    let (status, law_cgroups) = (&status, LawCgroups::of(&config));
+    let (status, law_cgroups) = (&status, known::law_cgroups_there(&config));
     let agent = Agent {
         file: file.to_owned(),
         config,
@@ -118,54 +117,6 @@ pub fn tag(
         server.iter().for_each(|server| server.unblock());
         ended
     })
-}
-
-fn pins(config: &AgentConfig, interface: u32) -> Result<Option<Pins>, AgentError> {
-    config.pins.as_ref().map(|root| Pins::new(root, &config.interface, interface)).transpose()
-}
-
-fn left_behind(config: &AgentConfig, part: Option<&HostPart>) -> Error {
-    let takes_over = part.is_none_or(HostPart::tags);
-    let what = match takes_over {
-        true => "give that folder, and this agent takes over",
-        false => {
-            "this scheme has no tags, so take them away first: `tailrace agent detach` with the file that gave that folder"
-        }
-    };
-    let message =
-        format!("is not where the program is pinned that an agent has left at {}: {what}", config.interface);
-    ScenarioError::new("agent.pins", message).into()
-}
-
-/// `tailrace agent detach`: what a pinned agent has left is taken away.
-pub fn detach(file: &Path) -> Result<i32, Error> {
-    let config = AgentConfig::read(file)?;
-    let of_file = |error| in_file(failed(error), file);
-    let interface = match Interface::find("agent.interface", &config.interface) {
-        Ok(interface) => interface,
-        // Pins outlive their interface, and the program that hears programs with them.
-        Err(error) => match pins(&config, 0).map_err(of_file)?.filter(Pins::are_there) {
-            None => return Err(in_file(error, file)),
-            Some(left) => {
-                left.remove().map_err(of_file)?;
-                say!("took away what an agent had left at {}, which is gone", config.interface);
-                return Ok(0);
-            }
-        },
-    };
-    // Not from an agent that runs.
-    let _claim = claim::take(&config.interface)?;
-    match pins(&config, interface.number).map_err(of_file)? {
-        Some(pins) if pins.are_there() => {
-            pins.remove().map_err(of_file)?;
-            say!("took away what an agent had left at {}", config.interface);
-        }
-        _ if taggers_at(interface.number).map_err(failed)? > 0 => {
-            return Err(in_file(left_behind(&config, None), file));
-        }
-        _ => say!("nothing was left at {}", config.interface),
-    }
-    Ok(0)
 }
 
 fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
@@ -252,7 +203,8 @@ struct Agent<'a> {
     again: Arc<AtomicBool>,
     next_line: Time,
     next_cgroups: Time,
-    law_cgroups: LawCgroups,
+    /// Those of the law that are there, and what was said of one that is not.
+    law_cgroups: (Vec<Cgroup>, Option<String>),
     /// What of the rules' cgroups is not there, as it was said last.
     lacks: Option<String>,
     notify: Notify,
@@ -346,9 +298,7 @@ impl Agent<'_> {
             return Ok(());
         }
         self.next_cgroups = self.now().saturating_add(CGROUPS_EVERY);
-        for note in self.law_cgroups.notes(&self.config) {
-            complain!("note: {note}");
-        }
+        self.follow_law_cgroups()?;
         match known::rules(&self.config) {
             Ok(rules) if rules != self.rules => {
                 complain!("note: cgroups that rules name are others now; the rules are of those");
@@ -368,6 +318,22 @@ impl Agent<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn follow_law_cgroups(&mut self) -> Result<(), Error> {
+        let now = known::law_cgroups_there(&self.config);
+        if now == self.law_cgroups {
+            return Ok(());
+        }
+        match &now {
+            (_, Some(why)) => {
+                complain!("note: {why}; until it is there, connections that begin there do not have the law")
+            }
+            (_, None) => complain!("note: cgroups of [law] are others now; the law is of those"),
+        }
+        self.datapath.choose(&now.0)?;
+        self.law_cgroups = now;
+        Ok(())
     }
 
     fn hand_over(&mut self) -> Result<(), Error> {

@@ -183,6 +183,39 @@ fn what_is_pinned_can_be_taken_away_when_its_interface_is_gone() {
     assert!(code == 2 && said.contains("agent.interface: unknown interface"), "{said}");
 }
 
+/// As after a container: nobody can enter its network namespace to take it away.
+#[test]
+fn what_is_pinned_of_a_network_namespace_that_is_gone_goes_with_the_next_agent() {
+    let Some(Pair { a, b }) = pair() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let bpf = BpfFs::mount(place.path().join("bpf"));
+    let file = place.path().join("agent.toml");
+    write(&file, &format!("pins = \"{}\"\n", bpf.0.display()), "\"10KB\"", 2);
+    let leave_pins = |namespace: &Namespace| {
+        let mut agent = start(namespace, &["agent", text(&file)], "read its file again");
+        end(&mut agent, Signal::SIGKILL);
+        bpf.entries().len()
+    };
+    assert_eq!([leave_pins(&a), leave_pins(&b)], [1, 2], "what another interface has stays");
+    let Some(Pair { a: c, b: d }) = pair() else { return };
+    drop((a, b));
+    // The kernel takes a namespace away in its own time.
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        leave_pins(&c) == 1
+    });
+    assert!(gone, "{:?}", bpf.entries());
+    assert_eq!(leave_pins(&d), 2);
+    drop(c);
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        // Its own interface went with the other end.
+        detach(&d, &file);
+        bpf.entries().is_empty()
+    });
+    assert!(gone, "{:?}", bpf.entries());
+}
+
 #[test]
 fn what_is_pinned_by_another_version_or_nowhere_is_one_message() {
     let Some(Pair { a, b: _b }) = pair() else { return };

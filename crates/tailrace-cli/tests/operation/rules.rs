@@ -19,6 +19,8 @@ use crate::teller::{Cgroup, Said, Teller};
 const KARUNA: &str = "[scheme]\nname = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"250KB\"] }, \
                       port = { queues = 3 } }\n";
 
+const AT: &str = "[agent]\ninterface = \"eth0\"\nrate = \"1Gbps\"\n";
+
 fn read_again(agent: &mut std::process::Child) {
     signal(agent, Signal::SIGHUP);
     wait_for(agent, "read again; flows go on");
@@ -81,19 +83,59 @@ fn a_cgroup_that_is_made_anew_is_heard_again() {
     fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n{KARUNA}{rule}")).unwrap();
     let mut agent = start(&a, &["agent", text(&file)], "read its file again");
     assert_eq!(tell(&a, &cgroup), Ok(()));
-    let remove = || {
-        (0..100).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            fs::remove_dir(&cgroup.path).is_ok()
-        })
-    };
-    assert!(remove());
+    assert!(removed(&cgroup));
     wait_for(&mut agent, "until it is there, rules are as they were");
     fs::create_dir(&cgroup.path).unwrap();
     wait_for(&mut agent, "the rules are of those");
     assert_eq!(tell(&a, &cgroup), Ok(()));
     signal(&agent, Signal::SIGTERM);
     assert!(agent.wait().unwrap().success());
+}
+
+/// The law follows as rules do, though it was chosen when the agent had rights.
+#[test]
+fn connections_of_a_cgroup_that_is_made_anew_have_the_law_again() {
+    let Some(Pair { a, b }) = pair() else { return };
+    let Some(cgroup) = Cgroup::new("law") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("agent.toml");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let law = format!("[scheme]\nname = \"dctcp\"\n[law]\ncgroups = [\"{}\"]\n", text(&cgroup.path));
+    fs::write(&file, format!("{AT}{law}")).unwrap();
+    let mut agent = start(&a, &["agent", text(&file)], "read its file again");
+    // Without the law at both ends there is no ECN, and then no law.
+    let there = place.path().join("there.toml");
+    fs::write(&there, format!("{AT}[scheme]\nname = \"dctcp\"\n[law]\n")).unwrap();
+    let mut far = start(&b, &["agent", text(&there)], "read its file again");
+    let listener = b.inside(|| TcpListener::bind(address(B4, 80))).unwrap();
+    let has_law = || {
+        let mut teller = Teller::start(&a, &cgroup);
+        teller.open();
+        teller.connect(address(B4, 80));
+        let accepted = listener.accept().unwrap();
+        let shown = a.inside(|| Command::new("ss").args(["-tinH", "dport = 80"]).output()).unwrap();
+        drop(accepted);
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        shown.contains("tr_dctcp")
+    };
+    assert!(has_law());
+    assert!(removed(&cgroup));
+    wait_for(&mut agent, "connections that begin there do not have the law");
+    fs::create_dir(&cgroup.path).unwrap();
+    wait_for(&mut agent, "the law is of those");
+    assert!(has_law());
+    for agent in [&mut agent, &mut far] {
+        signal(agent, Signal::SIGTERM);
+        assert!(agent.wait().unwrap().success());
+    }
+}
+
+/// When the last of its processes is gone, so is the cgroup.
+fn removed(cgroup: &Cgroup) -> bool {
+    (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        fs::remove_dir(&cgroup.path).is_ok()
+    })
 }
 
 #[test]
