@@ -83,6 +83,12 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
         f"{len(exchanged)} of them were only tried with their two sides exchanged, which cannot pass where",
     ]
     lines += [f"no more than a direction is claimed: {'; '.join(exchanged)}."]
+    elsewhere = [entry["claim"]["id"] for entry in everything if is_no_rival(entry["claim"])]
+    lines += [
+        "",
+        f"{len(elsewhere)} were tried with other flows or another place of the same scheme, which is no rival:",
+        f"{'; '.join(elsewhere)}. Where a scheme passes all the same, the results page of the paper says so.",
+    ]
     unmoved = sum(passes_unmoved(entry) for entry in everything)
     lines += [
         "",
@@ -116,6 +122,15 @@ def is_only_exchanged(claim: dict[str, Any]) -> bool:
         return True
     at, against_at = wrong.get("at"), wrong.get("against_at")
     return at is not None and (at, against_at) == (number["against_at"], number["at"])
+
+
+def is_no_rival(claim: dict[str, Any]) -> bool:
+    """Whether what a claim calls wrong is the same scheme, of other flows or elsewhere; claims.rs bounds these."""
+    wrong = claim["wrong"]
+    if not isinstance(wrong, dict):
+        return False
+    given = {field for field, value in wrong.items() if value not in (None, {}, [])}
+    return given <= {"class", "place"} and bool(given)
 
 
 def passes_unmoved(entry: dict[str, Any]) -> bool:

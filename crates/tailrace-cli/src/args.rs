@@ -138,6 +138,10 @@ pub struct Run {
     /// s3://bucket/folder
     #[arg(long, value_name = "URL", requires = "cluster")]
     pub store: Option<String>,
+    /// Show a run while it is made: flows, and the busiest ports with their queues and marks. Where standard output is no terminal,
+    /// lines of JSON: each second one of each run, and the whole summary last
+    #[arg(long, conflicts_with_all = ["cluster", "part", "json", "report", "dry_run"])]
+    pub watch: bool,
     /// Print the whole summary as one JSON document on standard output
     #[arg(long)]
     pub json: bool,
@@ -147,9 +151,9 @@ pub struct Run {
     /// Say what would be run, how long it would take and how much it would leave, and run nothing
     #[arg(long, conflicts_with_all = ["json", "part", "report", "pcap"])]
     pub dry_run: bool,
-    /// Write what a port carried as a packet capture into each run's folder
+    /// Write what a port carried as a packet capture into each run's folder; may be given several times
     #[arg(long, value_name = "PORT")]
-    pub pcap: Option<String>,
+    pub pcap: Vec<String>,
 }
 
 impl Run {
@@ -166,8 +170,9 @@ impl Run {
             store: None,
             json: false,
             report: false,
+            watch: false,
             dry_run: false,
-            pcap: None,
+            pcap: Vec::new(),
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Display<'a> {
     done: usize,
     resumed: usize,
     bar: Option<ProgressBar>,
+    /// Somebody else shows it.
+    is_silent: bool,
     started: Instant,
     last_line: Instant,
 }
@@ -102,9 +104,15 @@ impl<'a> Display<'a> {
             done: 0,
             resumed: 0,
             bar,
+            is_silent: false,
             started: now,
             last_line: now,
         }
+    }
+
+    /// The same for who shows it otherwise.
+    pub fn silent(self) -> Self {
+        Display { bar: None, is_silent: true, ..self }
     }
 
     /// Share of the work that is done.
@@ -117,7 +125,8 @@ impl<'a> Display<'a> {
         (self.done as f64 + running) / self.total.max(1) as f64
     }
 
-    fn text(&self) -> String {
+    /// How far all is, in a line.
+    pub fn text(&self) -> String {
         let mut work = self.past;
         self.running.values().for_each(|progress| work.add(progress));
         let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
@@ -145,7 +154,7 @@ impl<'a> Display<'a> {
         if let Some(bar) = &self.bar {
             bar.set_position((self.share() * 1000.0) as u64);
             bar.set_message(self.text());
-        } else if self.last_line.elapsed() >= LINE_EVERY {
+        } else if !self.is_silent && self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
             complain!("{}: {:.0} % · {}", self.name, self.share() * 100.0, self.text());
         }

@@ -8,6 +8,7 @@ use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override
 use tailrace_scenario::Level;
 
 use crate::progress::Display;
+use crate::watch::Watching;
 use crate::{Cluster, Drawn, Host, agent, args, forecast, output, report, tables};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
@@ -51,7 +52,7 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
 /// Several experiments have folders of their own, and what is for one is given with one.
 fn check_several(options: &args::Run, experiments: &[Experiment]) -> Result<(), ScenarioError> {
     for option in
-        [("--part", options.part.is_some()), ("--json", options.json), ("--pcap", options.pcap.is_some())]
+        [("--part", options.part.is_some()), ("--json", options.json), ("--pcap", !options.pcap.is_empty())]
     {
         if let (name, true) = option
             && experiments.len() > 1
@@ -88,15 +89,28 @@ fn run_one(
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
+    let mut in_lines = false;
     let results = match &options.cluster {
-        Some(cluster) => on_cluster(experiment, dir, cluster, options, host, &mut display),
+        Some(cluster) => {
+            let results = on_cluster(experiment, dir, cluster, options, host, &mut display);
+            display.finish();
+            results
+        }
         None => {
             let (jobs, pcap) = (jobs(options.how.jobs), options.pcap.clone());
             let how = Options { jobs, resume: !options.how.fresh, pcap, runs };
-            run_all(experiment, dir, &how, &mut display)
+            if options.watch {
+                let mut watching = Watching::new(experiment, display.silent());
+                let results = run_all(experiment, dir, &how, &mut watching);
+                in_lines = watching.close();
+                results
+            } else {
+                let results = run_all(experiment, dir, &how, &mut display);
+                display.finish();
+                results
+            }
         }
     };
-    display.finish();
     let results = results?;
     complain_part!("{}", output::warnings(experiment, &results));
     if let Some(part) = options.part {
@@ -108,8 +122,13 @@ fn run_one(
         return Ok((0, results));
     }
     let drawn = draw(dir, host);
-    if options.json {
-        say!("{:#}", output::json(experiment, &results, &drawn.files)?);
+    if options.json || in_lines {
+        let all = output::json(experiment, &results, &drawn.files)?;
+        match in_lines {
+            // Line by line to the end.
+            true => say!("{all}"),
+            false => say!("{all:#}"),
+        }
         return Ok((drawn.exit_status(), results));
     }
     say!("{}", experiment.title);

@@ -200,14 +200,18 @@ fn the_guide_to_switch_queues_shows_what_the_command_prints() {
 fn a_capture_holds_every_packet_of_its_port() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
-    stdout(&tailrace(dir.path(), &["run", "x.toml", "--pcap", "leaf0->host1"]));
+    let both = ["--pcap", "leaf0->host1", "--pcap", "host1->leaf0"];
+    stdout(&tailrace(dir.path(), &[&["run", "x.toml"][..], &both].concat()));
     for run in fs::read_dir(dir.path().join("out/x/runs")).unwrap().flatten() {
-        let capture = fs::read(run.path().join("leaf0-host1.pcap")).unwrap();
-        assert_eq!(capture[..4], 0xA1B2_3C4Du32.to_be_bytes(), "nanosecond pcap");
-        // 24 bytes of file header; each record has 16 of its own and 54 stored.
-        assert_eq!((capture.len() - 24) % 70, 0);
-        let sent = sent_packets(&run.path().join("ports.parquet"), "leaf0->host1");
-        assert_eq!((capture.len() - 24) / 70, sent as usize);
+        for port in ["leaf0->host1", "host1->leaf0"] {
+            let file = format!("{}.pcap", port.replace("->", "-"));
+            let capture = fs::read(run.path().join(file)).unwrap();
+            assert_eq!(capture[..4], 0xA1B2_3C4Du32.to_be_bytes(), "nanosecond pcap");
+            // 24 bytes of file header; each record has 16 of its own and 54 stored.
+            assert_eq!((capture.len() - 24) % 70, 0);
+            let sent = sent_packets(&run.path().join("ports.parquet"), port);
+            assert_eq!((capture.len() - 24) / 70, sent as usize);
+        }
     }
     let output = tailrace(dir.path(), &["run", "x.toml", "--pcap", "nowhere", "--out", "other"]);
     assert_eq!(output.status.code(), Some(2));

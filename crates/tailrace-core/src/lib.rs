@@ -32,7 +32,9 @@ pub use duration::duration;
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
-pub use outcome::{Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, Progress, Series};
+pub use outcome::{
+    Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
+};
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
     AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,

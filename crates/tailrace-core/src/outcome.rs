@@ -1,7 +1,8 @@
 //! How a run goes and what it leaves behind: one vocabulary for every level that runs scenarios.
 
 use crate::{
-    Count, FlowId, FlowRecord, HostId, Ledger, RealTime, SeriesRow, SeriesSink, SliceId, TaskRecord, Time,
+    Count, FlowId, FlowRecord, HostId, Ledger, MAX_PRIORITIES, RealTime, SeriesRow, SeriesSink, SliceId,
+    TaskRecord, Time,
 };
 
 /// A port's number within its fabric. Port `h < hosts` is the network card of host `h`.
@@ -18,6 +19,45 @@ pub struct Progress {
     pub finished: usize,
     /// Packets sent over a link; 0 where there are none.
     pub packet_hops: u64,
+}
+
+/// A port, seen at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortView {
+    /// What it has done since the start.
+    pub counts: PortCounts,
+    /// Bytes that wait in each of its queues.
+    pub queues: [u64; MAX_PRIORITIES],
+}
+
+/// A run that goes on, for who follows it. To look changes nothing of what comes of it.
+pub trait Running {
+    /// How far it is.
+    fn progress(&self) -> Progress;
+    /// Each port, in order of number; none where there are no packets.
+    fn ports(&mut self) -> Vec<PortView>;
+    /// Where every packet is, if there are packets.
+    fn ledger(&self) -> Option<Ledger>;
+}
+
+/// Of which nothing else is known.
+impl Running for Progress {
+    fn progress(&self) -> Progress {
+        *self
+    }
+    fn ports(&mut self) -> Vec<PortView> {
+        Vec::new()
+    }
+    fn ledger(&self) -> Option<Ledger> {
+        None
+    }
+}
+
+impl Progress {
+    /// Flows that have started and not finished.
+    pub fn active(&self) -> usize {
+        self.started - self.finished
+    }
 }
 
 /// Why a run ended.

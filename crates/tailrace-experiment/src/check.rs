@@ -69,7 +69,7 @@ pub fn check(
     jobs: usize,
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
-    let options = Options { jobs, resume: false, pcap: None, runs: None };
+    let options = Options { jobs, resume: false, pcap: Vec::new(), runs: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
@@ -128,7 +128,18 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
         }
         _ => (Outcome::Differs, format!("does not hold, but is not judged below scale {judged_from}")),
     };
-    Line { outcome, text: format!("{head}; {tail}") }
+    let aged = if is_aged(claim, measured.value, scale) {
+        "; this is not what is recorded of this scale: experiments/record.py writes it down"
+    } else {
+        ""
+    };
+    Line { outcome, text: format!("{head}; {tail}{aged}") }
+}
+
+/// Whether a record of this scale says another number: of an older build, or of other fields. Four digits are recorded.
+fn is_aged(claim: &Claim, value: Option<f64>, scale: f64) -> bool {
+    let (Some(record), Some(value)) = (claim.measured, value) else { return false };
+    record.scale == scale && (value - record.value).abs() > 1e-3 * value.abs().max(record.value.abs())
 }
 
 /// Two results of the same experiment must agree to the last event, and to the last byte, but for runs that are `live`.
@@ -211,6 +222,19 @@ mod tests {
             resumed: false,
         };
         Results { runs: vec![run] }
+    }
+
+    #[test]
+    fn what_is_not_recorded_of_this_scale_is_said() {
+        let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[[scheme]]\nname = \"fifo\"\n\
+                    [[claim]]\nid = \"a\"\nsource = \"s\"\ntext = \"t\"\npaper = [0, 5000]\nnumber = { metric = \"unfinished\", of = \"fifo\" }\n\
+                    measured = { value = 1234, scale = 0.5 }\n";
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let claim = &experiment.claims[0];
+        assert!(!is_aged(claim, Some(1_234.4), 0.5), "four digits are recorded");
+        assert!(is_aged(claim, Some(1_240.0), 0.5));
+        assert!(!is_aged(claim, Some(1_240.0), 0.1), "of another scale");
+        assert!(!is_aged(claim, None, 0.5));
     }
 
     #[test]

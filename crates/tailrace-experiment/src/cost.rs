@@ -50,7 +50,7 @@ mod tests {
             scenario,
             tailrace_run::feed(scenario).unwrap(),
             &tailrace_run::Unattended,
-            None,
+            Vec::new(),
         )
         .unwrap();
         outcome.packet_hops()

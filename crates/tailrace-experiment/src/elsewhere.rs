@@ -67,9 +67,9 @@ impl Task {
         match into {
             Into::Results { folder, fresh } => {
                 let store = Store::reopen(folder, &mut |text| control.note(text.to_owned()))?;
-                make_in(&store, &key, &scenario, !fresh, None, control).map(drop)
+                make_in(&store, &key, &scenario, !fresh, &[], control).map(drop)
             }
-            Into::Alone(folder) => write_run(folder, &run::run(&scenario, control, None)?),
+            Into::Alone(folder) => write_run(folder, &run::run(&scenario, control, &[])?),
         }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
         let experiment = Experiment::from_text(text, &dir.path().join("x.toml"), &[], 1.0).unwrap();
         let task = Task::of(&experiment.runs[0]).unwrap();
         assert_eq!(task.files, [Path::new("mine.csv")]);
-        let results = run::run(&experiment.runs[0].scenario(), &Unattended, None).unwrap();
+        let results = run::run(&experiment.runs[0].scenario(), &Unattended, &[]).unwrap();
         let [here, there] = ["here", "there"].map(|name| dir.path().join(name));
         write_run(&here, &results).unwrap();
         task.make(Into::Alone(&there), &Unattended).unwrap();

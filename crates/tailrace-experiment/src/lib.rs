@@ -61,7 +61,7 @@ pub use quantity::Quantity;
 pub use results::{Finished, Results, SeriesQuery};
 pub use run::{RunResult, read_scenario, run, run_text};
 pub use run_summary::{Late, LiveSide, PacketCounts, PacketLevel, StrayCounts, Summary};
-pub use runner::{Folder, Observer, Options, run_all};
+pub use runner::{Folder, Observer, Options, Sight, run_all};
 pub use scale::GaveWay;
 pub use stats::{ClassSummary, METRICS};
 pub use store::{Draft, Kept, Store, kept, run_key, verify, write_run};

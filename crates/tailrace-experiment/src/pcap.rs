@@ -4,6 +4,7 @@
 //! numbers are byte offsets in the flow. Priority i is DSCP 7 − i, which `tailrace qos` tells switches of.
 //! Payload is not stored.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,21 @@ pub struct Capture {
     pub port: String,
     /// The file.
     pub path: PathBuf,
+}
+
+/// A file below `dir` for each port, whose name is the port's, as far as files may be called so.
+pub(crate) fn captures(ports: &[String], dir: &Path) -> Vec<Capture> {
+    // Nodes of a graph may be called anything.
+    let plain = |c: char| if c.is_alphanumeric() || "._#-".contains(c) { c } else { '_' };
+    let mut taken = BTreeSet::new();
+    let ports: BTreeSet<&String> = ports.iter().collect();
+    let capture = |port: &String| {
+        let name: String = port.replace("->", "-").chars().map(plain).collect();
+        let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or(name);
+        Capture { port: port.clone(), path: dir.join(format!("{name}.pcap")) }
+    };
+    ports.into_iter().map(capture).collect()
 }
 
 /// A capture file being written. A failure to write shows when it is finished.
@@ -186,6 +202,22 @@ pub(crate) fn port_number(scenario: &Scenario, name: &str) -> Result<u32, Scenar
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_port_has_a_file_of_its_own() {
+        let ports = ["a-b->c", "leaf0->host1", "a->b-c", "leaf0->host1", "x/y->z"].map(str::to_owned);
+        let captures = captures(&ports, Path::new("runs"));
+        let files: Vec<_> = captures.iter().map(|of| (of.port.as_str(), of.path.to_str().unwrap())).collect();
+        assert_eq!(
+            files,
+            [
+                ("a->b-c", "runs/a-b-c.pcap"),
+                ("a-b->c", "runs/a-b-c-2.pcap"),
+                ("leaf0->host1", "runs/leaf0-host1.pcap"),
+                ("x/y->z", "runs/x_y-z.pcap"),
+            ]
+        );
+    }
 
     #[test]
     fn priorities_are_the_code_points_that_switches_are_told_of() {

@@ -34,7 +34,7 @@ pub struct RunResult {
 
 /// Runs one scenario given as TOML text; files that it names are relative to `base`.
 pub fn run_text(text: &str, base: &Path, control: &dyn Control) -> Result<RunResult, Error> {
-    run(&read_scenario(text, base)?, control, None)
+    run(&read_scenario(text, base)?, control, &[])
 }
 
 /// A scenario given as TOML text, with the files that it names, relative to `base`.
@@ -43,26 +43,23 @@ pub fn read_scenario(text: &str, base: &Path) -> Result<Scenario, ScenarioError>
     plan::read_scenario(table, base).map_err(|e| e.locate(text))
 }
 
-/// Runs a scenario; `capture` writes down what one port carries.
-pub fn run(
-    scenario: &Scenario,
-    control: &dyn Control,
-    capture: Option<&Capture>,
-) -> Result<RunResult, Error> {
+/// Runs a scenario; each capture writes down what a port carries.
+pub fn run(scenario: &Scenario, control: &dyn Control, captures: &[Capture]) -> Result<RunResult, Error> {
     // Files may have changed since the run was planned, and its key names what they contained then.
     scenario.workload.clone().read_files(&scenario.base).map_err(|error| Error::Storage {
         path: scenario.base.clone(),
         message: error.within("workload").to_string(),
     })?;
     let feed = flow_list::flows(scenario)?;
-    let Some(capture) = capture else {
-        let (outcome, ending) = tailrace_run::run(scenario, feed, control, None)?;
-        return tabulate(scenario, &outcome, ending);
-    };
-    let port = pcap::port_number(scenario, &capture.port)?;
-    let writer = pcap::Writer::create(&capture.path, scenario)?;
-    let (outcome, ending) = tailrace_run::run(scenario, feed, control, Some((port, writer.tap())))?;
-    writer.finish()?;
+    let (mut writers, mut taps) = (Vec::new(), Vec::new());
+    for capture in captures {
+        let port = pcap::port_number(scenario, &capture.port)?;
+        let writer = pcap::Writer::create(&capture.path, scenario)?;
+        taps.push((port, writer.tap()));
+        writers.push(writer);
+    }
+    let (outcome, ending) = tailrace_run::run(scenario, feed, control, taps)?;
+    writers.into_iter().try_for_each(pcap::Writer::finish)?;
     tabulate(scenario, &outcome, ending)
 }
 
@@ -100,9 +97,9 @@ mod tests {
         let text = "fabric = { preset = \"micro4\" }\nscheme = { name = \"fifo\" }\nworkload = { flow_list = \"flows.csv\" }";
         let scenario = plan::read_scenario(text.parse().unwrap(), dir.path()).unwrap();
         let flows = |result: Result<RunResult, Error>| result.map(|result| result.flows.num_rows());
-        assert_eq!(flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap(), 1);
+        assert_eq!(flows(run(&scenario, &tailrace_run::Unattended, &[])).unwrap(), 1);
         write(2000);
-        let error = flows(run(&scenario, &tailrace_run::Unattended, None)).unwrap_err().to_string();
+        let error = flows(run(&scenario, &tailrace_run::Unattended, &[])).unwrap_err().to_string();
         assert!(error.contains("workload.flow_list: ") && error.contains("has changed since"), "{error}");
     }
 }

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tailrace_core::Progress;
+use tailrace_core::{Ledger, PortView, Progress, Running};
 use tailrace_run::{Control, StartAgents};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
 use crate::file::Experiment;
-use crate::pcap::{self, Capture};
+use crate::pcap;
 use crate::plan::Planned;
 use crate::plan_table::{self, Entry};
 use crate::results::{Finished, Results};
@@ -28,6 +28,12 @@ pub trait Observer {
     fn finished(&mut self, index: usize, resumed: bool);
     /// A run is so far.
     fn progress(&mut self, index: usize, progress: &Progress);
+    /// How often runs are to be seen, and not only their progress.
+    fn looks_every(&self) -> Option<Duration> {
+        None
+    }
+    /// What a run is like now.
+    fn sight(&mut self, _: usize, _: Sight) {}
     /// Something that the user should know of what was found in the folder: one line.
     fn note(&mut self, text: &str);
     /// Whether all runs should stop. Asked several times a second.
@@ -38,9 +44,21 @@ pub trait Observer {
     }
 }
 
+/// A run, seen at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// How far it is.
+    pub progress: Progress,
+    /// Each port, in order of number; none where there are no packets.
+    pub ports: Vec<PortView>,
+    /// Where every packet is, if there are packets.
+    pub ledger: Option<Ledger>,
+}
+
 /// What a worker tells the main thread.
 enum Message {
     Progress(usize, Progress),
+    Sight(usize, Box<Sight>),
     Note(String),
     Done(usize, Box<Result<Finished, Error>>),
 }
@@ -55,8 +73,8 @@ pub struct Options {
     pub jobs: usize,
     /// Runs whose results are there already are not made again.
     pub resume: bool,
-    /// A port whose packets are written into each run's folder.
-    pub pcap: Option<String>,
+    /// Ports whose packets are written into each run's folder.
+    pub pcap: Vec<String>,
     /// Only the runs with these numbers are made, and no summary is written: [`crate::gather`] does that when all
     /// parts are there, or some.
     pub runs: Option<Vec<usize>>,
@@ -69,7 +87,7 @@ pub fn run_all(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Results, Error> {
-    if let Some(port) = &options.pcap {
+    for port in &options.pcap {
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
     }
@@ -193,13 +211,14 @@ impl Folder {
         observer: &mut dyn Observer,
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
-        let (next, agents) = (AtomicUsize::new(0), observer.agents());
+        let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
         let stop = AtomicBool::new(false);
         let (sender, receiver) = channel();
         let worker = |sender: Sender<Message>| {
             loop {
                 let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                let link = Link { index, sender: Mutex::new(sender.clone()), stop: &stop, agents };
+                let line = Mutex::new(Line { sender: sender.clone(), looked: None });
+                let link = Link { index, line, stop: &stop, agents, looks_every };
                 let done = one(&experiment.runs[index], &self.entries[index], &self.store, options, &link);
                 let failed = done.is_err();
                 if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
@@ -231,8 +250,8 @@ fn one(
     options: &Options,
     link: &Link<'_>,
 ) -> Result<Finished, Error> {
-    let (resume, pcap) = (options.resume && options.pcap.is_none(), options.pcap.as_deref());
-    let (summary, resumed) = make_in(store, &entry.key, &planned.scenario(), resume, pcap, link)?;
+    let resume = options.resume && options.pcap.is_empty();
+    let (summary, resumed) = make_in(store, &entry.key, &planned.scenario(), resume, &options.pcap, link)?;
     Ok(entry.finished(store, summary, resumed))
 }
 
@@ -242,7 +261,7 @@ pub(crate) fn make_in(
     key: &str,
     scenario: &Scenario,
     resume: bool,
-    pcap: Option<&str>,
+    pcap: &[String],
     control: &dyn Control,
 ) -> Result<(Summary, bool), Error> {
     let kept = || if resume { store.kept(key) } else { Kept::Nothing };
@@ -257,13 +276,7 @@ pub(crate) fn make_in(
         Kept::Damaged(what) => control.note(format!("{what}; the run is made again")),
         Kept::Nothing => {}
     }
-    let capture = pcap.map(|port| {
-        // Nodes of a graph may be called anything.
-        let plain = |c: char| if c.is_alphanumeric() || "._#-".contains(c) { c } else { '_' };
-        let name: String = port.replace("->", "-").chars().map(plain).collect();
-        Capture { port: port.to_owned(), path: draft.dir().join(format!("{name}.pcap")) }
-    });
-    let result = run::run(scenario, control, capture.as_ref())?;
+    let result = run::run(scenario, control, &pcap::captures(pcap, &draft.dir()))?;
     draft.save(&result)?;
     Ok((result.summary, false))
 }
@@ -297,6 +310,7 @@ fn collect(
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Message::Progress(index, progress)) => observer.progress(index, &progress),
+            Ok(Message::Sight(index, sight)) => observer.sight(index, *sight),
             Ok(Message::Note(text)) => observer.note(&text),
             Ok(Message::Done(index, done)) => match *done {
                 Ok(run) => {
@@ -323,23 +337,46 @@ fn collect(
 /// A run's line to the main thread.
 struct Link<'a> {
     index: usize,
-    sender: Mutex<Sender<Message>>,
+    line: Mutex<Line>,
     stop: &'a AtomicBool,
     agents: Option<StartAgents>,
+    looks_every: Option<Duration>,
+}
+
+struct Line {
+    sender: Sender<Message>,
+    /// When the run was last seen.
+    looked: Option<Instant>,
 }
 
 impl Link<'_> {
     fn send(&self, message: Message) {
-        if let Ok(sender) = self.sender.lock() {
+        if let Ok(line) = self.line.lock() {
             // The receiver lives until all workers are gone; if it failed, `stop` says so.
-            let _ = sender.send(message);
+            let _ = line.sender.send(message);
         }
+    }
+
+    /// Whether the run is to be seen now.
+    #[expect(clippy::disallowed_methods, reason = "people look in wall time")]
+    fn is_to_look(&self) -> bool {
+        let (Some(every), Ok(mut line)) = (self.looks_every, self.line.lock()) else { return false };
+        let looks = line.looked.is_none_or(|looked| looked.elapsed() >= every);
+        if looks {
+            line.looked = Some(Instant::now());
+        }
+        looks
     }
 }
 
 impl Control for Link<'_> {
-    fn progress(&self, progress: &Progress) {
-        self.send(Message::Progress(self.index, *progress));
+    fn progress(&self, run: &mut dyn Running) {
+        let progress = run.progress();
+        self.send(Message::Progress(self.index, progress));
+        if self.is_to_look() {
+            let sight = Sight { progress, ports: run.ports(), ledger: run.ledger() };
+            self.send(Message::Sight(self.index, Box::new(sight)));
+        }
     }
     fn note(&self, text: String) {
         self.send(Message::Note(text));

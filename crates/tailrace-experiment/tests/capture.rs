@@ -15,7 +15,7 @@ fn flows_of_a_capture_are_those_that_were_sent() {
     let scenario = Scenario::parse(scenario).unwrap();
     let path = place.path().join("port.pcap");
     let capture = Capture { port: "switch0->host2".into(), path: path.clone() };
-    let result = run(&scenario, &Unattended, Some(&capture)).unwrap();
+    let result = run(&scenario, &Unattended, std::slice::from_ref(&capture)).unwrap();
     let flows = &result.flows;
     let column = |name: &str| flows.column_by_name(name).unwrap().clone();
     let (dst, size) = (column("dst"), column("size_bytes"));

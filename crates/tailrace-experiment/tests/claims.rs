@@ -83,8 +83,24 @@ fn is_beside_itself(claim: &Claim) -> bool {
     same && claim.measured.is_some_and(|record| record.wrong == Some(0.0))
 }
 
+/// Whether what is wrong is the same scheme, of other flows or elsewhere.
+fn is_no_rival(claim: &Claim) -> bool {
+    let Some(Wrong::Number(wrong)) = &claim.wrong else { return false };
+    let rival =
+        wrong.of.is_some() || wrong.against.is_some() || wrong.at.is_some() || wrong.against_at.is_some();
+    (wrong.class.is_some() || wrong.place.is_some()) && !rival
+}
+
 /// Claims for which no rival was measured that could pass. None may be added.
 const EXCHANGED_AT_MOST: usize = 17;
+const NO_RIVAL_AT_MOST: usize = 8;
+
+#[test]
+fn few_claims_are_only_tried_with_other_flows_or_places() {
+    let claims = |file: &PathBuf| Experiment::read(file, &[], 1.0).unwrap().claims;
+    let found = files().unwrap().iter().flat_map(claims).filter(is_no_rival).count();
+    assert!(found <= NO_RIVAL_AT_MOST, "{found} claims");
+}
 
 #[test]
 fn few_claims_are_only_tried_with_their_sides_exchanged() {

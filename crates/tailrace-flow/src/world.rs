@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Count, Ending, FlowId, FlowRecords, Knowledge, Outcome, PortCounts, Progress, RateRule, Series, Time,
+    Count, Ending, FlowId, FlowRecords, Knowledge, Ledger, Outcome, PortCounts, PortView, Progress, RateRule,
+    Running, Series, Time,
 };
 use tailrace_engine::{Digest, Entity};
 use tailrace_fabric::Fabric;
@@ -141,7 +142,7 @@ impl<'a> World<'a> {
     }
 
     /// Runs to the end. `report` is called now and then and may end the run.
-    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+    pub fn run(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
         while let Some((at, entity)) = self.next_event() {
             self.now = at;
             self.digest.add(at.as_ps(), entity);
@@ -157,7 +158,7 @@ impl<'a> World<'a> {
                     Occupant::Link(link) => self.mix(link),
                 },
             }
-            if self.events.is_multiple_of(EVENTS_PER_REPORT) && report(&self.progress()).is_break() {
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) && report(self).is_break() {
                 return Ending::Interrupted;
             }
             if self.active == 0 && self.feed.is_empty() {
@@ -174,12 +175,6 @@ impl<'a> World<'a> {
             self.update_rates();
         }
         self.schedule.pop()
-    }
-
-    /// How far the run is.
-    pub fn progress(&self) -> Progress {
-        let started = self.records.len();
-        Progress { now: self.now, started, finished: started - self.active, packet_hops: 0 }
     }
 
     /// What is left of the run.
@@ -237,5 +232,20 @@ impl World<'_> {
         if at < Time::MAX {
             self.schedule.wake(occupant.entity(), at);
         }
+    }
+}
+
+impl Running for World<'_> {
+    fn progress(&self) -> Progress {
+        let started = self.records.len();
+        Progress { now: self.now, started, finished: started - self.active, packet_hops: 0 }
+    }
+
+    fn ports(&mut self) -> Vec<PortView> {
+        Vec::new()
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        None
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Lateness, Ledger, Outcome, Place, PortCounts, PortId, Scheme, SeriesRow, Strays, Time};
+use tailrace_core::{Lateness, Ledger, Outcome, Place, PortView, Running, Scheme, SeriesRow, Strays, Time};
 
 use crate::driver::Driver;
 use crate::error::LiveError;
@@ -30,15 +30,6 @@ pub struct View {
     pub frames: Frames,
     /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
     pub reported: Vec<(Place, SeriesRow)>,
-}
-
-/// A port, seen at one time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PortView {
-    /// What it has done since the start.
-    pub counts: PortCounts,
-    /// Bytes that wait in each of its queues.
-    pub queues: [u64; tailrace_core::MAX_PRIORITIES],
 }
 
 /// Runs a fabric without Tailrace's transport, whose feed must be empty, until `watch` says stop. It is shown the fabric
@@ -77,15 +68,9 @@ fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
     let (lateness, entry) = (driver.lag().summary(), driver.entry_lag().summary());
     let frames = driver.frames().clone();
     let world = driver.world();
-    let counts: Vec<PortCounts> = world.port_counts().collect();
-    let ports = (0..).zip(counts).map(|(port, counts)| {
-        let (_, _, queues) = world.queues(port as PortId);
-        PortView { counts, queues }
-    });
-    let ports = ports.collect();
     View {
         now,
-        ports,
+        ports: world.ports(),
         ledger: world.ledger(),
         strays,
         lateness,

@@ -32,7 +32,7 @@ mod turn;
 
 pub use clock::Clock;
 pub use driver::Driver;
-pub use emulate::{LOOK_EVERY, PortView, View, emulate};
+pub use emulate::{LOOK_EVERY, View, emulate};
 pub use error::LiveError;
 pub use hosts::{Hosts, INTERFACE, LEAST_MTU_FOR_IPV6, LONGEST_NAME, Standing, clean};
 pub use interfaces::Interfaces;

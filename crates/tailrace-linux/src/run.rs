@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Ending, Lag, Outcome, Progress, Scheme, Time, duration};
+use tailrace_core::{Ending, Lag, Outcome, Running, Scheme, Time, duration};
 use tailrace_packet::Pause;
 
 use crate::driver::Driver;
@@ -31,7 +31,7 @@ pub struct Limits {
 pub fn run<S: Scheme>(
     mut driver: Driver<'_, S>,
     limits: Limits,
-    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), LiveError> {
     let mut next_report = REPORT_EVERY;
     let ending = loop {
@@ -44,7 +44,7 @@ pub fn run<S: Scheme>(
         let now = driver.now();
         if now >= next_report {
             next_report = now + REPORT_EVERY;
-            if report(&driver.world().progress()).is_break() {
+            if report(driver.world()).is_break() {
                 return Err(LiveError::Interrupted);
             }
             if driver.world().is_stalled() {

@@ -4,7 +4,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use tailrace_core::{Bytes, Ending, FlowRecord, HostId, Outcome, PortId, Progress, Scheme, TagTable, Time};
+use tailrace_core::{
+    Bytes, Ending, FlowRecord, HostId, Outcome, PortId, Progress, Running, Scheme, TagTable, Time,
+};
 use tailrace_fabric::{Buffer, FabricParams};
 use tailrace_linux::{
     Fabrics, Flows, Hosts, Limits, LiveError, Priorities, Tagger, Tags, Terms, run_on_kernel,
@@ -43,7 +45,7 @@ fn run_watched<S: Scheme>(
     scenario: &Scenario,
     congestion: &str,
     tags: &[Bytes],
-    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Option<Result<(Outcome, Ending), LiveError>> {
     if !nix::unistd::geteuid().is_root() {
         tailrace_linux::skip_test("network namespaces need root");
@@ -209,7 +211,7 @@ fn with_buffer(scenario: &Scenario, bytes: u64) -> FabricParams {
 fn tags_change_at_the_first_segment_that_is_beyond_a_threshold() {
     let scenario = scenario(2, &once("1MB", "[0]", "[1]"));
     let thresholds = [100_000, 100_500, 500_000].map(Bytes::new);
-    let follow = &mut |_: &Progress| ControlFlow::Continue(());
+    let follow = &mut |_: &mut dyn Running| ControlFlow::Continue(());
     let Some(ran) = run_watched::<Fifo>(&scenario, "cubic", &thresholds, follow) else { return };
     let (outcome, _) = ran.unwrap();
     // 69 segments begin within 100 KB, and the last of them ends beyond 100.5 KB.
@@ -230,11 +232,11 @@ fn a_congestion_control_that_is_not_there_is_named_beside_those_that_are() {
 fn who_follows_a_run_may_end_it() {
     let scenario = scenario(2, &once("20MB", "[0]", "[1]"));
     let mut seen = None;
-    let report = &mut |progress: &Progress| {
-        if progress.started == 0 {
+    let report = &mut |run: &mut dyn Running| {
+        if run.progress().started == 0 {
             return ControlFlow::Continue(());
         }
-        seen = Some(*progress);
+        seen = Some(run.progress());
         ControlFlow::Break(())
     };
     let Some(ran) = run_watched::<Fifo>(&scenario, "cubic", &[], report) else { return };

@@ -51,7 +51,7 @@ pub struct Network<P, H> {
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
     reverse: Vec<PortId>,
     switching: Switching,
-    tapped: Option<Tapped>,
+    tapped: Vec<Tapped>,
     failing: Option<Failing>,
     /// Where hosts stand outside.
     outside: Option<Outside<H>>,
@@ -95,7 +95,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             ports,
             reverse: if P::REVERSE { fabric.twins.clone() } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
-            tapped: None,
+            tapped: Vec::new(),
             failing,
             outside: None,
             injected: Count::default(),
@@ -277,7 +277,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Notes from now on what a port sends, for [`Self::take_tapped`].
     pub fn tap(&mut self, port: PortId) {
         let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::WATCHED);
-        self.tapped = Some(Tapped::new(port, to));
+        self.tapped.push(Tapped::new(port, to));
     }
 
     /// A packet has come over the link of a watched port: notes it if that is tapped, and tells where it leads; `None` if the
@@ -285,7 +285,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[cold]
     fn pass_watched(&mut self, port: PortId, packet: &mut Packet<H>) -> Option<u32> {
         let start = self.ports[port as usize].started(self.now, packet);
-        if let Some(tapped) = self.tapped.as_mut().filter(|tapped| tapped.port == port) {
+        if let Some(tapped) = self.tapped.iter_mut().find(|tapped| tapped.port == port) {
             tapped.note(start, packet.plain());
         }
         if self.failing.as_ref().is_some_and(|failing| failing.loses(port, start, self.now)) {
@@ -299,10 +299,10 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         Some(self.target(port))
     }
 
-    /// The packets that have come over the tapped port's link since the last call, and when each was sent. At the
-    /// end of a run those that are still on the link are among them.
-    pub fn take_tapped(&mut self, at_end: bool) -> Vec<(Time, Packet)> {
-        let Some(tapped) = &mut self.tapped else { return Vec::new() };
+    /// The packets that have come over the link of the port that was tapped as this one, counted from 0, since the last call, and
+    /// when each was sent. At the end of a run those that are still on the link are among them.
+    pub fn take_tapped(&mut self, number: usize, at_end: bool) -> Vec<(Time, Packet)> {
+        let Some(tapped) = self.tapped.get_mut(number) else { return Vec::new() };
         let port = &self.ports[tapped.port as usize];
         if at_end {
             port.under_way().for_each(|(at, packet)| tapped.note(port.started(at, packet), packet.plain()));
@@ -312,7 +312,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Where a port's link leads.
     fn target(&self, port: PortId) -> u32 {
-        let tapped = self.tapped.as_ref().filter(|tapped| tapped.port == port);
+        let tapped = self.tapped.iter().find(|tapped| tapped.port == port);
         let to = tapped.map_or(self.ports[port as usize].to, |tapped| tapped.to);
         match &self.failing {
             Some(failing) if to == Port::<P, H>::WATCHED => failing.to(port),

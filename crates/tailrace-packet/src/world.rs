@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::{FctEnd, TransportParams};
 use tailrace_core::{
-    Ending, HEADER_BYTES, HostId, Outcome, Packet, PortFacts, PortId, Progress, Scheme, Series, Standing,
-    Time,
+    Ending, HEADER_BYTES, HostId, Ledger, Outcome, Packet, PortCounts, PortFacts, PortId, PortView, Progress,
+    Running, Scheme, Series, Standing, Time,
 };
 use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
@@ -93,7 +93,7 @@ pub struct World<S: Scheme> {
     watched_port: Vec<bool>,
     watched_host: Vec<bool>,
     series: Series,
-    tap: Option<Tap>,
+    taps: Vec<Tap>,
     stall: Stall,
 }
 
@@ -141,7 +141,7 @@ impl<S: Scheme> World<S> {
             watched_port,
             watched_host,
             series: Series::default(),
-            tap: None,
+            taps: Vec::new(),
             stall: Stall::new(fabric, &transport),
         };
         world.arm_at_start();
@@ -160,10 +160,10 @@ impl<S: Scheme> World<S> {
         self
     }
 
-    /// Tells `tap` of all that a port sends.
+    /// Tells `tap` of all that a port sends, which none else is told of.
     pub fn tapping(mut self, port: PortId, tap: Tap) -> Self {
         self.network.tap(port);
-        self.tap = Some(tap);
+        self.taps.push(tap);
         self
     }
 
@@ -185,13 +185,13 @@ impl<S: Scheme> World<S> {
     }
 
     /// Runs to the end. `report` is called now and then and may end the run.
-    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+    pub fn run(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
         let ending = self.run_on(report);
-        self.tell_tap(true);
+        self.tell_taps(true);
         ending
     }
 
-    fn run_on(&mut self, report: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Ending {
+    fn run_on(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
         let mut until_report = EVENTS_PER_REPORT;
         while let Some(step) = self.network.next() {
             match step {
@@ -207,8 +207,8 @@ impl<S: Scheme> World<S> {
             until_report -= 1;
             if until_report == 0 {
                 until_report = EVENTS_PER_REPORT;
-                self.tell_tap(false);
-                if report(&self.progress()).is_break() {
+                self.tell_taps(false);
+                if report(self).is_break() {
                     return Ending::Interrupted;
                 }
                 if self.is_stalled() {
@@ -294,12 +294,13 @@ impl<S: Scheme> World<S> {
         (self.hosts.len() + which) as Entity
     }
 
-    /// Tells whoever has tapped a port what it has sent.
-    fn tell_tap(&mut self, at_end: bool) {
-        let Some(tap) = &mut self.tap else { return };
-        for (start, packet) in self.network.take_tapped(at_end) {
-            let flow = self.flows.record(packet.flow);
-            tap(start, &packet, if packet.is_ack() { flow.dst } else { flow.src });
+    /// Tells whoever has tapped ports what they have sent.
+    fn tell_taps(&mut self, at_end: bool) {
+        for (number, tap) in self.taps.iter_mut().enumerate() {
+            for (start, packet) in self.network.take_tapped(number, at_end) {
+                let flow = self.flows.record(packet.flow);
+                tap(start, &packet, if packet.is_ack() { flow.dst } else { flow.src });
+            }
         }
     }
 
@@ -321,15 +322,26 @@ impl<S: Scheme> World<S> {
             flows: self.flows.into_records(),
         }
     }
+}
 
-    /// How far the run is.
-    pub fn progress(&self) -> Progress {
+impl<S: Scheme> Running for World<S> {
+    fn progress(&self) -> Progress {
         Progress {
             now: self.network.now(),
             started: self.flows.len(),
             finished: self.flows.len() - self.flows.active(),
             packet_hops: self.network.packet_hops(),
         }
+    }
+
+    fn ports(&mut self) -> Vec<PortView> {
+        let counts: Vec<PortCounts> = self.network.port_counts().collect();
+        let view = |(port, counts)| PortView { counts, queues: self.network.sample(port).2 };
+        (0..).zip(counts).map(view).collect()
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        Some(self.network.ledger())
     }
 }
 

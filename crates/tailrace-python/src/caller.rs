@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use tailrace_core::Progress;
+use tailrace_core::{Progress, Running};
 use tailrace_experiment::Observer;
 use tailrace_run::{Control, StartAgents};
 
@@ -75,7 +75,7 @@ impl Caller {
 impl Observer for &Caller {
     fn finished(&mut self, _: usize, _: bool) {}
     fn progress(&mut self, _: usize, progress: &Progress) {
-        Control::progress(*self, progress);
+        Control::progress(*self, &mut progress.clone());
     }
     fn note(&mut self, text: &str) {
         self.warn(text);
@@ -90,8 +90,8 @@ impl Observer for &Caller {
 
 /// The function is told how far the run is.
 impl Control for Caller {
-    fn progress(&self, progress: &Progress) {
-        let Progress { now, started, finished, packet_hops } = *progress;
+    fn progress(&self, run: &mut dyn Running) {
+        let Progress { now, started, finished, packet_hops } = run.progress();
         self.look(|py| match &self.function {
             Some(report) => report.call1(py, (now.as_secs_f64(), started, finished, packet_hops)).map(drop),
             None => Ok(()),

@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::Progress;
+use tailrace_core::Running;
 
 use crate::agents::StartAgents;
 
 /// Who follows a run and may stop it.
 pub trait Control: Sync {
-    /// How far the run is; called now and then.
-    fn progress(&self, progress: &Progress);
+    /// The run goes on; called now and then.
+    fn progress(&self, run: &mut dyn Running);
     /// Something that the user should know meanwhile: one line.
     fn note(&self, text: String);
     /// Whether the run should stop.
@@ -24,15 +24,15 @@ pub trait Control: Sync {
 pub struct Unattended;
 
 impl Control for Unattended {
-    fn progress(&self, _: &Progress) {}
+    fn progress(&self, _: &mut dyn Running) {}
     fn note(&self, _: String) {}
     fn interrupted(&self) -> bool {
         false
     }
 }
 
-/// Tells `control` how far a run is, and hears whether it should go on.
-pub(crate) fn look(control: &dyn Control, progress: &Progress) -> ControlFlow<()> {
-    control.progress(progress);
+/// Shows `control` a run, and hears whether it should go on.
+pub(crate) fn look(control: &dyn Control, run: &mut dyn Running) -> ControlFlow<()> {
+    control.progress(run);
     if control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -1,7 +1,7 @@
 //! Live runs whose flows are TCP connections of the machine's kernel.
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, HEADER_BYTES, Outcome, Scheme};
+use tailrace_core::{Ending, HEADER_BYTES, Outcome, Running, Scheme};
 use tailrace_fabric::Fabric;
 use tailrace_linux::{Fabrics, Flows, Hosts, Limits, LiveError, Priorities, Tagger, Terms};
 use tailrace_packet::{Watch, World};
@@ -51,7 +51,7 @@ impl SchemeVisitor for Runner<'_> {
         let run = || {
             let hosts = Hosts::new(fabric.hosts, mtu(scenario), None)?;
             let agents = agents(scenario, control)?.map(|start| start(scenario, &hosts)).transpose()?;
-            let report = &mut |progress: &_| look(control, progress);
+            let report = &mut |run: &mut dyn Running| look(control, run);
             let (outcome, ending) =
                 tailrace_linux::run_on_kernel(fabrics, flows, &hosts, &priorities, &terms, limits, report)?;
             let Some(agents) = agents else { return Ok((outcome, ending)) };

@@ -46,17 +46,17 @@ use tailrace_core::{Ending, Outcome, PortId};
 use tailrace_scenario::{Level, Scenario, Stack};
 use tailrace_traffic::Feed;
 
-/// Runs a scenario with the flows of `feed`. `tap` is told of all that one port sends; at flow level there is
-/// nothing to tell, and live runs have no taps. Fails if the scheme cannot run in this scenario, as [`check`] does, or if
+/// Runs a scenario with the flows of `feed`. Each tap is told of all that its port sends; at flow level there
+/// is nothing to tell, and live runs have no taps. Fails if the scheme cannot run in this scenario, as [`check`] does, or if
 /// the machine cannot run it live.
 pub fn run(
     scenario: &Scenario,
     feed: Feed,
     control: &dyn Control,
-    tap: Option<(PortId, Tap)>,
+    taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), RunError> {
     match scenario.level {
-        Level::Packet => Ok(packets::run(scenario, feed, control, tap)?),
+        Level::Packet => Ok(packets::run(scenario, feed, control, taps)?),
         Level::Flow => Ok(rates::run(scenario, feed, control)?),
         Level::Live => run_live(scenario, feed, control, &Live::default()),
     }

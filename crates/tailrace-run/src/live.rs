@@ -92,7 +92,7 @@ impl SchemeVisitor for Runner<'_> {
             let hosts = Hosts::new(fabric.hosts, mtu, None)?;
             let mut driver = Driver::new(world, &hosts, Priorities::new(None), mss, true, live.frames)?;
             live.record(scenario, &mut driver)?;
-            Ok(tailrace_linux::run(driver, limits, &mut |progress| look(control, progress))?)
+            Ok(tailrace_linux::run(driver, limits, &mut |run| look(control, run))?)
         };
         Ok(run())
     }

@@ -16,29 +16,29 @@ pub(crate) fn run(
     scenario: &Scenario,
     feed: Feed,
     control: &dyn Control,
-    tap: Option<(PortId, Tap)>,
+    taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Runner { scenario, feed, control, tap })
+    build::visit(scenario, Runner { scenario, feed, control, taps })
 }
 
 struct Runner<'a> {
     scenario: &'a Scenario,
     feed: Feed,
     control: &'a dyn Control,
-    tap: Option<(PortId, Tap)>,
+    taps: Vec<(PortId, Tap)>,
 }
 
 impl SchemeVisitor for Runner<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Runner { scenario, feed, control, tap } = self;
+        let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
         let mut world = world::<S>(scenario, &fabric, feed)?;
-        if let Some((port, tap)) = tap {
+        for (port, tap) in taps {
             world = world.tapping(port, tap);
         }
-        let ending = world.run(&mut |progress| look(control, progress));
+        let ending = world.run(&mut |run| look(control, run));
         Ok((balanced(world.into_outcome()), ending))
     }
 }
@@ -110,7 +110,7 @@ mod tests {
             "#
         );
         let scenario = Scenario::parse(&text).unwrap();
-        run(&scenario, crate::feed(&scenario).unwrap(), &Unattended, None).unwrap().0.digest
+        run(&scenario, crate::feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap().0.digest
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn run(
         .omniscient(scenario.scheme.oracle)
         .with_feedback_delay(scenario.flow.feedback_delay)
         .controlled(controller);
-    let ending = world.run(&mut |progress| look(control, progress));
+    let ending = world.run(&mut |run| look(control, run));
     Ok((world.into_outcome(), ending))
 }
 

@@ -139,7 +139,7 @@ fn p95(scenario: &Scenario, class: u8) -> f64 {
 /// How long tasks of the class take, in µs, shortest first.
 fn times(scenario: &Scenario, class: u8) -> Vec<f64> {
     let flows = feed(scenario).map_err(RunError::from);
-    let run = flows.and_then(|flows| run(scenario, flows, &Unattended, None));
+    let run = flows.and_then(|flows| run(scenario, flows, &Unattended, Vec::new()));
     let (outcome, ending) = run.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(ending, Ending::Finished, "{scenario:?}");
     let tasks = outcome.tasks.iter().filter(|task| task.class == class);

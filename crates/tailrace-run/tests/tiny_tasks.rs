@@ -14,7 +14,7 @@ fn ran(scheme: &str, (gbps, rtt_us, size, load): (u64, u64, u64, f64), count: u3
         rtt_us * 250
     );
     let scenario = Scenario::parse(&text).unwrap();
-    run(&scenario, feed(&scenario).unwrap(), &Unattended, None).unwrap()
+    run(&scenario, feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap()
 }
 
 /// Under PDQ nothing ended any more where some hundred flows waited: those that found no place on a port's list probed in each

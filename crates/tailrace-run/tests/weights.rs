@@ -25,7 +25,7 @@ fn shares(ack_every: u32, threshold: &str, delay_us: u64) -> [f64; 3] {
         );
     }
     let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, None).unwrap();
+    let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap();
     let mut sums = [0.0; 3];
     for (place, row) in &outcome.series.rows {
         if let Place::Slice(slice) = place

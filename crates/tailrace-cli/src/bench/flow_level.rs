@@ -85,7 +85,8 @@ impl Case {
     pub fn run(&self) -> Result<Value, Error> {
         let scenario = self.scenario()?;
         let start = ThreadTime::now();
-        let (outcome, _) = tailrace_run::run(&scenario, tailrace_run::feed(&scenario)?, &Unattended, None)?;
+        let (outcome, _) =
+            tailrace_run::run(&scenario, tailrace_run::feed(&scenario)?, &Unattended, Vec::new())?;
         let seconds = start.elapsed().as_secs_f64();
         let flows = outcome.flows.iter().filter(|flow| flow.fct().is_some()).count();
         Ok(json!({

@@ -139,7 +139,7 @@ fn kernel(flows: u32) -> Result<Cost, ScenarioError> {
 /// A scenario without writing anything.
 pub fn full(scenario: &Scenario) -> Result<Cost, Error> {
     let start = ThreadTime::now();
-    let (outcome, _) = tailrace_run::run(scenario, tailrace_run::feed(scenario)?, &Unattended, None)?;
+    let (outcome, _) = tailrace_run::run(scenario, tailrace_run::feed(scenario)?, &Unattended, Vec::new())?;
     Ok(Cost { packet_hops: outcome.packet_hops(), cpu_seconds: start.elapsed().as_secs_f64() })
 }
 

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use tailrace_core::{Place, PortId};
-use tailrace_core::{PortCounts, Rate, Time};
-use tailrace_linux::{PortView, View};
+use tailrace_core::{PortCounts, PortView, Rate, Time};
+use tailrace_linux::View;
 
-/// Rates are of so long.
+/// Rates are of so long, where nothing else is said.
 const RATE_SPAN: Time = Time::from_ms(1_000);
 
 /// A port's name and its link.
@@ -42,6 +42,8 @@ pub struct Board {
     pub ports: Vec<PortName>,
     pub reports: BTreeMap<(Spot, &'static str), Report>,
     views: VecDeque<View>,
+    /// Rates are of so long, at least.
+    rates_over: Time,
 }
 
 /// What a port did between two views.
@@ -54,7 +56,13 @@ pub struct Pace {
 
 impl Board {
     pub fn new(title: String, hints: Vec<String>, ports: Vec<PortName>) -> Self {
-        Board { title, hints, ports, reports: BTreeMap::new(), views: VecDeque::new() }
+        let (reports, views) = (BTreeMap::new(), VecDeque::new());
+        Board { title, hints, ports, reports, views, rates_over: RATE_SPAN }
+    }
+
+    /// The same, with rates of another time; of that between two views if it is zero.
+    pub fn with_rates_over(self, rates_over: Time) -> Self {
+        Board { rates_over, ..self }
     }
 
     /// Takes in a new view.
@@ -75,7 +83,7 @@ impl Board {
                 None => report.values.resize(index + 1, row.value),
             }
         }
-        let long_ago = view.now.saturating_sub(RATE_SPAN);
+        let long_ago = view.now.saturating_sub(self.rates_over);
         while self.views.get(1).is_some_and(|second| second.now <= long_ago) {
             self.views.pop_front();
         }
@@ -152,13 +160,7 @@ pub mod tests {
     pub fn board(ports: usize) -> Board {
         let rate = Rate::from_bps(100_000_000);
         let port = |port| PortName { name: format!("leaf0->host{port}"), rate };
-        Board {
-            title: "test".to_owned(),
-            hints: vec!["do this".to_owned()],
-            ports: (0..ports).map(port).collect(),
-            reports: BTreeMap::new(),
-            views: VecDeque::new(),
-        }
+        Board::new("test".to_owned(), vec!["do this".to_owned()], (0..ports).map(port).collect())
     }
 
     #[test]

@@ -38,6 +38,11 @@ pub fn lines(board: &Board, columns: usize, rows: usize) -> Vec<Line> {
     lines.extend(ports(board, left));
     lines.extend(reports);
     lines.extend(hints);
+    fit(lines, columns, rows)
+}
+
+/// What of lines has room.
+pub(super) fn fit(mut lines: Vec<Line>, columns: usize, rows: usize) -> Vec<Line> {
     lines.truncate(rows);
     for (_, line) in &mut lines {
         *line = line.chars().take(columns).collect();
@@ -94,7 +99,7 @@ pub fn strays(strays: Strays) -> String {
 }
 
 /// The busiest ports, and how many others there are, with a line before.
-fn ports(board: &Board, rows: usize) -> Vec<Line> {
+pub(super) fn ports(board: &Board, rows: usize) -> Vec<Line> {
     let queues: String = (0..MAX_PRIORITIES).map(|queue| format!("{:>5}", format!("q{queue}"))).collect();
     let heads = format!("{:<17}{:>6}{:>6}{queues}{:>5}{:>5}", "port", "bit/s", "link", "mark", "drop");
     let mut lines = vec![(Tone::Plain, String::new()), (Tone::Heads, heads)];

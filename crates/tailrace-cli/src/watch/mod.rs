@@ -4,6 +4,7 @@ mod board;
 mod follow;
 mod live;
 mod metrics;
+mod running;
 mod screen;
 mod summary;
 
@@ -26,6 +27,7 @@ pub use live::{Line, Tone};
 pub use metrics::bind;
 #[cfg(feature = "agent")]
 pub use metrics::{Page, serve};
+pub use running::Watching;
 #[cfg(feature = "agent")]
 pub use screen::Screen;
 

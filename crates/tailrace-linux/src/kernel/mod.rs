@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use tailrace_core::{Ending, Outcome, Progress, RealTime, Scheme, Time};
+use tailrace_core::{Ending, Outcome, Progress, RealTime, Running, Scheme, Time};
 use tailrace_packet::{Pause, World};
 
 use self::load::{Load, Loaded};
@@ -73,7 +73,7 @@ pub fn run_on_kernel<S: Scheme>(
     priorities: &Priorities,
     terms: &Terms,
     limits: Limits,
-    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), LiveError> {
     terms.apply(hosts)?;
     allow_many_files();
@@ -137,14 +137,14 @@ fn carry_handshakes<S: Scheme>(
     mut driver: Driver<'_, S>,
     shared: &Shared,
     generator: &Generator<'_>,
-    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(), LiveError> {
     let mut next_report = REPORT_EVERY;
     while !shared.ready.load(Ordering::Acquire) && !generator.is_finished() {
         driver.turn(next_report)?;
         if driver.now() >= next_report {
             next_report = driver.now() + REPORT_EVERY;
-            if report(&Progress::default()).is_break() {
+            if report(&mut Progress::default()).is_break() {
                 return Err(LiveError::Interrupted);
             }
         }
@@ -162,7 +162,7 @@ fn carry<S: Scheme>(
     start: Sender<Clock>,
     shared: &Shared,
     generator: &Generator<'_>,
-    report: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<Carried, LiveError> {
     // What was lost while nobody took anything in was none of a flow's.
     let before = driver.all_strays().lost;
@@ -178,7 +178,7 @@ fn carry<S: Scheme>(
             next_report = now + REPORT_EVERY;
             let started = shared.started.load(Ordering::Relaxed);
             let finished = shared.finished.load(Ordering::Relaxed);
-            if report(&Progress { started, finished, ..driver.world().progress() }).is_break() {
+            if report(&mut Progress { started, finished, ..driver.world().progress() }).is_break() {
                 return Err(LiveError::Interrupted);
             }
         }

@@ -111,20 +111,24 @@ fn shares(scheme: &str, (light, heavy): (u16, u16), weight: f64, delay: &str) ->
     [0, 1].map(|slice| (after[slice] - before[slice]) as f64 * 8.0 / 0.4e9)
 }
 
-/// Windows of one packet beside those of ten. Arithmetic gives the weights.
+/// Windows of one packet beside those of ten. Arithmetic gives the weights, but that hosts under Uranus send at least a segment of
+/// each flow in a round trip: 40 light flows have that more of the link than their weight gives them.
 #[test]
 fn many_light_tunnels_beside_a_few_heavy_ones_share_a_link_by_weight() {
-    for (light, heavy, weight, within) in [
-        (16, 4, 2.0, [0.15, 0.15]),
-        (10, 2, 10.0, [0.2, 0.1]),
-        (40, 4, 4.0, [0.22, 0.6]),
-        (30, 2, 1.0, [0.2, 0.25]),
+    for (light, heavy, weight, expected) in [
+        (16, 4, 2.0, [(2.0, 0.15), (2.0, 0.15)]),
+        (10, 2, 10.0, [(10.0, 0.2), (10.0, 0.1)]),
+        (40, 4, 4.0, [(4.0, 0.22), (1.8, 0.1)]),
+        (30, 2, 1.0, [(1.0, 0.2), (1.0, 0.1)]),
     ] {
-        for (scheme, within) in ["scc", "uranus"].into_iter().zip(within) {
+        for (scheme, (expected, within)) in ["scc", "uranus"].into_iter().zip(expected) {
             let [of_light, of_heavy] = shares(scheme, (light, heavy), weight, "10us");
             let got = of_heavy / of_light;
             println!("{scheme}, {light} and {heavy} tunnels, 1 : {weight}: 1 to {got:.2}");
-            assert!(near(got, weight, within), "{scheme}, {light} and {heavy} tunnels: {got:.3} of {weight}");
+            assert!(
+                near(got, expected, within),
+                "{scheme}, {light} and {heavy} tunnels: {got:.3} of {expected}"
+            );
         }
     }
 }

@@ -59,7 +59,7 @@ fn uplinks_carry_what_they_carry_of_simulated_packets_under_every_load_balancing
         let text = format!("{SCENARIO}\nload_balancing = {balancing}");
         let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}"));
         let simulated = Scenario { level: tailrace_scenario::Level::Packet, ..scenario.clone() };
-        let simulated = run(&simulated, feed(&simulated).unwrap(), &Unattended, None).unwrap().0;
+        let simulated = run(&simulated, feed(&simulated).unwrap(), &Unattended, Vec::new()).unwrap().0;
         let fabric = scenario.fabric.build();
         let expected = uplinks(&fabric, &simulated);
         assert_eq!(expected.len(), 6);

@@ -28,7 +28,7 @@ fn scenario(rest: &str) -> Scenario {
 }
 
 fn simulated(scenario: &Scenario) -> Outcome {
-    run(scenario, feed(scenario).unwrap(), &Unattended, None).unwrap().0
+    run(scenario, feed(scenario).unwrap(), &Unattended, Vec::new()).unwrap().0
 }
 
 /// The completion times of a run's flows.
