@@ -43,7 +43,7 @@ static __always_inline bool is_of(const struct tr_place *place, const struct tr_
 {
 	const __u64 *a = (const void *)&place->key, *b = (const void *)key;
 
-	return (place->state == TR_GOES_ON || place->state == TR_HAS_ENDED) && a[0] == b[0] && a[1] == b[1] &&
+	return (place->state == TR_GOES_ON || place->state == TR_HAS_ENDED || place->state == TR_IS_ASKED) && a[0] == b[0] && a[1] == b[1] &&
 	       a[2] == b[2] && a[3] == b[3] && *(const __u32 *)&a[4] == *(const __u32 *)&b[4];
 }
 
@@ -56,20 +56,25 @@ static __always_inline struct tr_place *find(struct tr_bucket *bucket, const str
 	return NULL;
 }
 
-static __always_inline bool is_free(const struct tr_place *place, __u32 state, __u32 now)
+static __always_inline bool is_free(const struct tr_place *place, __u32 state, __u32 now, bool sends)
 {
-	return state == TR_HAS_ENDED || (state == TR_GOES_ON && now - place->flow.seen > TR_SILENT);
+	if (state == TR_HAS_ENDED || (state == TR_IS_ASKED && sends))
+		return true;
+	return state != TR_IS_WRITTEN && now - place->flow.seen > TR_SILENT;
 }
 
-/* A place for a flow that has none; none where all are taken. Of two processors one gets it. */
-static __always_inline struct tr_place *take_place(struct tr_bucket *bucket, const struct tr_flow_key *key, __u32 now)
+/*
+ * A place for a flow that has none; none where all are taken. Of two processors one gets it. Connections that are asked for, from
+ * outside too, keep none from those that send.
+ */
+static __always_inline struct tr_place *take_place(struct tr_bucket *bucket, const struct tr_flow_key *key, __u32 now, bool sends)
 {
 #pragma unroll
 	for (int i = 0; i < 2 * TR_PLACES; i++) {
 		struct tr_place *place = &bucket->places[i % TR_PLACES];
 		__u32 state = place->state;
 
-		if (i < TR_PLACES ? state != TR_IS_EMPTY : !is_free(place, state, now))
+		if (i < TR_PLACES ? state != TR_IS_EMPTY : !is_free(place, state, now, sends))
 			continue;
 		if (__sync_val_compare_and_swap(&place->state, state, TR_IS_WRITTEN) != state)
 			continue;

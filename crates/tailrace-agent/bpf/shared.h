@@ -186,6 +186,7 @@ TR_LAYOUT(tr_place, state, 52);
 #define TR_GOES_ON 1
 #define TR_HAS_ENDED 2
 #define TR_IS_WRITTEN 3
+#define TR_IS_ASKED 4 /* of a connection that has sent nothing yet: whoever has something to send may have it */
 
 #define TR_PLACES 4
 struct tr_bucket {

@@ -30,11 +30,11 @@ static __always_inline struct tr_place *begin(struct tr_bucket *bucket, struct t
 					      const struct segment *segment, __u32 first)
 {
 	if (!place && bucket)
-		place = take_place(bucket, &segment->key, ticks());
+		place = take_place(bucket, &segment->key, ticks(), segment->payload);
 	if (!place)
 		return NULL;
 	__sync_fetch_and_add(&counts.flows, 1);
-	place->state = TR_GOES_ON;
+	place->state = segment->payload ? TR_GOES_ON : TR_IS_ASKED;
 	place->flow.sent = 0;
 	place->flow.next = first;
 	return place;
@@ -115,6 +115,9 @@ static __always_inline int priority_of(struct __sk_buff *skb, struct segment *se
 		return policy->acks;
 	bucket = bucket_of(&segment->key);
 	place = bucket ? find(bucket, &segment->key) : NULL;
+	/* It was answered, or sends. */
+	if (place && place->state == TR_IS_ASKED && (ack || segment->payload))
+		__sync_val_compare_and_swap(&place->state, TR_IS_ASKED, TR_GOES_ON);
 	if (ack)
 		return place ? directive(skb, policy, segment, &place->flow, false)->acks : policy->tables[0].acks;
 	/* SYN takes a sequence number. */
@@ -122,16 +125,20 @@ static __always_inline int priority_of(struct __sk_buff *skb, struct segment *se
 	begins = !place || (segment->flags & TCP_SYN);
 	if (begins)
 		place = begin(bucket, place, segment, first);
-	if (!place) {
+	if (!place && segment->payload) {
 		/* The last priority, as that of packets that nobody tags. */
 		__sync_fetch_and_add(&counts.crowded, 1);
 		return TR_LIMITS;
 	}
-	place->flow.seen = ticks();
-	if (segment->flags & (TCP_FIN | TCP_RST))
-		place->state = TR_HAS_ENDED;
-	table = directive(skb, policy, segment, &place->flow, begins);
-	sent = before(&place->flow, first, segment->payload);
+	table = &policy->tables[0];
+	sent = 0;
+	if (place) {
+		place->flow.seen = ticks();
+		if (segment->flags & (TCP_FIN | TCP_RST))
+			place->state = TR_HAS_ENDED;
+		table = directive(skb, policy, segment, &place->flow, begins);
+		sent = before(&place->flow, first, segment->payload);
+	}
 #pragma unroll
 	for (int i = 0; i < TR_LIMITS; i++)
 		priority += sent >= table->limits[i];

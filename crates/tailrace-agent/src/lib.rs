@@ -29,8 +29,8 @@ pub use histogram::Histogram;
 pub use kernel::{
     Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
     Network, Pins, PortClasses, PortProgram, Rule, Told, Wanted, WindowFlow, WindowKeeper, WindowRow,
-    WindowTable, cgroup_names, check_tagging, interface_number, interface_rate, monotonic, own_cgroup,
-    taggers_at, verified_instructions,
+    WindowTable, cgroup_names, check_rules, check_tagging, interface_number, interface_rate, monotonic,
+    own_cgroup, taggers_at, verified_instructions,
 };
 pub use report::{Draft, Facts};
 pub use traffic::{Groups, Traffic};

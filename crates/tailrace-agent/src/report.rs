@@ -44,6 +44,8 @@ impl Facts {
 pub struct Draft {
     folder: PathBuf,
     aside: PathBuf,
+    /// Folders above it that were not there, from the lowest on.
+    made: Vec<PathBuf>,
     flows: BufWriter<File>,
     /// The numbers of other machines in the flow list, by their addresses.
     hosts: BTreeMap<IpAddr, u16>,
@@ -57,6 +59,8 @@ impl Draft {
     pub fn new(folder: &Path, begun: u64) -> Result<Self, AgentError> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let aside = folder.with_file_name(format!(".tmp-{}-{name}", std::process::id()));
+        let above = folder.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let made: Vec<PathBuf> = above.take_while(|above| !above.exists()).map(Path::to_owned).collect();
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent).map_err(AgentError::file(parent))?;
         }
@@ -72,7 +76,7 @@ impl Draft {
             AgentError::file(folder)(error)
         })?;
         let (hosts, own) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Draft { folder: folder.to_owned(), aside, flows, hosts, own, begun, unlisted: 0 })
+        Ok(Draft { folder: folder.to_owned(), aside, made, flows, hosts, own, begun, unlisted: 0 })
     }
 
     /// Flows that are not in the list: there are more hosts than numbers, or both ends are on this machine.
@@ -146,6 +150,10 @@ impl Drop for Draft {
     /// What did not become complete is gone; what did has been renamed.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.aside);
+        // What holds something by now stays.
+        self.made.iter().for_each(|made| {
+            let _ = fs::remove_dir(made);
+        });
     }
 }
 
@@ -311,5 +319,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         drop(Draft::new(&place.path().join("capture"), 0).unwrap());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        drop(Draft::new(&place.path().join("a/b/capture"), 0).unwrap());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nor the folders above it");
     }
 }

@@ -68,6 +68,33 @@ fn a_crowd_degrades_is_counted_and_recovers() {
     assert_eq!(begun as u32, room);
 }
 
+/// Anybody can ask for connections, and need not have one.
+#[test]
+fn connections_that_are_asked_for_keep_no_room_from_flows_that_send() {
+    let (room, crowd) = (256, 4_000);
+    let Some(mut tagger) = tagger(room) else { return };
+    let (mut asks, mut sends) = (Frames::plain(true, 0), Frames::plain(true, 500));
+    let (first, last) = (dscp_of(0), dscp_of(7));
+    const SYN_ACK: u8 = 18;
+    for flow in 0..crowd {
+        assert_eq!(dscp(&mut tagger, &mut asks, flow, if flow % 2 == 0 { SYN } else { SYN_ACK }), first);
+    }
+    assert_eq!(tagger.counts().unwrap().crowded, 0);
+    assert_eq!(tagger.flows().unwrap().largest(10).unwrap().0, 0, "none has sent anything");
+    let begun = (0..crowd).filter(|&flow| dscp(&mut tagger, &mut sends, flow, ACK) == first).count();
+    assert_eq!(begun as u32, room);
+    // Those are flows, which more that are asked for do not push out.
+    for flow in crowd..2 * crowd {
+        assert_eq!(dscp(&mut tagger, &mut asks, flow, SYN), first);
+    }
+    let there: Vec<_> =
+        (0..crowd).filter(|&flow| dscp(&mut tagger, &mut sends, flow, ACK) == first).collect();
+    assert_eq!(there.len() as u32, room);
+    assert_eq!(dscp(&mut tagger, &mut sends, 3 * crowd, ACK), last);
+    assert_eq!(dscp(&mut tagger, &mut asks, there[0], FIN_ACK), first);
+    assert_eq!(tagger.flows().unwrap().largest(10).unwrap().0, u64::from(room) - 1);
+}
+
 /// All of them at once, and as many again. A flow's place is one of a few that its hash gives: some find none while others are
 /// free.
 #[test]

@@ -169,6 +169,11 @@ mod with_agent {
                 "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"mlfq\"\n[[rule]]\ncgroup = \"/no/such\"\n",
                 "rule[0].cgroup: there is no cgroup",
             ),
+            (
+                "[agent]\ninterface = \"eth0\"\n[scheme]\nname = \"karuna\"\nparams = { thresholds = { splitting = [\"1KB\"], sieving = [\"1KB\"] }, port = { queues = 3 } }\n\
+                 [[rule]]\nport = 80\nsize = \"1KB\"\n[[rule]]\nport = 80\nsize = \"2KB\"\n",
+                "rule[1]: is for the same sockets as rule[0]",
+            ),
         ] {
             if config.contains("tun0") && !has_tun {
                 continue;

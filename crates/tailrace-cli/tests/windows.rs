@@ -115,6 +115,40 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range(3)]
     }
 
     #[test]
+    fn connections_go_on_when_an_agent_is_killed_and_another_is_started() {
+        let Some(place) = Place::new() else { return };
+        let write = |name: &str, text: &str| fs::write(place.dir.path().join(name), text).unwrap();
+        write("link.toml", FABRIC);
+        write("agent.toml", &agent_file([1, 2, 4]));
+        let emulation = place.start_file("link.toml", "--for 120s");
+        let mut near = Agent::start(&place, "h0", "agent.toml");
+        let mut far = Agent::start(&place, "h1", "agent.toml");
+        let mut server = python(&place, "h1", SERVER);
+        let mut counts = BufReader::new(server.0.stdout.take().unwrap());
+        counts.read_line(&mut String::new()).unwrap();
+        let mut client = python(&place, "h0", CLIENT);
+        bytes(&mut counts, 15);
+        let mut all_go_on = |when: &str| {
+            // Timers of TCP are 200 ms at least, and double.
+            let came = bytes(&mut counts, 15);
+            println!("{when}: {came:?} bytes");
+            assert!(came.iter().all(|&bytes| bytes > 100_000.0), "{when}: {came:?}");
+            assert!(client.0.try_wait().unwrap().is_none(), "{when}: a connection has ended");
+        };
+        all_go_on("with agents");
+        // What is dropped is killed.
+        drop(near);
+        all_go_on("without the sender's");
+        near = Agent::start(&place, "h0", "agent.toml");
+        all_go_on("with another one");
+        drop(far);
+        all_go_on("without the receiver's");
+        far = Agent::start(&place, "h1", "agent.toml");
+        all_go_on("with both again");
+        drop((near, far, emulation));
+    }
+
+    #[test]
     fn weights_are_kept_and_followed_when_they_change() {
         let Some(place) = Place::new() else { return };
         let write = |name: &str, text: &str| fs::write(place.dir.path().join(name), text).unwrap();

@@ -162,21 +162,22 @@ impl CongestionControl {
     }
 }
 
-fn check_room(chosen: &Chosen) -> Result<(), String> {
-    let of = |what, many, most| {
-        if many > most {
-            Err(format!("{many} {what} are chosen for the law, but {most} is the most"))
-        } else {
-            Ok(())
+impl Chosen {
+    /// Whether programs can choose so. The error names the field of a file and what is wrong with it.
+    pub fn check(&self) -> Result<(), [String; 2]> {
+        let of = |field: &str, many, most| match many > most {
+            true => Err([field.to_owned(), format!("names {many}, but {most} is the most")]),
+            false => Ok(()),
+        };
+        of("law.to", self.networks.len(), MOST_NETWORKS)?;
+        of("law.cgroups", self.cgroups.len(), MOST_CGROUPS)?;
+        match self.cgroups.iter().enumerate().find(|(_, cgroup)| cgroup.level > LEVELS) {
+            Some((number, deep)) => Err([
+                format!("law.cgroups[{number}]"),
+                format!("is {} levels deep, but {LEVELS} is the most", deep.level),
+            ]),
+            None => Ok(()),
         }
-    };
-    of("networks", chosen.networks.len(), MOST_NETWORKS)?;
-    of("cgroups", chosen.cgroups.len(), MOST_CGROUPS)?;
-    match chosen.cgroups.iter().find(|cgroup| cgroup.level > LEVELS) {
-        Some(deep) => {
-            Err(format!("a cgroup of the law is {} levels deep, but {LEVELS} is the most", deep.level))
-        }
-        None => Ok(()),
     }
 }
 
@@ -192,7 +193,7 @@ fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Objec
     let (networks, cgroups) = (!chosen.networks.is_empty(), !chosen.cgroups.is_empty());
     let constants = LawConstants { cookie, networks, name: padded, cgroups };
     load::set_constant(&mut object, ".rodata.chosen", &constants.bytes())?;
-    check_room(chosen).map_err(AgentError::Kernel)?;
+    chosen.check().map_err(|[field, message]| AgentError::Kernel(format!("{field}: {message}")))?;
     heard.map_or(Ok(()), |heard| heard.share(&mut object))?;
     let mut law = load::open_map(&mut object, "congestion")?;
     let value = law.initial_value_mut().and_then(|value| value.get_mut(NAME_AT..NAME_AT + NAME_BYTES));

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::net::IpAddr;
+use std::os::fd::AsRawFd;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
 
@@ -78,8 +79,11 @@ impl FlowTable {
 
 /// What a map takes of the kernel's memory.
 pub(super) fn memory_of(map: &impl MapCore) -> Result<u64, AgentError> {
-    let told = map.query_fdinfo().map_err(load::refused("asking for the memory of the flows"))?;
-    Ok(told.memlock.unwrap_or(0))
+    let path = format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd());
+    let told = fs::read_to_string(path).map_err(AgentError::refused("asking for the memory of the flows"))?;
+    // The library has no room for numbers of more than 4 GiB.
+    let memory = told.lines().find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok());
+    Ok(memory.unwrap_or(0))
 }
 
 fn row(key: &FlowKey, sent: u64) -> FlowRow {

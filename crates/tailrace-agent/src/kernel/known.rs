@@ -239,11 +239,20 @@ fn table_bytes(directive: &Directive) -> impl Iterator<Item = u8> + use<> {
 /// Key and value.
 pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
+/// Whether programs can have these rules. The error names the field of a file and what is wrong with it.
+pub fn check_rules(rules: &[Rule]) -> Result<(), [String; 2]> {
+    entries(rules).map(drop)
+}
+
 /// Rules as entries of the kernel's map. The error says which cannot be.
 pub(super) fn rule_entries(rules: &[Rule]) -> Result<Vec<Entry>, AgentError> {
+    entries(rules).map_err(|[field, message]| AgentError::Kernel(format!("{field}: {message}")))
+}
+
+fn entries(rules: &[Rule]) -> Result<Vec<Entry>, [String; 2]> {
     let mut entries = BTreeMap::new();
     for (number, rule) in rules.iter().enumerate() {
-        let wrong = |message: String| Err(AgentError::Kernel(format!("rule[{number}]: {message}")));
+        let wrong = |message: String| Err([format!("rule[{number}]"), message]);
         if let Some(cgroup) = rule.cgroup.filter(|cgroup| cgroup.level > LEVELS) {
             return wrong(format!("its cgroup is {} levels deep, but {LEVELS} is the most", cgroup.level));
         }
@@ -265,7 +274,7 @@ pub(super) fn rule_entries(rules: &[Rule]) -> Result<Vec<Entry>, AgentError> {
     }
     if entries.len() > MOST_RULES {
         let message = format!("there are {} rules, but {MOST_RULES} is the most", entries.len());
-        return Err(AgentError::Kernel(message));
+        return Err(["rule".to_owned(), message]);
     }
     Ok(entries.into_iter().map(|((cgroup, port), (value, _))| (key_bytes(cgroup, port), value)).collect())
 }

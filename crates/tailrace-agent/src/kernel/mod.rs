@@ -21,7 +21,7 @@ pub use congestion::{Chosen, CongestionControl, Network};
 pub use ear::Told;
 pub use flows::{FlowRow, FlowTable};
 pub use keeper::{Kept, WindowFlow, WindowKeeper};
-pub use known::{Known, Rule};
+pub use known::{Known, Rule, check_rules};
 pub use load::check_tagging;
 pub use pins::Pins;
 pub use port::{PortClasses, PortProgram};

@@ -17,7 +17,7 @@ use super::load;
 use crate::error::AgentError;
 
 /// Of the layout of what is pinned: changes with `tr_flow_key`, `tr_flow`, `tr_known` and `tr_told`.
-const LAYOUT: &str = "layout2";
+const LAYOUT: &str = "layout3";
 /// The maps that are pinned. Policy and rules are not: who takes over has its own.
 const KEPT: [&str; 3] = [FLOWS, "known_flows", "told"];
 const FLOWS: &str = "flows";
@@ -53,6 +53,11 @@ impl Pins {
     /// Whether an agent has left something.
     pub fn are_there(&self) -> bool {
         self.folder.exists()
+    }
+
+    /// Whether what an agent has left is of an interface that is gone, if another one is there in its place.
+    pub fn are_gone(&self) -> bool {
+        is_gone(&self.folder)
     }
 
     /// Takes all away, and with it the program from the interface, unless an agent runs that has it.
@@ -176,7 +181,11 @@ fn is_of_an_agent(folder: &Path) -> bool {
 /// Whether the interface is gone at which a program in this folder was, of whatever layout. One that is not pinned yet is of an agent
 /// that starts.
 fn is_gone(folder: &Path) -> bool {
-    let link = |layout: PathBuf| Link::open(layout.join(LINK)).ok()?.info().ok();
+    let link = |layout: PathBuf| {
+        // The library complains by itself of one that is not there.
+        let path = Some(layout.join(LINK)).filter(|path| path.exists())?;
+        Link::open(path).ok()?.info().ok()
+    };
     let is_nowhere =
         |info: libbpf_rs::query::LinkInfo| matches!(info.info, LinkTypeInfo::Tcx(of) if of.ifindex == 0);
     entries(folder).find_map(link).is_some_and(is_nowhere)

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use tailrace_agent::{
-    AgentError, Cgroup, Chosen, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS,
-    Network, Pins, Rule, WindowFlow, WindowKeeper,
+    AgentError, Cgroup, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, MOST_FLOWS, Pins,
+    Rule, WindowFlow, WindowKeeper,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{HostLaw, Weight};
@@ -57,7 +57,7 @@ impl Datapath {
                 Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim).map_err(failed)?)
             }
         };
-        let chosen = chosen(config)?;
+        let chosen = known::chosen(config)?;
         let heard = match &packets {
             Packets::Tags(tagger) => Some(tagger.told().map_err(failed)?),
             // Windows and a law are never one scheme's.
@@ -185,13 +185,6 @@ impl Datapath {
         };
         Ok(Done { packets: packets?, law: self.law.as_ref().map(law).transpose()? })
     }
-}
-
-/// The connections that have the law.
-fn chosen(config: &AgentConfig) -> Result<Chosen, ScenarioError> {
-    let to = config.law.iter().flat_map(|law| &law.to);
-    let networks = to.map(|of| Network { address: of.first(), bits: of.bits() }).collect();
-    Ok(Chosen { cgroups: known::law_cgroups(config)?, networks })
 }
 
 /// What the programs in the kernel have done.

@@ -2,28 +2,57 @@
 
 use std::path::PathBuf;
 
-use tailrace_agent::{Cgroup, Known, Rule, own_cgroup};
+use tailrace_agent::{Cgroup, Chosen, Known, Network, Rule, check_rules, own_cgroup};
 use tailrace_config::ScenarioError;
 use tailrace_core::Reveals;
 use tailrace_scenario::AgentConfig;
 
 /// The rules, with cgroups as the kernel knows them.
 pub fn rules(config: &AgentConfig) -> Result<Vec<Rule>, ScenarioError> {
-    let of = |(number, rule): (usize, &tailrace_scenario::FlowRule)| {
+    let rules: Vec<Rule> = found(config).collect::<Result<_, _>>()?;
+    check_rules(&rules).map_err(|[field, message]| ScenarioError::new(field, message))?;
+    Ok(rules)
+}
+
+/// The same, where each whose cgroup is not there is as it was; and what is to be said of the first such one.
+pub fn rules_now(config: &AgentConfig, before: &[Rule]) -> (Vec<Rule>, Option<String>) {
+    let (mut rules, mut lacks) = (Vec::new(), None);
+    for (found, before) in found(config).zip(before) {
+        match found {
+            Ok(rule) => rules.push(rule),
+            Err(error) => {
+                rules.push(*before);
+                lacks = lacks.or(Some(error.to_string()));
+            }
+        }
+    }
+    (rules, lacks)
+}
+
+fn found(config: &AgentConfig) -> impl Iterator<Item = Result<Rule, ScenarioError>> {
+    config.rules.iter().enumerate().map(|(number, rule)| {
         let cgroup = rule.cgroup.as_deref().map(own_cgroup).transpose();
         let cgroup = cgroup.map_err(|why| ScenarioError::new(format!("rule[{number}].cgroup"), why))?;
         let tailrace_scenario::FlowRule { port, slice, size, deadline, .. } = *rule;
         Ok(Rule { cgroup, port, slice, size, deadline })
-    };
-    config.rules.iter().enumerate().map(of).collect()
+    })
 }
 
 /// The cgroups whose connections have a law of their own.
-pub fn law_cgroups(config: &AgentConfig) -> Result<Vec<Cgroup>, ScenarioError> {
+fn law_cgroups(config: &AgentConfig) -> Result<Vec<Cgroup>, ScenarioError> {
     let of = |(number, path): (usize, &PathBuf)| {
         own_cgroup(path).map_err(|why| ScenarioError::new(format!("law.cgroups[{number}]"), why))
     };
     config.law.iter().flat_map(|law| law.cgroups.iter().enumerate()).map(of).collect()
+}
+
+/// The connections that have the law.
+pub fn chosen(config: &AgentConfig) -> Result<Chosen, ScenarioError> {
+    let to = config.law.iter().flat_map(|law| &law.to);
+    let networks = to.map(|of| Network { address: of.first(), bits: of.bits() }).collect();
+    let chosen = Chosen { cgroups: law_cgroups(config)?, networks };
+    chosen.check().map_err(|[field, message]| ScenarioError::new(field, message))?;
+    Ok(chosen)
 }
 
 /// Those of them that are there now, and what is to be said of the first that is not.

@@ -59,6 +59,11 @@ pub fn tag(
     let of_file = |error| in_file(failed(error), file);
     let pins = pins(&config, interface.number).map_err(of_file)?;
     pins.as_ref().map_or(Ok(()), remove_gone)?;
+    // What it remembers is of no use, and the kernel may have given its network namespace's number to another.
+    if let Some(old) = pins.as_ref().filter(|pins| pins.are_gone()) {
+        old.remove().map_err(failed)?;
+        complain!("note: took away what was left at an interface {} that is gone", config.interface);
+    }
     let left = taggers_at(interface.number).map_err(failed)?;
     if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
         return Err(in_file(left_behind(&config, Some(&part)), file));
@@ -128,7 +133,7 @@ pub fn doubts(config: &AgentConfig) -> Vec<String> {
     let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
     let user = Account::of(&config.user).map_err(|why| ScenarioError::new("agent.user", why).into());
     let rules = known::rules(config).map_err(Error::from);
-    let law = known::law_cgroups(config).map_err(Error::from);
+    let law = known::chosen(config).map_err(Error::from);
     [interface.map(drop), user.map(drop), rules.map(drop), law.map(drop)]
         .into_iter()
         .filter_map(Result::err)
@@ -299,25 +304,17 @@ impl Agent<'_> {
         }
         self.next_cgroups = self.now().saturating_add(CGROUPS_EVERY);
         self.follow_law_cgroups()?;
-        match known::rules(&self.config) {
-            Ok(rules) if rules != self.rules => {
-                complain!("note: cgroups that rules name are others now; the rules are of those");
-                (self.rules, self.lacks) = (rules, None);
-                self.hand_over()
-            }
-            Ok(_) => {
-                self.lacks = None;
-                Ok(())
-            }
-            Err(error) => {
-                let why = error.to_string();
-                if self.lacks.as_ref() != Some(&why) {
-                    complain!("note: {why}; until it is there, rules are as they were");
-                }
-                self.lacks = Some(why);
-                Ok(())
-            }
+        let (rules, lacks) = known::rules_now(&self.config, &self.rules);
+        if let Some(why) = lacks.as_ref().filter(|_| lacks != self.lacks) {
+            complain!("note: {why}; until it is there, its rule is as it was");
         }
+        self.lacks = lacks;
+        if rules == self.rules {
+            return Ok(());
+        }
+        complain!("note: cgroups that rules name are others now; the rules are of those");
+        self.rules = rules;
+        self.hand_over()
     }
 
     fn follow_law_cgroups(&mut self) -> Result<(), Error> {

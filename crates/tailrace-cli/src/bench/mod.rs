@@ -54,7 +54,11 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
         (_, _, true) => allocator::measure(),
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
         #[cfg(feature = "agent")]
-        _ if options.level == Some(Level::Linux) => linux::measure(options)?,
+        _ if options.level == Some(Level::Linux) => {
+            let (report, shortfalls) = linux::measure(options)?;
+            missed = shortfalls;
+            report
+        }
         #[cfg(not(feature = "agent"))]
         _ if options.level == Some(Level::Linux) => return Err(crate::agent::absent()),
         _ if options.level == Some(Level::Live) => {

@@ -168,6 +168,42 @@ fn schemes_are_in_the_order_in_which_packets_have_them() {
     assert!(compared >= 6, "{compared} pairs differ by more than 15 % in packets: {means:?}");
 }
 
+/// Two flows of 2 MB that are due in 400 ms, where one takes 170 by itself, beside four that are not; all six end at two hosts.
+#[test]
+fn deadlines_are_met_under_karuna_where_dctcp_misses_them() {
+    let Some(place) = Place::new() else { return };
+    let due = "deadline = { fixed = \"400ms\" }";
+    let rule = |src: u8, dst: u8, size: &str, more: &str| {
+        format!("[[workload.rule]]\nfrom = [{src}]\nto = [{dst}]\nsizes = {{ fixed = \"{size}\" }}\n{more}\n")
+    };
+    let rules = [
+        rule(0, 4, "2MB", due),
+        rule(1, 4, "5MB", "reveals = \"size\""),
+        rule(2, 4, "5MB", "reveals = \"nothing\""),
+        rule(1, 5, "2MB", due),
+        rule(3, 5, "5MB", "reveals = \"size\""),
+        rule(2, 5, "5MB", "reveals = \"nothing\""),
+    ];
+    let missed = |scheme: &str| {
+        let text = flows(&rules.concat(), scheme)
+            .replace("hosts = 4", "hosts = 6")
+            .replace(", tcp_congestion = \"reno\"", "");
+        run(&place, &text)?;
+        let summary = fs::read_to_string(place.dir.path().join("out/tags/summary.csv")).unwrap();
+        let mut lines = summary.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let names = lines.next().unwrap();
+        let at = |name: &str| names.iter().position(|of| *of == name).unwrap();
+        let row = lines.find(|row| row[at("class")] == "all").unwrap();
+        println!("{scheme}: {} of the deadlines missed", row[at("miss_rate")]);
+        Some(row[at("miss_rate")].parse::<f64>().unwrap())
+    };
+    let dctcp = "name = \"dctcp\"\nparams = { port = { marking_threshold = \"30KB\" } }";
+    let karuna = "name = \"karuna\"\nparams = { thresholds = { splitting = [\"100KB\"], sieving = [\"100KB\"] }, port = { \
+                  queues = 3, marking_threshold = \"30KB\" } }";
+    let (Some(dctcp), Some(karuna)) = (missed(dctcp), missed(karuna)) else { return };
+    assert_eq!((dctcp, karuna), (1.0, 0.0));
+}
+
 /// Two flows of a slice beside four of another. By flows they would take half as long again.
 #[test]
 fn connections_have_the_weights_that_uranus_controller_gives_them() {

@@ -183,6 +183,27 @@ fn what_is_pinned_can_be_taken_away_when_its_interface_is_gone() {
     assert!(code == 2 && said.contains("agent.interface: unknown interface"), "{said}");
 }
 
+/// As where a container is started again, whose network namespace may have the old one's number.
+#[test]
+fn what_is_pinned_at_an_interface_that_was_made_anew_is_no_hindrance() {
+    let Some(Pair { a, b: _b }) = pair() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let bpf = BpfFs::mount(place.path().join("bpf"));
+    let file = place.path().join("agent.toml");
+    let pins = format!("pins = \"{}\"\n", bpf.0.display());
+    write(&file, &pins, "\"10KB\"", 2);
+    let mut agent = start(&a, &["agent", text(&file)], "read its file again");
+    end(&mut agent, Signal::SIGKILL);
+    on(&a, || {
+        ip("link del eth0");
+        ip("link add eth0 type veth peer name eth9");
+    });
+    write(&file, &format!("flows = 1000\n{pins}"), "\"10KB\"", 2);
+    let mut agent = start(&a, &["agent", text(&file)], "read its file again");
+    assert_eq!((taggers(&a), bpf.entries().len()), (1, 1));
+    end(&mut agent, Signal::SIGTERM);
+}
+
 /// As after a container: nobody can enter its network namespace to take it away.
 #[test]
 fn what_is_pinned_of_a_network_namespace_that_is_gone_goes_with_the_next_agent() {

@@ -76,15 +76,19 @@ fn a_cgroup_is_heard_from_the_reload_on_that_names_it() {
 fn a_cgroup_that_is_made_anew_is_heard_again() {
     let Some(Pair { a, b: _b }) = pair() else { return };
     let Some(cgroup) = Cgroup::new("anew") else { return };
+    let Some(other) = Cgroup::new("gone") else { return };
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("agent.toml");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let rule = format!("[[rule]]\ncgroup = \"{}\"\n", text(&cgroup.path));
-    fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n{KARUNA}{rule}")).unwrap();
+    let rules: String =
+        [&other, &cgroup].map(|of| format!("[[rule]]\ncgroup = \"{}\"\n", text(&of.path))).concat();
+    fs::write(&file, format!("[agent]\ninterface = \"eth0\"\n{KARUNA}{rules}")).unwrap();
     let mut agent = start(&a, &["agent", text(&file)], "read its file again");
     assert_eq!(tell(&a, &cgroup), Ok(()));
+    // Two services stop, and one comes back.
+    assert!(removed(&other));
+    wait_for(&mut agent, "rule[0].cgroup: there is no cgroup");
     assert!(removed(&cgroup));
-    wait_for(&mut agent, "until it is there, rules are as they were");
     fs::create_dir(&cgroup.path).unwrap();
     wait_for(&mut agent, "the rules are of those");
     assert_eq!(tell(&a, &cgroup), Ok(()));
