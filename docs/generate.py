@@ -86,7 +86,8 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
     elsewhere = [entry["claim"]["id"] for entry in everything if is_no_rival(entry["claim"])]
     lines += [
         "",
-        f"{len(elsewhere)} were tried with other flows or another place of the same scheme, which is no rival:",
+        f"{len(elsewhere)} were tried with other flows or another place of the same scheme, "
+        "which is no rival:",
         f"{'; '.join(elsewhere)}. Where a scheme passes all the same, the results page of the paper says so.",
     ]
     unmoved = sum(passes_unmoved(entry) for entry in everything)
@@ -125,7 +126,7 @@ def is_only_exchanged(claim: dict[str, Any]) -> bool:
 
 
 def is_no_rival(claim: dict[str, Any]) -> bool:
-    """Whether what a claim calls wrong is the same scheme, of other flows or elsewhere; claims.rs bounds these."""
+    """Whether what is wrong is the same scheme, of other flows or elsewhere; claims.rs bounds these."""
     wrong = claim["wrong"]
     if not isinstance(wrong, dict):
         return False
