@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tailrace import fields
-    from tailrace._tailrace import __version__, schemes, workload
+    from tailrace._tailrace import Prospect, __version__, schemes, workload
     from tailrace.comparing import Comparison, compare
     from tailrace.errors import RunError, ScenarioError, TailraceError
     from tailrace.fluid_model import Fluid, fluid
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tailrace.planned import Plan, PlannedRun, gather, plan
     from tailrace.reports import report
     from tailrace.result import Result
+    from tailrace.rules import Rule
     from tailrace.scenario import Progress, Scenario
     from tailrace.sweeping import sweep
     from tailrace.table import Table
@@ -30,8 +31,10 @@ __all__ = [
     "Plan",
     "PlannedRun",
     "Progress",
+    "Prospect",
     "Result",
     "ResultFolder",
+    "Rule",
     "RunError",
     "Scenario",
     "ScenarioError",
@@ -60,7 +63,9 @@ _HOMES = {
     "Plan": "planned",
     "PlannedRun": "planned",
     "Progress": "scenario",
+    "Prospect": "_tailrace",
     "Result": "result",
+    "Rule": "rules",
     "ResultFolder": "folder",
     "RunError": "errors",
     "Scenario": "scenario",

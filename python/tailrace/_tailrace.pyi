@@ -5,10 +5,13 @@ from os import PathLike
 from pathlib import Path
 from typing import final
 
+from tailrace.rules import Rule
+
 __all__ = [
     "Entry",
     "FluidResult",
     "Plan",
+    "Prospect",
     "RunResult",
     "Table",
     "__version__",
@@ -42,6 +45,31 @@ __version__: str
 @final
 class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Prospect:
+    @property
+    def id(self) -> int: ...
+    @property
+    def src(self) -> int: ...
+    @property
+    def dst(self) -> int: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def deadline_s(self) -> float | None: ...
+    @property
+    def slice(self) -> int: ...
+    @property
+    def task(self) -> int: ...
+    @property
+    def sent(self) -> int: ...
+    @property
+    def left(self) -> int | None: ...
+    @property
+    def task_size(self) -> int | None: ...
 
 @final
 class RunResult:
@@ -107,6 +135,7 @@ def run(
     folder: str | PathLike[str],
     file: str | PathLike[str] | None = None,
     report: Callable[[float, int, int, int], object] | None = None,
+    rule: Rule | None = None,
 ) -> RunResult: ...
 def cli(
     args: Sequence[str],

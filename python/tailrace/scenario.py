@@ -15,6 +15,7 @@ from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
 from tailrace.files import reason, text
 from tailrace.result import Result
+from tailrace.rules import Rule
 from tailrace.table import Table
 
 
@@ -86,13 +87,21 @@ class Scenario:
         """The scenario as the text of a scenario file."""
         return self._text
 
-    def run(self, progress: bool | Callable[[Progress], object] = False) -> Result:
+    def run(
+        self, progress: bool | Callable[[Progress], object] = False, *, rule: Rule | None = None
+    ) -> Result:
         """Run it. ``progress=True`` shows how far it is; a function is told so several times a second.
+
+        At flow level, ``rule`` shares out the links in the place of the scheme's own, which then only gives
+        the run its name.
 
         Ctrl-C ends the run, and so does an exception in the function.
         """
+        if rule is not None and not isinstance(rule, Rule):
+            kind = type(rule).__name__
+            raise TypeError(f"rule must be an object of a subclass of tailrace.Rule, and not {kind}")
         with reporting(progress) as report:
-            done = _tailrace.run(self._text, self._folder, self._file, report)
+            done = _tailrace.run(self._text, self._folder, self._file, report, rule)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
         lag = Table(done.lag) if done.lag is not None else None

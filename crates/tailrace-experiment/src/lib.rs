@@ -59,7 +59,7 @@ pub use plan_table::Entry;
 pub use plot::{Ground, Plot};
 pub use quantity::Quantity;
 pub use results::{Finished, Results, SeriesQuery};
-pub use run::{RunResult, read_scenario, run, run_text};
+pub use run::{RunResult, read_scenario, run, run_by_rule, run_text};
 pub use run_summary::{Late, LiveSide, PacketCounts, PacketLevel, StrayCounts, Summary};
 pub use runner::{Folder, Observer, Options, Sight, run_all};
 pub use scale::GaveWay;

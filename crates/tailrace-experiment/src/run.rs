@@ -5,8 +5,9 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, FlowRecord, HEADER_BYTES, Outcome};
-use tailrace_run::Control;
+use tailrace_run::{Control, OwnRule};
 use tailrace_scenario::Scenario;
+use tailrace_traffic::Feed;
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
@@ -45,12 +46,7 @@ pub fn read_scenario(text: &str, base: &Path) -> Result<Scenario, ScenarioError>
 
 /// Runs a scenario; each capture writes down what a port carries.
 pub fn run(scenario: &Scenario, control: &dyn Control, captures: &[Capture]) -> Result<RunResult, Error> {
-    // Files may have changed since the run was planned, and its key names what they contained then.
-    scenario.workload.clone().read_files(&scenario.base).map_err(|error| Error::Storage {
-        path: scenario.base.clone(),
-        message: error.within("workload").to_string(),
-    })?;
-    let feed = flow_list::flows(scenario)?;
+    let feed = flows_of(scenario)?;
     let (mut writers, mut taps) = (Vec::new(), Vec::new());
     for capture in captures {
         let port = pcap::port_number(scenario, &capture.port)?;
@@ -61,6 +57,21 @@ pub fn run(scenario: &Scenario, control: &dyn Control, captures: &[Capture]) -> 
     let (outcome, ending) = tailrace_run::run(scenario, feed, control, taps)?;
     writers.into_iter().try_for_each(pcap::Writer::finish)?;
     tabulate(scenario, &outcome, ending)
+}
+
+/// Runs a scenario of the flow level by a rule of the caller's own.
+pub fn run_by_rule(scenario: &Scenario, control: &dyn Control, rule: OwnRule) -> Result<RunResult, Error> {
+    let (outcome, ending) = tailrace_run::run_by_rule(scenario, flows_of(scenario)?, control, rule)?;
+    tabulate(scenario, &outcome, ending)
+}
+
+fn flows_of(scenario: &Scenario) -> Result<Feed, Error> {
+    // Files may have changed since the run was planned, and its key names what they contained then.
+    scenario.workload.clone().read_files(&scenario.base).map_err(|error| Error::Storage {
+        path: scenario.base.clone(),
+        message: error.within("workload").to_string(),
+    })?;
+    flow_list::flows(scenario)
 }
 
 fn tabulate(scenario: &Scenario, outcome: &Outcome, ending: Ending) -> Result<RunResult, Error> {

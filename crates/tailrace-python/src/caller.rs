@@ -1,7 +1,7 @@
 //! Who called from Python: they want to know how a run goes on, and may want it to stop.
 
 use std::ffi::CString;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyUserWarning;
@@ -18,18 +18,38 @@ const EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Caller {
     function: Option<Py<PyAny>>,
     looked: Mutex<Instant>,
-    raised: OnceLock<PyErr>,
+    raised: Arc<Raised>,
+}
+
+/// What Python has raised while nobody could be told.
+#[derive(Default)]
+pub(crate) struct Raised(OnceLock<PyErr>);
+
+impl Raised {
+    pub(crate) fn note(&self, error: PyErr) {
+        // Only the first counts: later ones come of it.
+        let _ = self.0.set(error);
+    }
+
+    pub(crate) fn has(&self) -> bool {
+        self.0.get().is_some()
+    }
 }
 
 impl Caller {
     #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
     pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
-        Caller { function, looked: Mutex::new(Instant::now()), raised: OnceLock::new() }
+        Caller { function, looked: Mutex::new(Instant::now()), raised: Arc::default() }
     }
 
     /// Fails with what Python raised meanwhile: `KeyboardInterrupt`, or an exception of the function.
     pub(crate) fn check(self) -> PyResult<()> {
-        self.raised.into_inner().map_or(Ok(()), Err)
+        self.raised.0.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
+    }
+
+    /// Where others of the run may note what Python raises.
+    pub(crate) fn raised(&self) -> Arc<Raised> {
+        Arc::clone(&self.raised)
     }
 
     /// Lets Python handle its signals and hear `news`, unless it did a moment ago.
@@ -52,12 +72,11 @@ impl Caller {
     }
 
     pub(crate) fn note(&self, error: PyErr) {
-        // Only the first counts: later ones come of it.
-        let _ = self.raised.set(error);
+        self.raised.note(error);
     }
 
     fn has_raised(&self) -> bool {
-        self.raised.get().is_some()
+        self.raised.has()
     }
 
     /// Warns of something; whoever makes errors of warnings stops.

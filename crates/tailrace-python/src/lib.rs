@@ -4,6 +4,7 @@ mod caller;
 mod command;
 mod error;
 mod plan;
+mod rule;
 mod table;
 
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ use crate::caller::Caller;
 use crate::command::Command;
 use crate::error::to_python;
 use crate::plan::{Entry, Plan};
+use crate::rule::{Prospect, own_rule};
 use crate::table::{Table, from_ipc};
 
 /// What a run leaves.
@@ -68,25 +70,36 @@ mod _tailrace {
     use super::*;
 
     #[pymodule_export]
-    use super::{Entry, FluidResult, Plan, RunResult, Table};
+    use super::{Entry, FluidResult, Plan, Prospect, RunResult, Table};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     /// Run a scenario given as TOML text; `file` is where it was read from, if it is such a text.
-    /// `report(virtual_seconds, started_flows, finished_flows, packet_hops)` is called several times a second.
+    /// `report(virtual_seconds, started_flows, finished_flows, packet_hops)` is called several times a second. `rule` is an object
+    /// of `tailrace.Rule`, which then shares out the links in the scheme's place.
     #[pyfunction]
-    #[pyo3(signature = (text, folder, file=None, report=None))]
+    #[pyo3(signature = (text, folder, file=None, report=None, rule=None))]
     fn run(
         py: Python<'_>,
         text: &str,
         folder: PathBuf,
         file: Option<PathBuf>,
         report: Option<Py<PyAny>>,
+        rule: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RunResult> {
         let caller = Caller::new(report);
-        let result = py.detach(|| tailrace_experiment::run_text(text, &folder, &caller));
+        let rule = rule.map(|rule| own_rule(rule, caller.raised())).transpose()?;
+        let hears = &caller;
+        let run = move || match rule {
+            None => tailrace_experiment::run_text(text, &folder, hears),
+            Some(rule) => {
+                let scenario = tailrace_experiment::read_scenario(text, &folder)?;
+                tailrace_experiment::run_by_rule(&scenario, hears, rule)
+            }
+        };
+        let result = py.detach(run);
         caller.check()?;
         let result = result.map_err(|error| to_python(error, text, file.as_deref()))?;
         Ok(RunResult {

@@ -35,6 +35,7 @@ pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
+pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
 pub use replay::replay;
 pub use switch::{for_switch, switch};

@@ -6,7 +6,7 @@ use tailrace_config::table;
 use tailrace_core::{Controller, Ending, FlowScheme, Knowledge, Outcome, RateRule, Scheme};
 use tailrace_fabric::{Fabric, LoadBalancing};
 use tailrace_flow::{LONGEST_PATH, Setup, World};
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Level, Scenario};
 use tailrace_schemes::{
     FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
 };
@@ -23,15 +23,51 @@ pub(crate) fn run(
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
     let fabric = scenario.fabric.build();
-    let Shared { rule, knows, controller } = shared(scenario, &fabric)?;
+    let shared = shared(scenario, &fabric)?;
+    Ok(ran(scenario, &fabric, feed, control, shared))
+}
+
+/// A rule for rates that is no scheme's of this crate, and what it may know of flows.
+pub struct OwnRule {
+    /// The rule.
+    pub rule: Box<dyn RateRule + Send>,
+    /// What it may know.
+    pub knows: Knowledge,
+}
+
+/// Runs a scenario of the flow level by another rule than its scheme's, which only gives the run its name. Fails if the level cannot
+/// express the scenario, as [`check`](crate::check) does.
+pub fn run_by_rule(
+    scenario: &Scenario,
+    feed: Feed,
+    control: &dyn Control,
+    own: OwnRule,
+) -> Result<(Outcome, Ending), ScenarioError> {
+    if scenario.level != Level::Flow {
+        let message = "must be \"flow\" for a rule of one's own: packets have none";
+        return Err(ScenarioError::new("level", message));
+    }
+    let fabric = scenario.fabric.build();
+    check_level(scenario, &fabric)?;
+    let shared = Shared { rule: own.rule, knows: own.knows, controller: None };
+    Ok(ran(scenario, &fabric, feed, control, shared))
+}
+
+fn ran(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: Feed,
+    control: &dyn Control,
+    Shared { rule, knows, controller }: Shared,
+) -> (Outcome, Ending) {
     let setup = scenario.flow.setup.map_or(Setup::Packets, Setup::Fixed);
     let horizon = scenario.measure.horizon;
-    let mut world = World::new(rule, knows, &fabric, scenario.transport, feed, setup, horizon)
+    let mut world = World::new(rule, knows, fabric, scenario.transport, feed, setup, horizon)
         .omniscient(scenario.scheme.oracle)
         .with_feedback_delay(scenario.flow.feedback_delay)
         .controlled(controller);
     let ending = world.run(&mut |run| look(control, run));
-    Ok((world.into_outcome(), ending))
+    (world.into_outcome(), ending)
 }
 
 /// Checks that the scenario can run at flow level.
@@ -51,8 +87,8 @@ struct Shared {
     controller: Option<Box<dyn Controller>>,
 }
 
-/// Builds what the scenario's scheme is at flow level, on a fabric and for a workload that the level can express.
-fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError> {
+/// Whether the level can express the scenario, whatever its scheme.
+fn check_level(scenario: &Scenario, fabric: &Fabric) -> Result<(), ScenarioError> {
     let observed = |rule: &Rule| matches!(rule.deadline, Some(Deadlines::Gamma(gamma)) if gamma.observed);
     if scenario.workload.rules.iter().any(observed) {
         let message =
@@ -75,6 +111,12 @@ fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError>
                        and not others, and there is no rate of all of them together";
         return Err(ScenarioError::new("fabric.load_balancing", message));
     }
+    Ok(())
+}
+
+/// Builds what the scenario's scheme is at flow level, on a fabric and for a workload that the level can express.
+fn shared(scenario: &Scenario, fabric: &Fabric) -> Result<Shared, ScenarioError> {
+    check_level(scenario, fabric)?;
     let name = &scenario.scheme.name;
     let of_both = with_scheme(name, OfBoth { scenario, fabric });
     let built = of_both.or_else(|Unknown| with_flow_scheme(name, OfFlows { scenario, fabric }));
