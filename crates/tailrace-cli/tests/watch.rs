@@ -79,6 +79,7 @@ fn runs_are_seen_in_lines_and_are_the_same_runs() {
             assert!(u64_of(line, "/finished") <= u64_of(line, "/started"), "{line}");
             let ports = line["ports"].as_array().unwrap();
             assert_eq!(ports.len(), 10);
+            assert!(ports[0]["utilisation"].as_f64().unwrap() > 0.3, "the busiest: {}", ports[0]);
             for port in ports {
                 let utilisation = port["utilisation"].as_f64().unwrap();
                 assert!((0.0..=1.001).contains(&utilisation), "{port}");

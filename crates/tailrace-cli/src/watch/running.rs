@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tailrace_core::{PortId, Progress, Time};
+use tailrace_core::{PortId, PortView, Progress, Time};
 use tailrace_experiment::{Experiment, Observer, Sight};
 use tailrace_linux::View;
 use tailrace_run::StartAgents;
@@ -146,7 +146,14 @@ impl Observer for Watching<'_> {
     }
 
     fn sight(&mut self, run: usize, Sight { progress, ports, ledger }: Sight) {
-        let (mut board, _) = self.seen.remove(&run).unwrap_or_else(|| (self.board(run), progress));
+        let mut board = match self.seen.remove(&run) {
+            Some((board, _)) => board,
+            None => {
+                let mut board = self.board(run);
+                board.take(View { ports: vec![PortView::default(); ports.len()], ..View::default() });
+                board
+            }
+        };
         board.take(View { now: progress.now, ports, ledger: ledger.unwrap_or_default(), ..View::default() });
         self.seen.insert(run, (board, progress));
         self.show(run);
