@@ -18,6 +18,9 @@ from tailrace.result import Result
 from tailrace.rules import Rule
 from tailrace.table import Table
 
+# Lines of a scenario that are shown of it: a graph has thousands.
+_SHOWN = 60
+
 
 class Progress(NamedTuple):
     """How far a run is."""
@@ -121,7 +124,11 @@ class Scenario:
         return json.dumps(fields, sort_keys=True, default=str), self._folder.absolute()
 
     def __repr__(self) -> str:
-        return f"Scenario from {self._file}" if self._file else f"Scenario:\n{self._text}"
+        if self._file:
+            return f"Scenario from {self._file}"
+        lines = self._text.splitlines()
+        more = f"\n… and {len(lines) - _SHOWN} more lines" if len(lines) > _SHOWN else ""
+        return "Scenario:\n" + "\n".join(lines[:_SHOWN]) + more
 
     def _repr_html_(self) -> str:
         name = f"<p>{escape(str(self._file))}</p>" if self._file else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -30,14 +32,16 @@ def sweep(
     out: str | Path | None = None,
     jobs: int | None = None,
     on_result: OnResult | None = None,
+    progress: bool = False,
     cluster: str | None = None,
     store: str | None = None,
 ) -> ResultFolder:
     """Make all runs of an experiment file, as ``tailrace run`` does, and read what they leave.
 
     Runs that are there already are not made again. ``jobs`` run at a time, as many as there are processors if
-    left out. ``on_result(run, result)`` is called as each is finished, by one thread at a time. ``means`` of
-    what is returned is over seeds, ``summary`` has each run.
+    left out. ``on_result(run, result)`` is called as each is finished, by one thread at a time;
+    ``progress=True`` shows how many are. ``means`` of what is returned is over seeds, ``summary`` has each
+    run.
 
     ``cluster`` is a Dask cluster that makes the runs, as of ``tailrace run --cluster``: ``"local"``, the
     address of a scheduler, or ``"slurm:FILE"``. All of its machines must see ``out``, unless ``store`` is an
@@ -47,6 +51,13 @@ def sweep(
     An exception of a run or of ``on_result`` ends the others too, and is raised when they have ended.
     """
     planned = plan(file, set=set, only=only, scale=scale, out=out)
+    with _counted(on_result, len(planned)) if progress else nullcontext(on_result) as on_result:
+        return _swept(planned, jobs, on_result, cluster, store)
+
+
+def _swept(
+    planned: Plan, jobs: int | None, on_result: OnResult | None, cluster: str | None, store: str | None
+) -> ResultFolder:
     if cluster is not None:
         return _on_cluster(planned, cluster, jobs, store, on_result)
     if store is not None:
@@ -56,6 +67,25 @@ def sweep(
         if not _made(planned, numbers, count, on_result):
             return _of_what_is_finished(planned)
     return gather(planned.folder)
+
+
+@contextmanager
+def _counted(on_result: OnResult | None, total: int) -> Iterator[OnResult]:
+    """What shows in a line how many runs are finished, wiped at the end, and tells who wants to know."""
+    finished = 0
+
+    def count(run: PlannedRun, result: Result) -> None:
+        nonlocal finished
+        finished += 1
+        text = f"{finished} of {total} runs are finished, the last {run.scheme} with seed {run.seed}"
+        print(f"\r{text:<78.78}", end="", file=sys.stderr, flush=True)
+        if on_result is not None:
+            on_result(run, result)
+
+    try:
+        yield count
+    finally:
+        print(f"\r{'':<78}\r", end="", file=sys.stderr, flush=True)
 
 
 def _rounds(planned: Plan) -> Iterator[list[int]]:
@@ -111,7 +141,7 @@ def _on_cluster(
     try:
         for told in chain(there, chain.from_iterable(rounds)):
             if isinstance(told, str):
-                warnings.warn(told, stacklevel=3)
+                warnings.warn(told, stacklevel=4)
             elif on_result is not None:
                 on_result(planned[told], Result.load(planned[told].folder))
     except KeyboardInterrupt:
@@ -137,5 +167,5 @@ def _of_what_is_finished(planned: Plan) -> ResultFolder:
     finished = sum(run.finished for run in planned)
     if finished == 0:
         raise KeyboardInterrupt
-    warnings.warn(f"stopped: {finished} of {len(planned)} runs are finished", stacklevel=3)
+    warnings.warn(f"stopped: {finished} of {len(planned)} runs are finished", stacklevel=4)
     return gather(planned.folder)

@@ -33,6 +33,18 @@ class Table:
         """Export the table as an Arrow C stream."""
         return self._source.__arrow_c_stream__(requested_schema)
 
+    def __len__(self) -> int:
+        return len(self.to_polars())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return self.to_polars().columns
+
+    def __getitem__(self, column: str) -> pl.Series:
+        """A column, as a polars series."""
+        return self.to_polars()[column]
+
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame."""
         return pl.DataFrame(self._source)

@@ -116,6 +116,8 @@ def test_a_result_shows_itself(result: Result, folder: ResultFolder) -> None:
     assert repr(result).startswith("Result(DCTCP: ")
     assert repr(folder).endswith("8 runs over scheme, workload.load, seed)")
     assert "size_bytes" in repr(result.flows)
+    assert "size_bytes" in result.flows.columns
+    assert len(result.flows) == len(result.flows["size_bytes"]) == result.flows.to_polars().height
     assert "<table" in result.flows._repr_html_()
     assert result.plot()._repr_mimebundle_()["image/png"].startswith(b"\x89PNG")
 

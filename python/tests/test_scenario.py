@@ -235,6 +235,10 @@ def test_equal_scenarios_compare_equal(tmp_path: Path) -> None:
 def test_notebooks_show_values_as_text(folder: ResultFolder) -> None:
     hostile = Scenario(scheme={"name": "fifo", "label": "<b>&"})
     assert "&lt;b&gt;&amp;" in hostile._repr_html_()
+    slices = [{"weight": n} for n in range(1, 100)]
+    long = repr(Scenario(fabric={"preset": "micro4"}, workload={}, scheme={"name": "wvcc"}, slice=slices))
+    assert len(long.splitlines()) < 70
+    assert "more lines" in long
     assert "<b>" not in hostile._repr_html_()
     assert "Two schemes at two loads with two seeds" in folder._repr_html_()
     assert "slowdown_p99" in folder._repr_html_()

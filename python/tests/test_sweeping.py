@@ -42,6 +42,24 @@ def test_it_leaves_what_the_command_leaves(folder: ResultFolder, tmp_path: Path,
     assert swept.means.height == folder.means.height
 
 
+def test_progress_is_a_line_that_is_wiped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    heard: list[int] = []
+    tailrace.sweep(
+        EXPERIMENT,
+        out=tmp_path / "out",
+        only=["PIAS"],
+        on_result=lambda run, _: heard.append(run.index),
+        progress=True,
+    )
+    said = capfd.readouterr().err
+    assert len(heard) == 4
+    for number in range(1, 5):
+        assert f"{number} of 4 runs are finished, the last PIAS with seed " in said
+    assert said.endswith(" \r")
+    tailrace.sweep(EXPERIMENT, out=tmp_path / "out", only=["PIAS"])
+    assert not capfd.readouterr().err
+
+
 def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     heard: list[int] = []
 
