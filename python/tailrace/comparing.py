@@ -19,6 +19,14 @@ from tailrace.folder import ResultFolder
 from tailrace.graphs import graph
 from tailrace.sweeping import OnResult, sweep
 
+_ESTIMATES = [f"{name}{end}" for name in ("ratio", "mean_change") for end in ("", "_low", "_high")]
+# The columns of pairs, where there are none.
+_PAIRS = (
+    dict.fromkeys(("flows", "scheme", "against"), pl.String)
+    | {"paired": pl.Int64}
+    | dict.fromkeys(("faster", "slower", *_ESTIMATES), pl.Float64)
+)
+
 
 class Comparison:
     """Flows that met every scheme, so that each can be paired with itself."""
@@ -58,7 +66,7 @@ class Comparison:
                     value = found[estimate]["value"]
                     row |= {estimate: value, f"{estimate}_low": low, f"{estimate}_high": high}
                 rows.append(row)
-        return pl.DataFrame(rows)
+        return pl.DataFrame(rows) if rows else pl.DataFrame(schema=_PAIRS)
 
     def report(self, out: str | Path | None = None) -> Path:
         """Write the report of the results, one HTML file, and return its path."""

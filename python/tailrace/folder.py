@@ -87,6 +87,9 @@ class ResultFolder:
         if len(of_scheme) > 1:
             message = f"{key} has {len(of_scheme)} runs: give the key of one, from the summary's column run"
             raise RunError(f"{self.path}: {message}")
+        if not of_scheme and key not in known["run"] and not (self.path / "runs" / key).is_dir():
+            schemes = known["scheme"].unique(maintain_order=True).to_list()
+            raise RunError(f"{self.path}: {_tailrace.unknown('scheme or run', key, schemes)}")
         return Result.load(self.path / "runs" / (of_scheme[0] if of_scheme else key))
 
     def plot(self, name: str) -> Chart:

@@ -65,7 +65,14 @@ class Result:
         return cls(scenario, info, **tables, **others)
 
     def save(self, directory: str | Path) -> None:
-        """Write the run into a folder: Parquet, JSON and the scenario, as ``tailrace run`` does."""
+        """Write the run into a folder: Parquet, JSON and the scenario, as ``tailrace run`` does.
+
+        Not one by a rule of Python's, which the scenario does not have. Its tables can be written by
+        themselves: ``result.flows.to_polars().write_parquet(…)``.
+        """
+        if "rule" in self.info:
+            message = "cannot be saved, since a scenario cannot say its rule: write its tables"
+            raise RunError(f"{self!r} {message}")
         flows, ports, series = self.flows.to_ipc(), self.ports.to_ipc(), self.series.to_ipc()
         others = [table.to_ipc() if table is not None else None for table in (self.tasks, self.lag)]
         try:
@@ -138,7 +145,8 @@ class Result:
     def __repr__(self) -> str:
         flows, hops = self.info["classes"][0]["flows"], self.info.get("packet_hops")
         level = "at flow level" if hops is None else f"{hops} packet-hops"
-        return f"Result({self.info['scheme']}: {flows} measured flows, {level})"
+        rule = f" by the rule {self.info['rule']}" if "rule" in self.info else ""
+        return f"Result({self.info['scheme']}{rule}: {flows} measured flows, {level})"
 
     def _repr_html_(self) -> str:
         shown = ["class", "flows", "unfinished", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99"]

@@ -96,7 +96,7 @@ class Scenario:
         """Run it. ``progress=True`` shows how far it is; a function is told so several times a second.
 
         At flow level, ``rule`` shares out the links in the place of the scheme's own, which then only gives
-        the run its name.
+        the run its name. What comes of it says so in ``info["rule"]``, and cannot be saved as the scheme's.
 
         Ctrl-C ends the run, and so does an exception in the function.
         """
@@ -109,7 +109,10 @@ class Scenario:
         tasks = Table(done.tasks) if done.tasks is not None else None
         lag = Table(done.lag) if done.lag is not None else None
         result = Result(done.scenario, json.loads(done.summary), **tables, tasks=tasks, lag=lag)
-        warn_of_what_is_left_out(result, self._folder)
+        if rule is None:
+            warn_of_what_is_left_out(result, self._folder)
+        else:
+            result.info["rule"] = type(rule).__name__
         return result
 
     def __eq__(self, other: object) -> bool:
@@ -126,13 +129,16 @@ class Scenario:
     def __repr__(self) -> str:
         if self._file:
             return f"Scenario from {self._file}"
+        return f"Scenario:\n{self._shown()}"
+
+    def _shown(self) -> str:
         lines = self._text.splitlines()
         more = f"\n… and {len(lines) - _SHOWN} more lines" if len(lines) > _SHOWN else ""
-        return "Scenario:\n" + "\n".join(lines[:_SHOWN]) + more
+        return "\n".join(lines[:_SHOWN]) + more
 
     def _repr_html_(self) -> str:
         name = f"<p>{escape(str(self._file))}</p>" if self._file else ""
-        return f"{name}<pre>{escape(self._text)}</pre>"
+        return f"{name}<pre>{escape(self._shown())}</pre>"
 
 
 @contextmanager
@@ -141,9 +147,11 @@ def reporting(
 ) -> Iterator[Callable[[float, int, int, int], object] | None]:
     """What Rust is to call several times a second; ``True`` shows a line, which is wiped at the end."""
     report = _show if progress is True else progress or None
-    yield report and (lambda *numbers: report(Progress(*numbers)))
-    if progress is True:
-        print(f"\r{'':<78}\r", end="", file=sys.stderr)
+    try:
+        yield report and (lambda *numbers: report(Progress(*numbers)))
+    finally:
+        if progress is True:
+            print(f"\r{'':<78}\r", end="", file=sys.stderr)
 
 
 def warn_of_what_is_left_out(result: Result, folder: Path) -> None:

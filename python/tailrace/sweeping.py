@@ -51,7 +51,9 @@ def sweep(
     An exception of a run or of ``on_result`` ends the others too, and is raised when they have ended.
     """
     planned = plan(file, set=set, only=only, scale=scale, out=out)
-    with _counted(on_result, len(planned)) if progress else nullcontext(on_result) as on_result:
+    # Where seeds are run until they are enough, nobody knows how many that will be.
+    total = f" of {len(planned)}" if not planned._plan.stops else ""
+    with _counted(on_result, total) if progress else nullcontext(on_result) as on_result:
         return _swept(planned, jobs, on_result, cluster, store)
 
 
@@ -70,15 +72,19 @@ def _swept(
 
 
 @contextmanager
-def _counted(on_result: OnResult | None, total: int) -> Iterator[OnResult]:
+def _counted(on_result: OnResult | None, total: str) -> Iterator[OnResult]:
     """What shows in a line how many runs are finished, wiped at the end, and tells who wants to know."""
+
+    def show(text: str) -> None:
+        print(f"\r{text:<78.78}", end="", file=sys.stderr, flush=True)
+
     finished = 0
+    show(f"0{total} runs are finished")
 
     def count(run: PlannedRun, result: Result) -> None:
         nonlocal finished
         finished += 1
-        text = f"{finished} of {total} runs are finished, the last {run.scheme} with seed {run.seed}"
-        print(f"\r{text:<78.78}", end="", file=sys.stderr, flush=True)
+        show(f"{finished}{total} runs are finished, the last {run.scheme} with seed {run.seed}")
         if on_result is not None:
             on_result(run, result)
 

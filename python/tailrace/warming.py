@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,12 @@ class Warmup:
         if not self.flows:
             return "is settled from its first flow on: it needs no measure.warmup"
         told = f"settles after {self.time_ns / 1e6:.4g} ms, {self.share:.1%} of its flows"
-        return f'{told}: measure.warmup = "{self.time_ns / 1e6:.4g}ms"'
+        return f'{told}: measure.warmup = "{self.field}"'
+
+    @property
+    def field(self) -> str:
+        """The time as a scenario has it, in whole nanoseconds."""
+        return f"{math.ceil(self.time_ns)}ns"
 
 
 def warmup(run: Result | pl.DataFrame, column: str = "slowdown") -> Warmup:

@@ -115,6 +115,8 @@ def test_series_are_sorted_by_what_they_tell(result: Result) -> None:
 def test_a_result_shows_itself(result: Result, folder: ResultFolder) -> None:
     assert repr(result).startswith("Result(DCTCP: ")
     assert repr(folder).endswith("8 runs over scheme, workload.load, seed)")
+    with pytest.raises(RunError, match='unknown scheme or run "PIA"; did you mean "PIAS"'):
+        folder.run("PIA")
     assert "size_bytes" in repr(result.flows)
     assert "size_bytes" in result.flows.columns
     assert len(result.flows) == len(result.flows["size_bytes"]) == result.flows.to_polars().height

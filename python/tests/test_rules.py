@@ -1,12 +1,13 @@
 """A scheme's rule for rates, written in Python."""
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import tailrace
-from tailrace import Prospect, Rule, Scenario, ScenarioError
+from tailrace import Prospect, Rule, RunError, Scenario, ScenarioError
 
 FABRIC = {"preset": "spine144", "leaves": 2, "spines": 2, "hosts_per_leaf": 4}
 
@@ -75,6 +76,16 @@ def test_what_is_due_gets_no_more_than_it_needs() -> None:
     due = scenario("rcp", flows=1, deadline={"fixed": "50ms"}, sizes={"fixed": "1MB"})
     [time] = due.run(rule=JustInTime()).flows.to_polars()["fct_ns"]
     assert time == pytest.approx(50e6, rel=0.01)
+
+
+def test_what_comes_of_a_rule_is_not_its_schemes(tmp_path: Path) -> None:
+    # The scheme has no rule of its own.
+    result = scenario("dctcp", flows=20).run(rule=Shortest())
+    assert result.info["rule"] == "Shortest"
+    assert repr(result).startswith("Result(dctcp by the rule Shortest: 20 measured flows")
+    with pytest.raises(RunError, match="cannot be saved, since a scenario cannot say its rule"):
+        result.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

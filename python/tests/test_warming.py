@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import tailrace
-from tailrace import RunError, warmup
+from tailrace import RunError, Warmup, warmup
 
 
 def flows(logarithms: np.ndarray) -> pl.DataFrame:
@@ -72,5 +72,23 @@ def test_a_queue_that_fills_needs_time(tmp_path: Path) -> None:
     found = warmup(result)
     assert found.settled
     assert found == warmup(result.flows.to_polars())
-    told = f'measure.warmup = "{found.time_ns / 1e6:.4g}ms"' if found.flows else "from its first flow on"
-    assert told in str(found)
+    # Without flows before it, all that was said is that none are to be left out.
+    if found.flows:
+        again = scenario.with_(**{"measure.warmup": found.field}).run()
+        assert again.measured_flows().to_polars().height == pytest.approx(4000 - found.flows, abs=1)
+    else:
+        assert "from its first flow on" in str(found)
+
+
+def test_what_is_said_is_a_time_that_a_scenario_takes() -> None:
+    for time_ns, said in ((99.0, "99ns"), (12_345_678_901.25, "12345678902ns")):
+        found = Warmup(time_ns, flows=7, share=0.1, settled=True)
+        assert f'measure.warmup = "{said}"' in str(found)
+        scenario = tailrace.Scenario(
+            level="flow",
+            fabric={"preset": "micro4"},
+            workload={"sizes": "web-search", "load": 0.3, "flows": 5},
+            scheme={"name": "rcp"},
+            measure={"warmup": found.field},
+        )
+        assert scenario.run().info["scheme"] == "rcp"
