@@ -97,7 +97,10 @@ def test_what_comes_of_a_rule_is_not_its_schemes(tmp_path: Path) -> None:
         ({"weight": lambda _, flow: 0.0}, "weight must be from 1e-6 to 1e6, and not 0"),
         ({"weight": lambda _, flow: float("nan")}, "and not NaN"),
         ({"stays_until": lambda _, flow: flow.sent}, "stays_until must be more than the 0 bytes"),
-        ({"due": lambda _, flow: -1.0}, "due must be a time in seconds"),
+        ({"due": lambda _, flow: -1.0}, "due must be a time from 0 to 1e6 seconds, or None, and not -1"),
+        ({"weight": lambda _, flow: "heavy"}, "weight must be a number, and not heavy"),
+        ({"stays_until": lambda _, flow: 1.5}, "stays_until must be a number of bytes, or None, and not 1.5"),
+        ({"due": lambda _, flow: "soon"}, "due must be a time in seconds, or None, and not soon"),
     ],
 )
 def test_what_a_rule_raises_ends_the_run(attributes: dict[str, Any], said: str) -> None:

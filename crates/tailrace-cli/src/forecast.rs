@@ -83,11 +83,14 @@ pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
         lines.push(format!("  {why}"));
     }
     let flows = |(scenario, runs): &(&Scenario, usize)| Some(expected_flows(scenario)? * *runs as f64);
-    let counted: f64 = scenarios.iter().filter_map(flows).sum();
-    let bytes = counted * BYTES_PER_FLOW + runs.len() as f64 * BYTES_PER_RUN;
+    let counted: Vec<f64> = scenarios.iter().filter_map(flows).collect();
+    let flows = counted.iter().fold(0.0, |sum, flows| sum + flows);
+    let mb = (flows * BYTES_PER_FLOW + runs.len() as f64 * BYTES_PER_RUN) / 1e6;
+    // What lists hold nobody has counted.
+    let more =
+        if counted.len() < scenarios.len() { ", and 42 bytes for each flow of a list or trace" } else { "" };
     lines.push(format!(
-        "  about {:.1} MB of results from {counted:.0} flows, without samples over time",
-        bytes / 1e6
+        "  about {mb:.1} MB of results from {flows:.0} flows{more}, without samples over time"
     ));
     lines
 }

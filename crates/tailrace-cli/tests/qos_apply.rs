@@ -164,9 +164,10 @@ fn marks_of_one(python: &dyn Fn(usize, &str, &str) -> Child) -> (usize, usize) {
     (first, burst.iter().filter(|datagram| datagram.marked).count())
 }
 
-/// Mbps of 20 offered in the first queue, and of 45 in the second, while both send.
+/// Mbps of 20 offered in the first queue, and of 45 in the second, while both send. That is for 4.8 s each, since one program may be up
+/// a second or two after the other.
 fn rates(python: &dyn Fn(usize, &str, &str) -> Child) -> [f64; 2] {
-    let all = sent(python, &[(0, "7 4000 20"), (1, "6 9000 45")]);
+    let all = sent(python, &[(0, "7 8000 20"), (1, "6 18000 45")]);
     let begun = |dscp: u32| all.iter().find(|datagram| datagram.dscp == dscp).unwrap().at;
     let (from, seconds) = (begun(7).max(begun(6)) + 0.4, 1.5);
     let within = |datagram: &&Datagram| datagram.at >= from && datagram.at < from + seconds;

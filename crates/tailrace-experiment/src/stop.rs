@@ -25,6 +25,7 @@ use crate::run_summary::RUN_METRICS;
 use crate::stats::METRICS;
 use crate::sweep::{Point, SEED, axis_text};
 use crate::task_stats::TASK_METRICS;
+use crate::vet::class_exists;
 
 /// Fewer seeds say too little of what chance does.
 const LEAST_SEEDS: usize = 3;
@@ -81,10 +82,21 @@ impl Stop {
             return Err(ScenarioError::new("stop", "must be a table: metric = …, relative = …"));
         };
         let stop: Stop = table::read(own.clone()).map_err(|error: ScenarioError| error.within("stop"))?;
-        let (_, column) = stop.place();
+        let (class, column) = stop.place();
         let known = METRICS.iter().chain(&TASK_METRICS).chain(&RUN_METRICS).copied();
         if !known.clone().any(|name| name == column) {
             return Err(wrong("metric", unknown("column of the summary", column, known)));
+        }
+        match (class, RUN_METRICS.contains(&column)) {
+            ("", true) => {}
+            ("", false) => {
+                let message = format!("needs a class, as in \"all.{column}\" or \"short.{column}\"");
+                return Err(wrong("metric", message));
+            }
+            (_, true) => {
+                return Err(wrong("metric", format!("{column} is of the whole run: leave out \"{class}.\"")));
+            }
+            (class, false) => class_exists(class).map_err(|error| wrong("metric", error.message))?,
         }
         if !(stop.relative > 0.0 && stop.relative < 1.0) {
             let message = format!("must be above 0 and below 1, such as 0.02, not {}", stop.relative);
@@ -342,5 +354,15 @@ mod tests {
         let error = Experiment::from_text(&text, Path::new("x.toml"), &[], 1.0).unwrap_err().to_string();
         assert!(error.contains("needs an axis seed in [sweep]"), "{error}");
         assert!(experiment("[stop]\nmetric = \"packet_hops\"\nrelative = 0.1\n").is_ok());
+        for (metric, said) in [
+            ("shrt.fct_p99_us", "unknown class \"shrt\""),
+            ("short@300.fct_p99_us", "neither a traffic class"),
+            ("fct_p99_us", "needs a class, as in \"all.fct_p99_us\""),
+            ("all.packet_hops", "is of the whole run: leave out \"all.\""),
+        ] {
+            let text = wrong(&format!("[stop]\nmetric = \"{metric}\"\nrelative = 0.1\n"));
+            assert!(text.contains("stop.metric: ") && text.contains(said), "{text}");
+        }
+        assert!(experiment("[stop]\nmetric = \"long@deadline.fct_p99_us\"\nrelative = 0.1\n").is_ok());
     }
 }

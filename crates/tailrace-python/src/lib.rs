@@ -392,10 +392,10 @@ mod _tailrace {
         serde_json::to_string(&Scenario::schema()).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The names of all schemes.
+    /// The names of all schemes, those that are at flow level alone last.
     #[pyfunction]
     fn schemes() -> Vec<&'static str> {
-        tailrace_schemes::NAMES.to_vec()
+        [tailrace_schemes::NAMES, tailrace_schemes::FLOW_NAMES].concat()
     }
 
     /// The points `(bytes, cumulative probability)` of a published flow-size distribution.

@@ -122,6 +122,16 @@ fn rank(said: &Bound<'_, PyAny>) -> PyResult<Rank> {
     })
 }
 
+/// What a method says, or an error with its name and what it must say.
+fn number<'py, T: FromPyObjectOwned<'py>>(
+    said: &Bound<'py, PyAny>,
+    method: &str,
+    wanted: &str,
+) -> PyResult<T> {
+    let error = |_| PyTypeError::new_err(format!("{method} must be {wanted}, and not {said}"));
+    said.extract().map_err(error)
+}
+
 impl RateRule for PythonRule {
     fn rank(&self, prospect: &tailrace_core::Prospect<'_>) -> Rank {
         self.ask("rank", prospect, Rank::SAME, rank)
@@ -136,11 +146,14 @@ impl RateRule for PythonRule {
             return Bytes::MAX;
         }
         let sent = prospect.sent.get();
-        self.ask("stays_until", prospect, Bytes::MAX, |said| match said.extract::<Option<u64>>()? {
-            Some(until) if until <= sent => Err(PyValueError::new_err(format!(
-                "stays_until must be more than the {sent} bytes that are sent, or None, and not {until}"
-            ))),
-            until => Ok(until.map_or(Bytes::MAX, Bytes::new)),
+        let wanted = "a number of bytes, or None";
+        self.ask("stays_until", prospect, Bytes::MAX, |said| {
+            match number::<Option<u64>>(said, "stays_until", wanted)? {
+                Some(until) if until <= sent => Err(PyValueError::new_err(format!(
+                    "stays_until must be more than the {sent} bytes that are sent, or None, and not {until}"
+                ))),
+                until => Ok(until.map_or(Bytes::MAX, Bytes::new)),
+            }
         })
     }
 
@@ -148,7 +161,7 @@ impl RateRule for PythonRule {
         if !self.has_weight {
             return 1.0;
         }
-        self.ask("weight", prospect, 1.0, |said| match said.extract::<f64>()? {
+        self.ask("weight", prospect, 1.0, |said| match number::<f64>(said, "weight", "a number")? {
             weight if (1e-6..=1e6).contains(&weight) => Ok(weight),
             weight => {
                 Err(PyValueError::new_err(format!("weight must be from 1e-6 to 1e6, and not {weight}")))
@@ -160,10 +173,11 @@ impl RateRule for PythonRule {
         if !self.has_due {
             return None;
         }
-        self.ask("due", prospect, None, |said| match said.extract::<Option<f64>>()? {
-            Some(due) if !(0.0..=1e6).contains(&due) => {
-                Err(PyValueError::new_err(format!("due must be a time in seconds, or None, and not {due}")))
-            }
+        let wanted = "a time in seconds, or None";
+        self.ask("due", prospect, None, |said| match number::<Option<f64>>(said, "due", wanted)? {
+            Some(due) if !(0.0..=1e6).contains(&due) => Err(PyValueError::new_err(format!(
+                "due must be a time from 0 to 1e6 seconds, or None, and not {due}"
+            ))),
             due => Ok(due.map(Time::from_secs_f64)),
         })
     }

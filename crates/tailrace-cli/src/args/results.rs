@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 #[command(after_help = "Examples:
   tailrace gather out/demo
   tailrace show out/demo --each                  the tables alone
-The folder is enough: it says which runs it is for. Exit status 0 only if none is missing.")]
+The folder is enough: it says which runs it is for. `gather` exits with status 1 if some are missing, `show` does not.")]
 pub struct Gather {
     /// Result folder of an experiment
     pub folder: PathBuf,

@@ -101,7 +101,7 @@ impl<'a> Watching<'a> {
         let point: serde_json::Map<String, Value> =
             planned.point.axes().map(|(axis, value)| (axis.to_owned(), json!(value))).collect();
         let mut line = json!({
-            "run": run, "scheme": planned.scheme, "point": point, "seed": planned.seed(),
+            "experiment": self.experiment.name, "run": run, "scheme": planned.scheme, "point": point, "seed": planned.seed(),
             "now_s": progress.now.as_secs_f64(), "started": progress.started, "finished": progress.finished,
         });
         if let Some(view) = board.latest().filter(|view| !view.ports.is_empty()) {
@@ -132,7 +132,7 @@ impl Observer for Watching<'_> {
         self.display.finished(run, resumed);
         self.seen.remove(&run);
         if self.screen.is_none() {
-            let line = json!({ "run": run, "is_finished": true, "was_there": resumed });
+            let line = json!({ "experiment": self.experiment.name, "run": run, "is_finished": true, "was_there": resumed });
             self.is_over |= crate::say::try_write(format_args!("{line}\n")).is_err();
         }
     }
