@@ -15,6 +15,7 @@ class Rule:
     (max-min). Subclasses say what is not so for them; only methods that they have are called, for each flow
     that comes and whenever its rank may have changed, which takes some microseconds each.
 
+    >>> import tailrace
     >>> class Shortest(tailrace.Rule):
     ...     follows_progress = True
     ...

@@ -133,8 +133,9 @@ class Scenario:
 
     def _shown(self) -> str:
         lines = self._text.splitlines()
-        more = f"\n… and {len(lines) - _SHOWN} more lines" if len(lines) > _SHOWN else ""
-        return "\n".join(lines[:_SHOWN]) + more
+        if len(lines) <= _SHOWN:
+            return self._text
+        return "\n".join([*lines[:_SHOWN], f"… and {len(lines) - _SHOWN} more lines"])
 
     def _repr_html_(self) -> str:
         name = f"<p>{escape(str(self._file))}</p>" if self._file else ""
