@@ -43,7 +43,7 @@ static __always_inline bool is_of(const struct tr_place *place, const struct tr_
 {
 	const __u64 *a = (const void *)&place->key, *b = (const void *)key;
 
-	return (place->state == TR_GOES_ON || place->state == TR_HAS_ENDED || place->state == TR_IS_ASKED) && a[0] == b[0] && a[1] == b[1] &&
+	return place->state != TR_IS_EMPTY && place->state != TR_IS_WRITTEN && a[0] == b[0] && a[1] == b[1] &&
 	       a[2] == b[2] && a[3] == b[3] && *(const __u32 *)&a[4] == *(const __u32 *)&b[4];
 }
 

@@ -87,8 +87,10 @@ pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
     let flows = counted.iter().fold(0.0, |sum, flows| sum + flows);
     let mb = (flows * BYTES_PER_FLOW + runs.len() as f64 * BYTES_PER_RUN) / 1e6;
     // What lists hold nobody has counted.
-    let more =
-        if counted.len() < scenarios.len() { ", and 42 bytes for each flow of a list or trace" } else { "" };
+    let more = match counted.len() < scenarios.len() {
+        true => format!(", and {BYTES_PER_FLOW} bytes for each flow of a list or trace"),
+        false => String::new(),
+    };
     lines.push(format!(
         "  about {mb:.1} MB of results from {flows:.0} flows{more}, without samples over time"
     ));

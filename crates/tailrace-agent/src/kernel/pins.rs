@@ -55,7 +55,7 @@ impl Pins {
         self.folder.exists()
     }
 
-    /// Whether what an agent has left is of an interface that is gone, if another one is there in its place.
+    /// Whether what an agent has left was at an interface that is gone.
     pub fn are_gone(&self) -> bool {
         is_gone(&self.folder)
     }

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
-use tailrace_core::{PlannedQueue, PortId, Rate};
+use tailrace_core::{PlannedQueue, Rate};
 use tailrace_experiment::{Error, Experiment, place_in_scheme};
-use tailrace_fabric::PortSpec;
 use tailrace_linux::{LEAST_MTU_FOR_IPV6, LONGEST_NAME};
 use tailrace_run::{Programs, StartAgents, asks_for_much, for_hosts, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
@@ -148,12 +147,7 @@ impl Chosen {
             hints.push(format!("packets without a DSCP are in q{last}; DSCP {first} is q0"));
         }
         hints.push(self.example());
-        let fabric = self.scenario.fabric.build();
-        let name = |(number, port): (PortId, &PortSpec)| PortName {
-            name: fabric.port_name(number),
-            rate: port.rate,
-        };
-        Board::new(title, hints, (0..).zip(&fabric.ports).map(name).collect())
+        Board::new(title, hints, PortName::of(&self.scenario.fabric.build()))
     }
 }
 

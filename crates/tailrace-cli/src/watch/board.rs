@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use tailrace_core::{Place, PortId};
-use tailrace_core::{PortCounts, PortView, Rate, Time};
+use tailrace_core::{Place, PortCounts, PortId, PortView, Rate, Time};
+use tailrace_fabric::{Fabric, PortSpec};
 use tailrace_linux::View;
 
 /// Rates are of so long, where nothing else is said.
@@ -15,6 +15,17 @@ const RATE_SPAN: Time = Time::from_ms(1_000);
 pub struct PortName {
     pub name: String,
     pub rate: Rate,
+}
+
+impl PortName {
+    /// Those of a fabric, in order of number.
+    pub fn of(fabric: &Fabric) -> Vec<Self> {
+        let name = |(number, port): (PortId, &PortSpec)| PortName {
+            name: fabric.port_name(number),
+            rate: port.rate,
+        };
+        (0..).zip(&fabric.ports).map(name).collect()
+    }
 }
 
 /// Who reports what, in the order in which it is shown.

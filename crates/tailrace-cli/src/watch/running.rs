@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tailrace_core::{PortId, PortView, Progress, Time};
+use tailrace_core::{PortView, Progress, Time};
 use tailrace_experiment::{Experiment, Observer, Sight};
 use tailrace_linux::View;
 use tailrace_run::StartAgents;
@@ -51,14 +51,11 @@ impl<'a> Watching<'a> {
     /// An empty board for a run: what it is of, and its fabric's ports.
     fn board(&self, run: usize) -> Board {
         let planned = &self.experiment.runs[run];
-        let fabric = planned.but_for_seed().fabric.build();
-        let ports = (0..).zip(&fabric.ports);
-        let ports = ports
-            .map(|(number, port)| PortName { name: fabric.port_name(number as PortId), rate: port.rate });
+        let ports = PortName::of(&planned.but_for_seed().fabric.build());
         let point = planned.point.axes().map(|(axis, value)| format!(", {axis} {value}"));
         let title = format!("{}{}", planned.scheme, point.collect::<String>());
         // Runs differ by orders of magnitude in how far they get between two looks.
-        Board::new(title, Vec::new(), ports.collect()).with_rates_over(Time::ZERO)
+        Board::new(title, Vec::new(), ports).with_rates_over(Time::ZERO)
     }
 
     fn show(&mut self, run: usize) {
