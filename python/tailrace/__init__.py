@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tailrace.folder import ResultFolder
     from tailrace.graphs import graph
     from tailrace.planned import Plan, PlannedRun, gather, plan
+    from tailrace.plots.beside import plot
     from tailrace.reports import report
     from tailrace.result import Result
     from tailrace.rules import Rule
@@ -48,6 +49,7 @@ __all__ = [
     "gather",
     "graph",
     "plan",
+    "plot",
     "report",
     "schemes",
     "sweep",
@@ -79,6 +81,7 @@ _HOMES = {
     "gather": "planned",
     "graph": "graphs",
     "plan": "planned",
+    "plot": "plots.beside",
     "report": "reports",
     "schemes": "_tailrace",
     "sweep": "sweeping",

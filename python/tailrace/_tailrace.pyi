@@ -104,6 +104,7 @@ class Plan:
         only: Sequence[str],
         scale: float,
         out: str | PathLike[str] | None = None,
+        text: str | None = None,
     ) -> Plan: ...
     @property
     def title(self) -> str: ...
@@ -171,6 +172,7 @@ def comparison(
     name: str | None,
     fields: str | None,
     schemes: Sequence[str],
+    level: str,
     folder: str | PathLike[str],
     fresh: bool,
 ) -> tuple[Path, str]: ...

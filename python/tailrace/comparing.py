@@ -88,10 +88,13 @@ def compare(
     fabric: str | Path | Mapping[str, Any] | Any = None,
     schemes: Iterable[str] | str = (),
     columns: Iterable[str] | str = (),
+    level: str = "packet",
+    set: Mapping[str, Any] | None = None,  # noqa: A002 the option's name
     out: str | Path | None = None,
     fresh: bool = False,
     jobs: int | None = None,
     on_result: OnResult | None = None,
+    progress: bool = False,
 ) -> Comparison:
     """Run flows of one's own under several schemes, as ``tailrace compare`` does.
 
@@ -100,12 +103,14 @@ def compare(
     the fields of a scenario's fabric, or a graph of NetworkX; left out, one that carries the flows. What is
     made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a folder of its own. Runs that are
     there already are not made again. ``fresh`` writes the experiment anew where somebody has changed it.
+    ``level`` is "packet", "flow" or "live", ``set`` changes fields of the scenario as in `sweep`, and
+    ``progress`` shows how many runs are finished.
     """
     schemes = schemes.split(",") if isinstance(schemes, str) else list(schemes)
     columns = [columns] if isinstance(columns, str) else list(columns)
     if isinstance(trace, str | Path):
         path = Path(trace)
-        file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
+        file, described, folder = _written(path, columns, fabric, schemes, level, out, fresh=fresh)
     else:
         with TemporaryDirectory() as place:
             path = Path(place) / "frame.parquet"
@@ -117,12 +122,15 @@ def compare(
                 else Path("out") / f"frame-{_fingerprint(path, fabric, schemes, columns)}"
             )
             try:
-                file, described, folder = _written(path, columns, fabric, schemes, out, fresh=fresh)
+                file, described, folder = _written(path, columns, fabric, schemes, level, out, fresh=fresh)
             except ScenarioError as error:
                 own = error.file is not None and Path(error.file) == path
                 raise ScenarioError(error.message, error.field, None if own else error.file) from None
         described = described.removeprefix(f"{place}/").replace("frame.parquet", "frame", 1)
-    results = sweep(file, out=folder / "results", jobs=jobs, on_result=on_result)
+    changes = {**({} if level == "packet" else {"level": level}), **(set or {})}
+    results = sweep(
+        file, set=changes, out=folder / "results", jobs=jobs, on_result=on_result, progress=progress
+    )
     return Comparison(file, described, results)
 
 
@@ -131,6 +139,7 @@ def _written(
     columns: list[str],
     fabric: Any,
     schemes: list[str],
+    level: str,
     out: str | Path | None,
     *,
     fresh: bool,
@@ -138,7 +147,12 @@ def _written(
     """The experiment that compares, what the trace holds, and the folder of both."""
     folder = Path(out) if out is not None else Path("out") / trace.stem
     name, fields = _of_fabric(fabric)
-    file, described = _tailrace.comparison(trace, columns, name, fields, schemes, folder, fresh)
+    try:
+        file, described = _tailrace.comparison(trace, columns, name, fields, schemes, level, folder, fresh)
+    except ScenarioError as error:
+        # The command's options are arguments here.
+        field = "columns" if error.field == "--column" else error.field.removeprefix("--")
+        raise ScenarioError(error.message, field, error.file, error.line) from None
     return Path(file), described, folder
 
 

@@ -235,8 +235,8 @@ class Fabric(TypedDict, total=False):
     """A fabric of a published experiment."""
     delay: Time
     """Delay of every link that has no own; "1us" if not given."""
-    hosts: Sequence[str]
-    """The hosts' names."""
+    hosts: int | Sequence[str]
+    """Number of hosts. Or: The hosts' names."""
     host_rate: Rate
     """Rate of a link between host and edge switch."""
     host_delay: Time
@@ -249,8 +249,10 @@ class Fabric(TypedDict, total=False):
     """Rate of the link between the switches."""
     bottleneck_delay: Time
     """Delay of the link between the switches."""
-    switches: Sequence[str]
-    """The switches' names; those that links name, in their order, unless given."""
+    switches: int | Sequence[str]
+    """Number of switches. Or: The switches' names; those that links name, in their order, unless
+    given.
+    """
     hosts_per_switch: int
     """Hosts at each switch."""
     row_rate: Rate

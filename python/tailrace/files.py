@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Callable
@@ -60,7 +61,17 @@ def table(file: Path) -> dict[str, Any]:
 
 def frame(file: Path) -> pl.DataFrame:
     """The table in a Parquet file. Polars would take no path that is not UTF-8, and some as patterns."""
-    return pl.read_parquet(content(file))
+    held = content(file)
+    made_by = pl.read_parquet_metadata(held).get("tailrace.version", "")
+    if _numbers(made_by) > _numbers(_tailrace.__version__):
+        message = f"is by Tailrace {made_by}, newer than this one, {_tailrace.__version__}: read it with that"
+        raise RunError(f"{file} {message}")
+    return pl.read_parquet(held)
+
+
+def _numbers(version: str) -> list[int]:
+    """A version's numbers, without what follows them."""
+    return [int(number) for number in re.findall(r"\d+", version.split("-")[0])]
 
 
 def reason(error: Exception) -> str:

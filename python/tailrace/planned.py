@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, overload
 
 from tailrace import _tailrace, toml
+from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.result import Result
-from tailrace.scenario import Progress, reporting, warn_of_what_is_left_out
+from tailrace.scenario import Progress, Scenario, reporting, warn_of_what_is_left_out
+from tailrace.varied import Over, varied
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,9 @@ class Plan(Sequence[PlannedRun]):
 
 
 def plan(
-    file: str | Path,
+    file: str | Path | Scenario,
     *,
+    over: Over | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002 the option's name
     only: Iterable[str] = (),
     scale: float = 1.0,
@@ -100,9 +103,18 @@ def plan(
 
     The options are those of ``tailrace run``. ``set`` changes fields, for example ``{"workload.load": 0.7}``;
     text is taken as the command line takes it.
+
+    In the place of a file there may be a scenario, and ``over`` says what varies:
+    ``{"scheme": ["dctcp", "pias"], "workload.load": [0.5, 0.8], "seed": [1, 2, 3]}``. It is run in
+    ``out/scenario-…``, by a name that differs where what is run does, unless ``out`` is given.
     """
     changes = [(path, toml.inline(value, path)) for path, value in (set or {}).items()]
-    return Plan(_tailrace.Plan(file, changes, list(only), scale, out), Path(file).parent)
+    text = None
+    if isinstance(file, Scenario):
+        text, file = varied(file, over or {})
+    elif over is not None:
+        raise ScenarioError("is for a scenario: an experiment file has its own [sweep]", "over")
+    return Plan(_tailrace.Plan(file, changes, list(only), scale, out, text), Path(file).parent)
 
 
 def gather(folder: str | Path) -> ResultFolder:

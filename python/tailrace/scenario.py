@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from tailrace import _tailrace, toml
 from tailrace.errors import ScenarioError
 from tailrace.files import reason, text
+from tailrace.named import check
 from tailrace.result import Result
 from tailrace.rules import Rule
 from tailrace.table import Table
@@ -42,11 +43,13 @@ class Scenario:
     >>> scenario.run()
     Result(dctcp: 100 measured flows, ... packet-hops)
 
-    A scenario is a value: `with_` makes a changed copy. Types of its fields are in `tailrace.fields`.
+    A scenario is a value: `with_` makes a changed copy. Names of fields are checked at once, all else when it
+    is run. Types of its fields are in `tailrace.fields`.
     """
 
     def __init__(self, **fields: Any) -> None:
         self._text = toml.dumps(fields)
+        check(fields)
         self._folder = Path()
         self._file: Path | None = None
 
@@ -123,7 +126,7 @@ class Scenario:
         return hash(self._value())
 
     def _value(self) -> tuple[str, Path]:
-        fields = toml.loads(self._text, self._file)
+        fields = _plain(toml.loads(self._text, self._file))
         return json.dumps(fields, sort_keys=True, default=str), self._folder.absolute()
 
     def __repr__(self) -> str:
@@ -187,3 +190,12 @@ def _show(progress: Progress) -> None:
     seconds, _, flows, hops = progress
     text = f"{seconds * 1e3:.1f} ms virtual, {flows} flows finished, {hops / 1e6:.1f} M packet-hops"
     print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)
+
+
+def _plain(value: Any) -> Any:
+    """A value in which whole numbers are integers, so that 1 and 1.0 are the same."""
+    if isinstance(value, dict):
+        return {name: _plain(field) for name, field in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

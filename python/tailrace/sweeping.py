@@ -18,14 +18,16 @@ from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.planned import Plan, PlannedRun, gather, plan
 from tailrace.result import Result
-from tailrace.scenario import Progress
+from tailrace.scenario import Progress, Scenario
+from tailrace.varied import Over
 
 OnResult = Callable[[PlannedRun, Result], object]
 
 
 def sweep(
-    file: str | Path,
+    file: str | Path | Scenario,
     *,
+    over: Over | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002 the option's name
     only: Iterable[str] = (),
     scale: float = 1.0,
@@ -37,6 +39,8 @@ def sweep(
     store: str | None = None,
 ) -> ResultFolder:
     """Make all runs of an experiment file, as ``tailrace run`` does, and read what they leave.
+
+    In the place of a file there may be a scenario, and what varies of it in ``over``: see `plan`.
 
     Runs that are there already are not made again. ``jobs`` run at a time, as many as there are processors if
     left out. ``on_result(run, result)`` is called as each is finished, by one thread at a time;
@@ -50,7 +54,7 @@ def sweep(
     Ctrl-C ends the runs in progress: a warning says how many are finished, and what is returned is of those.
     An exception of a run or of ``on_result`` ends the others too, and is raised when they have ended.
     """
-    planned = plan(file, set=set, only=only, scale=scale, out=out)
+    planned = plan(file, over=over, set=set, only=only, scale=scale, out=out)
     # Where seeds are run until they are enough, nobody knows how many that will be.
     total = f" of {len(planned)}" if not planned._plan.stops else ""
     with _counted(on_result, total) if progress else nullcontext(on_result) as on_result:

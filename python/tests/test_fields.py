@@ -37,6 +37,9 @@ def test_they_are_plain_tables() -> None:
 
 LINES = {
     'Fabric(preset="micro4")': "",
+    'Fabric(kind="star", hosts=2)': "",
+    'Fabric(kind="graph", hosts=["a", "b"])': "",
+    'Fabric(kind="star", hosts=2.5)': '(expression has type "float", TypedDict item "hosts" has type "int |',
     'Fabric(presett="micro4")': 'Extra key "presett" for TypedDict "Fabric"',
     'Fabric(leaves="4")': '(expression has type "str", TypedDict item "leaves" has type "int")',
     'Fabric(load_balancing="spary")': "Literal['ecmp', 'spray'",

@@ -11,7 +11,7 @@ from checksums import list_checksums
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from tailrace import ResultFolder, Scenario, ScenarioError, plots
+from tailrace import ResultFolder, Scenario, ScenarioError, plot, plots
 from tailrace.__main__ import command
 from tailrace.plots.style import PENS, label
 
@@ -46,6 +46,38 @@ def numbers(tmp_path: Path) -> ResultFolder:
     (tmp_path / "experiment.toml").write_text("[scaled]\nscale = 0.01\n")
     list_checksums(tmp_path)
     return ResultFolder(tmp_path)
+
+
+def test_curves_of_a_scheme_have_its_colour(numbers: ResultFolder) -> None:
+    numbers.experiment["scheme"] = [{"name": name} for name in ("A", "X", "B")]
+    numbers.summary = numbers.summary.with_columns(fct_p99_us=2 * pl.col("fct_mean_us"))
+    axes = drawn(numbers, x="load", y=["fct_mean_us", "fct_p99_us"])
+    drawn_as = [(line.get_color(), line.get_linestyle()) for line in axes.get_lines()]
+    assert drawn_as == [(PENS[place].colour, dash) for place in (0, 2) for dash in ("-", "--")]
+    # Curves of one scheme are told apart by colour.
+    axes = drawn(numbers, x="load", y=["fct_mean_us", "fct_p99_us"], at={"scheme": ["B"]})
+    assert len({line.get_color() for line in axes.get_lines()}) == 2
+
+
+def test_runs_beside_one_another_without_an_experiment() -> None:
+    workload = {"sizes": "web-search", "load": 0.5, "flows": 60}
+    some = [
+        Scenario(fabric={"preset": "micro4"}, workload=workload, scheme={"name": name}).run()
+        for name in ("dctcp", "pias", "pias")
+    ]
+    chart = plot(some, "fct_ns", size_class="short", title="Short")
+    assert legend(chart.axes[0]) == ["dctcp", "pias", "pias 2"]
+    flows = some[1].measured_flows("short").to_polars()["fct_ns"].drop_nulls()
+    curve = line(chart.axes[0], "pias")
+    assert curve[0] == (pytest.approx(flows.min() / 1e3), 0)
+    assert curve[-1] == (pytest.approx(flows.max() / 1e3), 1)
+    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_xscale()) == ("Flow completion time (µs)", "log")
+    named = plot({"before": some[0], "after": some[1]}, log=[])
+    assert legend(named.axes[0]) == ["before", "after"]
+    with pytest.raises(ScenarioError, match=r'^y: has no column "fct" of numbers; there are flow, '):
+        plot(some, "fct")
+    with pytest.raises(ScenarioError, match=r"^results: are 0: there must be 1 to 21"):
+        plot([])
 
 
 def test_lines_show_the_mean_of_seeds_in_order_of_x(numbers: ResultFolder) -> None:

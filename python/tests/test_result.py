@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from checksums import list_checksums
 
+import tailrace
 from tailrace import Result, ResultFolder, RunError, Scenario, ScenarioError
 from tailrace.table import Table
 
@@ -263,3 +264,19 @@ def test_means_are_over_seeds_with_students_interval(folder: ResultFolder) -> No
             half = 12.7062 * abs(values[0] - values[1]) / 2 if len(values) == 2 else None
             assert row[f"{name}_half95"] == (None if half is None else pytest.approx(half, rel=1e-4))
     assert (folder.path / "means.csv").read_text("utf-8").count("\n") == folder.means.height + 1
+
+
+def test_results_of_a_newer_version_are_not_read(folder: ResultFolder, tmp_path: Path) -> None:
+    newer = tmp_path / "newer"
+    shutil.copytree(folder.path, newer)
+    key = folder.summary["run"][0]
+    for file in (newer / "summary.parquet", newer / "runs" / key / "flows.parquet"):
+        metadata = pl.read_parquet_metadata(file)
+        assert metadata["tailrace.version"] == tailrace.__version__
+        about = {name: text for name, text in metadata.items() if name != "ARROW:schema"}
+        pl.read_parquet(file).write_parquet(file, metadata=about | {"tailrace.version": "99.1.0"})
+    list_checksums(newer)
+    list_checksums(newer / "runs" / key)
+    for read in (lambda: ResultFolder(newer), lambda: Result.load(newer / "runs" / key)):
+        with pytest.raises(RunError, match=r"\.parquet is by Tailrace 99\.1\.0, newer than this one, "):
+            read()

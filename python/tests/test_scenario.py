@@ -4,6 +4,7 @@ import threading
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -215,6 +216,35 @@ def test_what_is_wrong_is_said_in_few_characters(scenario: Scenario, tmp_path: P
         tailrace.plan(file)
 
 
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"fabrik": {}}, 'fabrik: unknown field "fabrik"; did you mean "fabric"?'),
+        ({"workload": {"laod": 0.5}}, 'workload.laod: unknown field "laod"; did you mean "load"?'),
+        ({"workload": {"rule": [{"load": 0.1}, {"laod": 0.1}]}}, "workload.rule.laod: "),
+        ({"workload": {"deadline": {"exponentail": {}}}}, "workload.deadline.exponentail: "),
+        ({"fabric": {"kind": "graph", "link": [{"form": "a"}]}}, "fabric.link.form: "),
+        ({"scheme": {"nmae": "pias"}}, "scheme.nmae: "),
+    ],
+)
+def test_names_of_fields_are_checked_when_it_is_built(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        Scenario(**fields)
+    assert str(error.value).startswith(why)
+
+
+def test_all_examples_have_fields_that_there_are() -> None:
+    files = (Path(__file__).parents[2] / "experiments").rglob("*.toml")
+    own = {"title", "source", "about", "sweep", "scale", "plot", "claim", "expect", "stop", "scheme"}
+    checked = 0
+    for file in files:
+        table = tomllib.loads(file.read_text("utf-8"))
+        if "workload" in table:
+            checked += 1
+            Scenario(**{name: fields for name, fields in table.items() if name not in own})
+    assert checked > 40
+
+
 def test_equal_scenarios_compare_equal(tmp_path: Path) -> None:
     fields = {"workload": {"sizes": "web-search", "load": 0.6}, "seed": 2}
     one, other = Scenario(**fields), Scenario(**dict(reversed(list(fields.items()))))
@@ -223,6 +253,8 @@ def test_equal_scenarios_compare_equal(tmp_path: Path) -> None:
     assert one != one.with_(seed=3)
     assert one.with_(seed=3).with_(seed=2) == one
     assert one != "seed = 2"
+    whole, part = ({"workload": {"sizes": {"fixed": "10KB"}, "load": load}} for load in (1, 1.0))
+    assert Scenario(**whole) == Scenario(**part)
     # Files that both name are not the same ones.
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

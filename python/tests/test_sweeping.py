@@ -151,3 +151,39 @@ def test_seeds_are_run_until_they_are_enough(tmp_path: Path, capfd: pytest.Captu
     assert ResultFolder(folders[0]).missing["run"].to_list() == [first]
     assert command(["run", str(experiment), "--out", str(folders[0]), "--part", "1/2"]) == 2
     assert "--part: is not for experiments with [stop]" in capfd.readouterr().err
+
+
+def test_a_scenario_of_which_something_varies(tmp_path: Path) -> None:
+    scenario = tailrace.Scenario(
+        fabric={"preset": "micro4"}, workload={"sizes": "web-search", "load": 0.5, "flows": 30}
+    )
+    over = {
+        "scheme": ["dctcp", {"name": "pias", "label": "PIAS"}],
+        "workload.load": [0.4, 0.6],
+        "seed": [1, 2],
+    }
+    swept = tailrace.sweep(scenario, over=over, out=tmp_path / "out", jobs=2)
+    assert swept.axes == ["scheme", "workload.load", "seed"]
+    assert swept.schemes == ["dctcp", "PIAS"]
+    assert swept.summary["run"].n_unique() == 8
+    one = scenario.with_(seed=2, scheme={"name": "pias"}, **{"workload.load": 0.6}).run()
+    at = (pl.col("scheme") == "PIAS") & (pl.col("workload.load") == 0.6) & (pl.col("seed") == 2)
+    (key,) = swept.summary.filter(at)["run"].unique()
+    assert swept.run(key).info["digest"] == one.info["digest"]
+    # What differs has a folder of its own.
+    folders = [
+        tailrace.plan(scenario, over={"scheme": ["pias"], "seed": seeds}).folder for seeds in ([1, 2], [1, 3])
+    ]
+    assert folders[0] != folders[1]
+    for over, why in [
+        ({"scheme": "pias"}, r"^over\.scheme: must be a list of values, not 'pias'"),
+        ({"seed": 3}, r"^over\.seed: must be a list of values, not 3"),
+        ({"scheme": ["pais"]}, 'did you mean "pias"'),
+        ({"scheme": ["tcp"], "workload.laod": [0.5]}, r"workload\.laod"),
+        ({"seed": [2]}, "at least one"),
+    ]:
+        with pytest.raises(tailrace.ScenarioError, match=why):
+            tailrace.sweep(scenario, over=over, out=tmp_path / "wrong")
+    with pytest.raises(tailrace.ScenarioError, match=r"^over: is for a scenario"):
+        tailrace.plan(EXPERIMENT, over={"seed": [1]})
+    assert not (tmp_path / "wrong").exists()

@@ -59,8 +59,15 @@ pub enum Command {
     /// List the claims of experiments, and how they stand by what was measured last
     Claims(Claims),
     /// List the schemes, or show one with its parameters
+    #[command(after_help = "Examples:
+  tailrace schemes
+  tailrace schemes awafs                            its parameters and their defaults
+  tailrace schemes --json | jq '.[].name'")]
     Schemes(Catalogue),
     /// List the published flow-size distributions, or show one
+    #[command(after_help = "Examples:
+  tailrace workloads
+  tailrace workloads web-search                     its quantiles, mean and source")]
     Workloads(Catalogue),
     /// List the kinds of fabric and the presets, or show one
     Fabrics(Fabrics),
@@ -286,6 +293,16 @@ pub enum Level {
     Flow,
     /// Real packets in real time, between network namespaces of this machine
     Live,
+}
+
+impl From<Level> for tailrace_scenario::Level {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Packet => Self::Packet,
+            Level::Flow => Self::Flow,
+            Level::Live => Self::Live,
+        }
+    }
 }
 
 /// Schemes with a model of their queues.

@@ -7,6 +7,7 @@ use tailrace_config::{ScenarioError, suggest};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::{Described, Mapping, comparison};
 use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};
+use tailrace_scenario::Level;
 use tailrace_schemes::{FLOW_NAMES, NAMES};
 
 use crate::{Host, args, describe, report, run, tables};
@@ -16,7 +17,8 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     say_part!("{}", describe::text(&options.own.trace, &described)?);
     let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
-    let file = written(&described, &name, &options.schemes, &dir, options.how.fresh)?;
+    let level = options.how.level.map_or(Level::Packet, Level::from);
+    let file = written(&described, &name, &options.schemes, level, &dir, options.how.fresh)?;
     let as_run = args::Run::of(&file, options.how.clone(), 1.0, &dir.join("results"));
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
@@ -27,18 +29,19 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
 }
 
 /// Writes the experiment that compares schemes on the flows of a trace, as `tailrace compare` does before it runs it: some usual
-/// ones unless any are given. Returns its file, and what the trace holds.
+/// ones of the level unless any are given. Returns its file, and what the trace holds.
 pub fn comparison_of(
     trace: &Path,
     columns: &[Mapping],
     fabric: Option<toml::Table>,
     schemes: &[String],
+    level: Level,
     dir: &Path,
     fresh: bool,
 ) -> Result<(PathBuf, String), Error> {
     let described = Described::read(trace, columns, fabric)?;
     let name = trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let file = written(&described, &name, schemes, dir, fresh)?;
+    let file = written(&described, &name, schemes, level, dir, fresh)?;
     Ok((file, describe::text(trace, &described)? + &describe::overload(&described)?))
 }
 
@@ -46,11 +49,12 @@ fn written(
     described: &Described,
     name: &str,
     schemes: &[String],
+    level: Level,
     dir: &Path,
     fresh: bool,
 ) -> Result<PathBuf, Error> {
     let schemes = match schemes {
-        [] => comparison::usual_schemes(&described.trace.flows),
+        [] => comparison::usual_schemes(&described.trace.flows, level),
         given => given.to_vec(),
     };
     check(&schemes)?;

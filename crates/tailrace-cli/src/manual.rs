@@ -21,3 +21,17 @@ pub fn man(options: &args::Man) -> Result<i32, Error> {
     say!("manual pages: {}", options.folder.display());
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_has_examples_of_every_command() {
+        for command in args::Args::command().get_subcommands() {
+            let said = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let own = format!("tailrace {}", command.get_name());
+            assert!(said.contains("Example") && said.contains(&own), "{own}");
+        }
+    }
+}

@@ -217,7 +217,7 @@ mod tests {
     fn half_is_done_after_the_first_of_two_passes() {
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
                     [[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
-        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], &[], 1.0).unwrap();
         let mut display = Display::new(&experiment, &Nobody, "check ", 4);
         (0..2).for_each(|index| display.finished(index, false));
         assert_eq!(display.share(), 0.5);

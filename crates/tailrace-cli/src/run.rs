@@ -216,12 +216,7 @@ impl Drawn {
 
 /// What `--level` is short for.
 fn at_level(level: args::Level) -> Override {
-    let value = match level {
-        args::Level::Packet => "packet",
-        args::Level::Flow => "flow",
-        args::Level::Live => "live",
-    };
-    Override { field: "level".to_owned(), value: value.to_owned() }
+    Override { field: "level".to_owned(), value: Level::from(level).name().to_owned() }
 }
 
 /// Reads `FIELD=VALUE`.

@@ -119,6 +119,10 @@ fn a_comparison_is_an_experiment_that_can_be_run_again() {
     assert!(status == 2 && said.contains("out/ring/ring.toml: is there and says something else"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), changed);
     says(dir.path(), "compare ring.csv --schemes fifo,pfabric --fresh --jobs 1");
+    // Where nobody has, other schemes are only other schemes.
+    says(dir.path(), "compare ring.csv --level flow --jobs 1");
+    let summary = fs::read_to_string(dir.path().join("out/ring/results/summary.csv")).unwrap();
+    assert!(summary.contains("\nrcp,") && !summary.contains("\nfifo,"), "{summary}");
     // Another trace of the same name is another workload.
     fs::write(dir.path().join("ring.csv"), ring().replace(",10000\n", ",11000\n")).unwrap();
     says(dir.path(), "compare ring.csv --schemes fifo,pfabric --jobs 1");

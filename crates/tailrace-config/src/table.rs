@@ -74,12 +74,39 @@ pub fn fields<T: JsonSchema>() -> Vec<(String, String)> {
 }
 
 /// Adds the fields of a type to a schema of fields none of which is required: what may be left out depends
-/// on the others, and the parser says so better than a schema could.
+/// on the others, and the parser says so better than a schema could. A field that is there already and is of another
+/// type may be of either.
 pub fn add_fields<T: JsonSchema>(schema: &mut Schema, generator: &mut SchemaGenerator) {
     let mut more = T::json_schema(generator);
     let more = more.get_mut("properties").and_then(|fields| fields.as_object_mut()).map(std::mem::take);
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json_schema!({}).to_value());
     if let (Some(fields), Some(more)) = (fields.as_object_mut(), more) {
-        fields.extend(more);
+        for (field, more) in more {
+            let there = fields.get(&field).and_then(|there| <&Schema>::try_from(there).ok());
+            let of_both = match (there, <&Schema>::try_from(&more)) {
+                (Some(there), Ok(more)) if !same_but_for_prose(there, more) => either(there, more).to_value(),
+                _ => more,
+            };
+            fields.insert(field, of_both);
+        }
     }
+}
+
+fn same_but_for_prose(one: &Schema, other: &Schema) -> bool {
+    without_prose(one) == without_prose(other)
+}
+
+fn without_prose(schema: &Schema) -> Schema {
+    let mut schema = schema.clone();
+    schema.remove("description");
+    schema
+}
+
+/// What is either of two schemas, in the words of both.
+fn either(one: &Schema, other: &Schema) -> Schema {
+    let prose =
+        |of: &Schema| of.get("description").and_then(|text| text.as_str()).unwrap_or_default().to_owned();
+    let (first, second) = (prose(one), prose(other));
+    let of = [one, other].map(without_prose);
+    json_schema!({ "anyOf": of, "description": format!("{first} Or: {second}") })
 }

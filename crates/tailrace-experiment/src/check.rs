@@ -205,7 +205,7 @@ mod tests {
     fn both_passes_are_heard_of_one_after_the_other() {
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
                     [[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
-        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], &[], 1.0).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let mut heard = Heard::default();
         check(&experiment, dir.path(), 1, &mut heard).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[[scheme]]\nname = \"fifo\"\n\
                     [[claim]]\nid = \"a\"\nsource = \"s\"\ntext = \"t\"\npaper = [0, 5000]\nnumber = { metric = \"unfinished\", of = \"fifo\" }\n\
                     measured = { value = 1234, scale = 0.5 }\n";
-        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap();
+        let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], &[], 1.0).unwrap();
         let claim = &experiment.claims[0];
         assert!(!is_aged(claim, Some(1_234.4), 0.5), "four digits are recorded");
         assert!(is_aged(claim, Some(1_240.0), 0.5));

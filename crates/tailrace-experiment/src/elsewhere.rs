@@ -126,7 +126,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("mine.csv"), "src,dst,size_bytes,start_ns\n0,1,5000,0\n").unwrap();
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nflow_list = \"mine.csv\"\n[[scheme]]\nname = \"dctcp\"\n";
-        let experiment = Experiment::from_text(text, &dir.path().join("x.toml"), &[], 1.0).unwrap();
+        let experiment = Experiment::from_text(text, &dir.path().join("x.toml"), &[], &[], 1.0).unwrap();
         let task = Task::of(&experiment.runs[0]).unwrap();
         assert_eq!(task.files, [Path::new("mine.csv")]);
         let results = run::run(&experiment.runs[0].scenario(), &Unattended, &[]).unwrap();

@@ -81,23 +81,14 @@ impl Experiment {
     ) -> Result<Self, ScenarioError> {
         let text = read_text(file)
             .map_err(|e| ScenarioError::new("", format!("cannot be read: {e}")).in_file(file))?;
-        Self::made(&text, file, labels, overrides, scale).map_err(|e| match e.field.starts_with("--") {
+        Self::from_text(&text, file, labels, overrides, scale).map_err(|e| match e.field.starts_with("--") {
             true => e,
             false => e.locate(&text).in_file(file),
         })
     }
 
-    /// Reads a text as if it came from `file`.
+    /// Reads a text as [`Self::read_only`] does, as if it were that of `file`.
     pub fn from_text(
-        text: &str,
-        file: &Path,
-        overrides: &[Override],
-        scale: f64,
-    ) -> Result<Self, ScenarioError> {
-        Self::made(text, file, &[], overrides, scale)
-    }
-
-    fn made(
         text: &str,
         file: &Path,
         only: &[String],

@@ -57,17 +57,18 @@ pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>,
     parquet_about(path, table, &[])
 }
 
-/// The same of a table with more to say of itself: names, and what they are.
+/// The same of a table with more to say of itself than the version that made it: names, and what they are.
 pub(crate) fn parquet_about(
     path: &Path,
     table: &RecordBatch,
     about: &[(&str, &str)],
 ) -> Result<Vec<u8>, Error> {
-    let about = about.iter().map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
-    let about: Vec<KeyValue> = about.collect();
+    let version = ("tailrace.version", crate::VERSION);
+    let about = std::iter::once(&version).chain(about);
+    let about = about.map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata((!about.is_empty()).then_some(about))
+        .set_key_value_metadata(Some(about.collect()))
         .build();
     let encode = || {
         let mut bytes = Vec::new();

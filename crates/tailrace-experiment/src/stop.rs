@@ -244,7 +244,7 @@ mod tests {
                         seed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n";
 
     fn experiment(stop: &str) -> Result<Experiment, ScenarioError> {
-        Experiment::from_text(&format!("{TEXT}{stop}"), Path::new("x.toml"), &[], 1.0)
+        Experiment::from_text(&format!("{TEXT}{stop}"), Path::new("x.toml"), &[], &[], 1.0)
     }
 
     /// The runs of an experiment as if each had measured this.
@@ -351,7 +351,7 @@ mod tests {
         assert!(text.contains("relative"), "{text}");
         let text = TEXT.replace("seed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]", "");
         let text = format!("{text}[stop]\nmetric = \"short.fct_p99_us\"\nrelative = 0.1\n");
-        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], 1.0).unwrap_err().to_string();
+        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], &[], 1.0).unwrap_err().to_string();
         assert!(error.contains("needs an axis seed in [sweep]"), "{error}");
         assert!(experiment("[stop]\nmetric = \"packet_hops\"\nrelative = 0.1\n").is_ok());
         for (metric, said) in [

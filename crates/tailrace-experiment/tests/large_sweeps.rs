@@ -30,7 +30,8 @@ fn peak_mb() -> Option<u64> {
 #[test]
 fn a_hundred_thousand_runs_are_planned_and_a_million_refused() {
     for count in [4_000, 20_000, 100_000] {
-        let experiment = Experiment::from_text(&with_seeds(count), Path::new("x.toml"), &[], 1.0).unwrap();
+        let experiment =
+            Experiment::from_text(&with_seeds(count), Path::new("x.toml"), &[], &[], 1.0).unwrap();
         assert_eq!(experiment.runs.len(), count);
         assert_eq!(experiment.runs[count - 1].scenario().seed, count as u64);
         assert_eq!(experiment.but_for_seeds().len(), 1);
@@ -39,12 +40,14 @@ fn a_hundred_thousand_runs_are_planned_and_a_million_refused() {
             assert!(peak < 200, "{count} seeds: {peak} MB");
         }
     }
-    let experiment = Experiment::from_text(&with_loads(2_000, 50), Path::new("x.toml"), &[], 1.0).unwrap();
+    let experiment =
+        Experiment::from_text(&with_loads(2_000, 50), Path::new("x.toml"), &[], &[], 1.0).unwrap();
     assert_eq!((experiment.runs.len(), experiment.but_for_seeds().len()), (100_000, 2_000));
     if let Some(peak) = peak_mb() {
         eprintln!("2000 loads, 50 seeds: {peak} MB");
         assert!(peak < 200, "2000 loads, 50 seeds: {peak} MB");
     }
-    let error = Experiment::from_text(&with_seeds(1_000_000), Path::new("x.toml"), &[], 1.0).unwrap_err();
+    let error =
+        Experiment::from_text(&with_seeds(1_000_000), Path::new("x.toml"), &[], &[], 1.0).unwrap_err();
     assert!(error.to_string().contains("has 1000000 points"), "{error}");
 }

@@ -26,7 +26,7 @@ impl Observer for Until {
 fn experiment() -> Experiment {
     let text = "title = \"Parts\"\n[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\n\
                 flows = 20\n[sweep]\nseed = [1, 2, 3]\n[[scheme]]\nname = \"fifo\"\n[[scheme]]\nname = \"dctcp\"\n";
-    Experiment::from_text(text, Path::new("x.toml"), &[], 1.0).unwrap()
+    Experiment::from_text(text, Path::new("x.toml"), &[], &[], 1.0).unwrap()
 }
 
 fn make(experiment: &Experiment, dir: &Path, runs: Option<Vec<usize>>) -> Result<usize, Error> {
@@ -61,7 +61,7 @@ fn a_plan_knows_the_order_of_axes() {
     let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
                 [[scheme]]\nname = \"fifo\"\n[[sweep.together]]\n\"workload.load\" = [0.3, 0.6]\n";
     let seeds = Override { field: "sweep.seed".to_owned(), value: "[1, 2, 3]".to_owned() };
-    let experiment = Experiment::from_text(text, Path::new("x.toml"), &[seeds], 1.0).unwrap();
+    let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], &[seeds], 1.0).unwrap();
     assert_eq!(experiment.axes(), ["workload.load", "seed"]);
     let folder = tempfile::tempdir().unwrap();
     make(&experiment, folder.path(), Some(vec![1, 5])).unwrap();

@@ -19,7 +19,7 @@ use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
 use tailrace_run::Control;
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Level, Scenario};
 use tailrace_workload::published;
 
 use crate::caller::Caller;
@@ -329,7 +329,7 @@ mod _tailrace {
     /// Writes the experiment that compares schemes on the flows of a trace; returns its file, and what the trace holds.
     /// The fabric has a name, or is the text of its fields.
     #[pyfunction]
-    #[pyo3(signature = (trace, columns, name, fields, schemes, folder, fresh))]
+    #[pyo3(signature = (trace, columns, name, fields, schemes, level, folder, fresh))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "as Python passes them")]
     fn comparison(
         py: Python<'_>,
@@ -338,10 +338,12 @@ mod _tailrace {
         name: Option<String>,
         fields: Option<String>,
         schemes: Vec<String>,
+        level: &str,
         folder: PathBuf,
         fresh: bool,
     ) -> PyResult<(PathBuf, String)> {
         let made = py.detach(|| -> Result<_, Error> {
+            let level = Level::named(level)?;
             let mapping = |text: &String| {
                 text.parse().map_err(|message: String| ScenarioError::new("columns", message))
             };
@@ -355,7 +357,7 @@ mod _tailrace {
                 }
                 (None, None) => None,
             };
-            tailrace_cli::comparison_of(&trace, &columns, fabric, &schemes, &folder, fresh)
+            tailrace_cli::comparison_of(&trace, &columns, fabric, &schemes, level, &folder, fresh)
         });
         made.map_err(|error| to_python(error, "", None))
     }

@@ -35,9 +35,10 @@ pub(crate) struct Entry {
 
 #[pymethods]
 impl Plan {
-    /// Read an experiment file, with changed fields, without all schemes but those of `only`, and at a scale.
+    /// Read an experiment file, or a text as if it were one, with changed fields, without all schemes but those of `only`,
+    /// and at a scale.
     #[new]
-    #[pyo3(signature = (file, changes, only, scale, out=None))]
+    #[pyo3(signature = (file, changes, only, scale, out=None, text=None))]
     fn new(
         py: Python<'_>,
         file: PathBuf,
@@ -45,10 +46,14 @@ impl Plan {
         only: Vec<String>,
         scale: f64,
         out: Option<PathBuf>,
+        text: Option<&str>,
     ) -> PyResult<Self> {
         let changes = changes.into_iter().map(|(field, value)| Override { field, value });
         let changes: Vec<Override> = changes.collect();
-        let experiment = py.detach(|| Experiment::read_only(&file, &only, &changes, scale));
+        let experiment = py.detach(|| match text {
+            Some(text) => Experiment::from_text(text, &file, &only, &changes, scale),
+            None => Experiment::read_only(&file, &only, &changes, scale),
+        });
         let experiment = experiment.map_err(|error| to_python(error.into(), "", None))?;
         let dir = out.unwrap_or_else(|| experiment.default_dir());
         Ok(Plan { experiment, dir, folder: Mutex::new(None) })

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailrace_config::suggest::unknown;
 use tailrace_config::{ScenarioError, table};
 use tailrace_core::Time;
 use tailrace_core::transport::TransportParams;
@@ -48,6 +49,22 @@ pub enum Level {
 impl Level {
     pub(crate) fn is_packet(&self) -> bool {
         *self == Level::Packet
+    }
+
+    /// What it is called in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Packet => "packet",
+            Level::Flow => "flow",
+            Level::Live => "live",
+        }
+    }
+
+    /// The level of that name.
+    pub fn named(name: &str) -> Result<Self, ScenarioError> {
+        let levels = [Level::Packet, Level::Flow, Level::Live];
+        let found = levels.into_iter().find(|level| level.name() == name);
+        found.ok_or_else(|| ScenarioError::new("level", unknown("level", name, levels.map(Level::name))))
     }
 }
 

@@ -11,7 +11,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guide/fuzzed.to
 
 pub(super) fn check(bytes: &[u8]) -> Outcome {
     let Ok(text) = std::str::from_utf8(bytes) else { return Outcome::Refused("no text".to_owned()) };
-    match Experiment::from_text(text, Path::new(FILE), &[], 1.0).map_err(|error| error.locate(text)) {
+    match Experiment::from_text(text, Path::new(FILE), &[], &[], 1.0).map_err(|error| error.locate(text)) {
         Err(error) => {
             assert!(!error.message.is_empty());
             assert!(!error.field.is_empty() || error.line.is_some(), "no place in: {error}");

@@ -40,7 +40,8 @@ class Cdf(TimesPlot):
             raise self.wrong(
                 "class" if self.class_ else "of", f"no {self.of} of these runs have such a value"
             )
-        for (name, column), pen in zip(values.items(), self.pens(folder, curves), strict=True):
+        pens = self.pens(folder, [self.scheme_of(part) for part in curves.values()])
+        for (name, column), pen in zip(values.items(), pens, strict=True):
             draw_cdf(axes, column, name, pen)
         of_what = self.label(y).replace("Flow", "Task" if self.of == "tasks" else "Flow")
         self.dress(axes, of_what, f"Share of {self.of}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 
 from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
-from tailrace.plots.style import PENS, Pen, label, log_scale
+from tailrace.plots.style import COLOURS, DASHES, PENS, Pen, label, log_scale
 
 # Units of times, in microseconds.
 UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -88,15 +89,38 @@ class RunPlot(Plot):
         ]
         return "; ".join(filter(None, notes))
 
-    def pens(self, folder: ResultFolder, labels: Collection[str]) -> list[Pen]:
-        """A line style for each label: a scheme has the same one in all plots of an experiment."""
-        if len(labels) > len(PENS):
-            message = f'would draw {len(labels)} curves, more than anyone can tell apart: choose some in "at"'
+    def pens(self, folder: ResultFolder, schemes: Sequence[str | None]) -> list[Pen]:
+        """A line style for each curve: a scheme has one colour in all plots of an experiment.
+
+        Several curves of a scheme differ in their dash. Curves of no scheme, or of one only, have pens
+        in turn.
+        """
+        if len(schemes) > len(PENS):
+            message = (
+                f'would draw {len(schemes)} curves, more than anyone can tell apart: choose some in "at"'
+            )
             raise self.wrong("group", message)
+        of_schemes = Counter(schemes)
         places = {scheme: place for place, scheme in enumerate(folder.schemes[: len(PENS)])}
-        if all(label in places for label in labels):
-            return [PENS[places[label]] for label in labels]
-        return PENS[: len(labels)]
+        in_turn = PENS[: len(schemes)]
+        if any(scheme not in places for scheme in schemes) or (len(of_schemes) == 1 < len(schemes)):
+            return in_turn
+        if max(of_schemes.values()) == 1:
+            return [PENS[places[scheme]] for scheme in schemes if scheme is not None]
+        if max(of_schemes.values()) > len(DASHES) or max(places[scheme] for scheme in places) >= COLOURS:
+            return in_turn
+        drawn: Counter[str | None] = Counter()
+        pens = []
+        for scheme in schemes:
+            pens.append(PENS[places[scheme or ""] + COLOURS * drawn[scheme]])
+            drawn[scheme] += 1
+        return pens
+
+    @staticmethod
+    def scheme_of(rows: pl.DataFrame) -> str | None:
+        """The scheme that a curve's rows are of, if it is one."""
+        schemes = rows["scheme"].unique()
+        return str(schemes[0]) if len(schemes) == 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,14 +29,15 @@ class Series(RunPlot):
         if "seed" in rows.columns:
             rows = rows.filter(pl.col("seed") == pl.col("seed").first())
         (metric,) = self.y
-        lines = {}
+        lines, schemes = {}, []
         for name, part in self.curves(rows).items():
             series = self._chosen(folder.run(part["run"][0]).series.to_polars())
             for (place, index), line in series.group_by("place", "index", maintain_order=True):
                 lines[name, str(place), f"{label(metric).lower()} {index}"] = line
+                schemes.append(self.scheme_of(part))
         labels = _labels(list(lines))
         unit, nanoseconds = time_unit(max(line["time_ns"][-1] for line in lines.values()))
-        for name, line, pen in zip(labels, lines.values(), self.pens(folder, labels), strict=True):
+        for name, line, pen in zip(labels, lines.values(), self.pens(folder, schemes), strict=True):
             times = line["time_ns"] / nanoseconds
             axes.step(times, line["value"], where="post", label=name, color=pen.colour, linestyle=pen.dash)
         self.dress(axes, f"Time ({unit})", label(metric))

@@ -30,11 +30,11 @@ class Pen(NamedTuple):
 # Okabe and Ito's palette without its yellow, which vanishes on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
+DASHES = ("-", "--", ":")
+COLOURS = len(_COLOURS)
 # Colours repeat with another dash, so that many curves stay apart, in print as well.
 PENS = [
-    Pen(colour, marker, dash)
-    for dash in ("-", "--", ":")
-    for colour, marker in zip(_COLOURS, _MARKERS, strict=True)
+    Pen(colour, marker, dash) for dash in DASHES for colour, marker in zip(_COLOURS, _MARKERS, strict=True)
 ]
 
 _STYLE = {

@@ -17,7 +17,7 @@ from tailrace._tailrace import student
 from tailrace.folder import ResultFolder
 from tailrace.plots.plot import TimesPlot
 from tailrace.plots.series import unknown
-from tailrace.plots.style import label, shown
+from tailrace.plots.style import Pen, label, shown
 
 SERIES = "series:"
 
@@ -32,8 +32,8 @@ class SummaryPlot(TimesPlot):
     places: list[str]
     spread: str
 
-    def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-        """The rows that are drawn, and each curve's x, mean, low and high by its label."""
+    def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[Pen]]:
+        """The rows that are drawn, each curve's x, mean, low and high by its label, and their pens."""
         rows = self._with_series(folder, self.rows(folder))
         for column in self.y:
             self.column(rows, column)
@@ -41,14 +41,15 @@ class SummaryPlot(TimesPlot):
             rows = self._relative(folder, rows)
         else:
             rows = rows.with_columns(self.in_unit(rows[column]) for column in self.y)
-        curves = {}
+        curves, schemes = {}, []
         for name, part in self.curves(rows).items():
             for column in self.y:
                 what = self.label(column) if len(self.y) > 1 else ""
                 what = what.partition(" (")[0] if self.relative_to else what  # changes have no unit
                 full_name = ", ".join(filter(None, [name, what]))
                 curves[full_name] = self._over_seeds(part, column)
-        return rows, curves
+                schemes.append(self.scheme_of(part))
+        return rows, curves, self.pens(folder, schemes)
 
     def _with_series(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with the mean over time of each series that is to be drawn."""
@@ -125,8 +126,8 @@ class Line(SummaryPlot):
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
-        rows, curves = self.points(folder)
-        for (name, points), pen in zip(curves.items(), self.pens(folder, curves), strict=True):
+        rows, curves, pens = self.points(folder)
+        for (name, points), pen in zip(curves.items(), pens, strict=True):
             x, mean, low, high = points.select("x", "mean", "low", "high")
             if x.dtype.is_numeric():
                 axes.plot(x, mean, label=name, color=pen.colour, marker=pen.marker, linestyle=pen.dash)
@@ -149,12 +150,10 @@ class Bars(SummaryPlot):
 
     def draw(self, folder: ResultFolder, axes: Axes) -> str:
         """Draw the bars and return the footnote."""
-        rows, curves = self.points(folder)
+        rows, curves, pens = self.points(folder)
         clusters = [str(value) for value in rows[self.x].unique(maintain_order=True)]
         width = 0.8 / len(curves)
-        for index, ((name, points), pen) in enumerate(
-            zip(curves.items(), self.pens(folder, curves), strict=True)
-        ):
+        for index, ((name, points), pen) in enumerate(zip(curves.items(), pens, strict=True)):
             left = (index - (len(curves) - 1) / 2) * width
             places = [clusters.index(str(value)) + left for value in points["x"]]
             reach = [points["mean"] - points["low"], points["high"] - points["mean"]]

@@ -29,6 +29,12 @@ pub struct NewScheme {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Examples:
+  tailrace bench                                    packet by packet, against its own kernel and ns-3
+  tailrace bench --schemes                          each scheme against DCTCP
+  tailrace bench --growth                           time and memory by hosts and flows
+  tailrace bench --level flow
+  tailrace bench --level linux --check              what the host agent costs; fail where a goal is missed")]
 pub struct Bench {
     /// Print JSON: packet_hops_per_cpu_second, instructions_per_packet_hop, ratio_to_kernel, ratio_to_ns3
     /// (null where not measured), allocator

@@ -20,7 +20,7 @@ pub fn scenario(options: &args::Qos) -> Result<Scenario, Error> {
     let set = overrides(&options.set)?;
     let Some(file) = &options.file else {
         let text = unfiled(options)?;
-        return Ok(Experiment::from_text(&text, Path::new("qos"), &set, 1.0)?.runs[0].scenario());
+        return Ok(Experiment::from_text(&text, Path::new("qos"), &[], &set, 1.0)?.runs[0].scenario());
     };
     let why = "the experiment file says this; change it with --set FIELD=VALUE";
     refuse(&[("--queues", options.queues.is_some())], why)?;

@@ -27,7 +27,7 @@ seed = [1, 2]
 /// What is said of an experiment with these fields of a plot.
 fn said(base: &str, fields: &str) -> String {
     let text = format!("{base}\n[plot.test]\n{fields}\n");
-    match Experiment::from_text(&text, Path::new("x.toml"), &[], 1.0) {
+    match Experiment::from_text(&text, Path::new("x.toml"), &[], &[], 1.0) {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     }
@@ -134,7 +134,7 @@ fn curves_can_be_told_apart() {
 fn names_are_no_paths() {
     for name in ["\"/tmp/x\"", "\"../../x\"", "\"a/b\"", "\".x\"", "\"\"", "\"a\\u0000b\""] {
         let text = format!("{EXPERIMENT}\n[plot.{name}]\nkind = \"workloads\"\nnames = \"web-search\"\n");
-        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], 1.0).unwrap_err().to_string();
+        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], &[], 1.0).unwrap_err().to_string();
         assert!(error.starts_with("plot: ") && error.contains("not a path"), "{name}: {error}");
     }
     for other in ["plot = 3\n", "[[plot]]\nx = 1\n"] {
@@ -142,11 +142,11 @@ fn names_are_no_paths() {
             true => format!("{EXPERIMENT}\n{other}"),
             false => format!("{other}{EXPERIMENT}"),
         };
-        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], 1.0).unwrap_err().to_string();
+        let error = Experiment::from_text(&text, Path::new("x.toml"), &[], &[], 1.0).unwrap_err().to_string();
         assert_eq!(error, "plot: must be tables, [plot.NAME]");
     }
     let error =
-        Experiment::from_text(&format!("{EXPERIMENT}\n[plot]\nx = 3\n"), Path::new("x.toml"), &[], 1.0);
+        Experiment::from_text(&format!("{EXPERIMENT}\n[plot]\nx = 3\n"), Path::new("x.toml"), &[], &[], 1.0);
     assert!(error.unwrap_err().to_string().starts_with("plot.x: must be a table"));
 }
 

@@ -20,7 +20,6 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
     let others = others.into_iter().filter_map(|(name, table)| Some((name, table.as_ref()?)));
     let seed = seed(&result.scenario);
     let about = [
-        ("tailrace.version", result.summary.version.as_str()),
         ("tailrace.scheme", result.summary.scheme.as_str()),
         ("tailrace.seed", seed.as_str()),
         ("tailrace.scenario", result.scenario.as_str()),

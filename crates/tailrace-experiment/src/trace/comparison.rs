@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_core::Reveals;
+use tailrace_scenario::Level;
 use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
 use toml::{Table, Value};
@@ -19,23 +20,30 @@ const USUAL: [&str; 3] = ["dctcp", "pias", "pfabric"];
 /// The same where flows have deadlines, or are of tasks.
 const WITH_DEADLINES: [&str; 4] = ["dctcp", "d2tcp", "karuna", "pfabric"];
 const WITH_TASKS: [&str; 3] = ["rcp", "pfabric", "baraat"];
+/// The first two at flow level, where congestion control is an equal share.
+const USUAL_RATES: [&str; 3] = ["rcp", "pias", "srpt"];
+const RATES_WITH_DEADLINES: [&str; 3] = ["rcp", "karuna", "edf"];
 
-/// Schemes for a trace of which nobody says with which.
-pub fn usual_schemes(flows: &[FlowSpec]) -> Vec<String> {
+/// Schemes for a trace of which nobody says with which, that exist at a level.
+pub fn usual_schemes(flows: &[FlowSpec], level: Level) -> Vec<String> {
     let has = |of: fn(&FlowSpec) -> bool| flows.iter().any(of);
-    let names: &[&str] = if has(|flow| flow.reveals == Reveals::Deadline) {
-        &WITH_DEADLINES
+    let (usual, with_deadlines): (&[&str], &[&str]) = match level {
+        Level::Flow => (&USUAL_RATES, &RATES_WITH_DEADLINES),
+        Level::Packet | Level::Live => (&USUAL, &WITH_DEADLINES),
+    };
+    let names = if has(|flow| flow.reveals == Reveals::Deadline) {
+        with_deadlines
     } else if has(|flow| flow.task != 0) {
         &WITH_TASKS
     } else {
-        &USUAL
+        usual
     };
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Writes `NAME.toml`, the flows and, where the trace calls hosts otherwise than by their numbers, `hosts.csv` into a folder;
-/// returns the first. Its title says nothing of the schemes, so that results of others join those that are there. A file of that name that says something else, because somebody has changed it, is kept, unless it is to be
-/// written anew.
+/// returns the first. Its title says nothing of the schemes, so that results of others join those that are there. A file of
+/// that name that somebody has changed, or that is of another trace or fabric, is kept, unless it is to be written anew.
 pub fn write(
     described: &Described,
     name: &str,
@@ -45,9 +53,10 @@ pub fn write(
 ) -> Result<PathBuf, Error> {
     let path = folder.join(format!("{name}.toml"));
     let text = text(described, name, schemes);
-    if !anew && fs::read(&path).is_ok_and(|there| there != text.as_bytes()) {
+    let there = fs::read(&path).ok();
+    if !anew && there.is_some_and(|there| there != own_text(described, name, &there).into_bytes()) {
         let message = "is there and says something else than this comparison: run it with `tailrace run`, choose another \
-                       folder with --out, or have it written anew with --fresh";
+                       folder (out), or have it written anew (fresh)";
         return Err(ScenarioError::new("", message).in_file(&path).into());
     }
     fs::create_dir_all(folder).map_err(|error| Error::storage(folder, error))?;
@@ -66,6 +75,14 @@ pub fn write(
     }
     write_whole(&path, text.as_bytes())?;
     Ok(path)
+}
+
+/// What would be written for the schemes that a file names.
+fn own_text(described: &Described, name: &str, file: &[u8]) -> String {
+    let file: Table = std::str::from_utf8(file).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
+    let schemes = file.get("scheme").and_then(Value::as_array).into_iter().flatten();
+    let names = schemes.filter_map(|scheme| Some(scheme.get("name")?.as_str()?.to_owned()));
+    text(described, name, &names.collect::<Vec<_>>())
 }
 
 fn text(described: &Described, name: &str, schemes: &[String]) -> String {
