@@ -87,7 +87,7 @@ def compare(
     *,
     fabric: str | Path | Mapping[str, Any] | Any = None,
     schemes: Iterable[str] | str = (),
-    columns: Iterable[str] | str = (),
+    columns: Iterable[str] | Mapping[str, str] | str = (),
     level: str = "packet",
     set: Mapping[str, Any] | None = None,  # noqa: A002 the option's name
     out: str | Path | None = None,
@@ -99,15 +99,15 @@ def compare(
     """Run flows of one's own under several schemes, as ``tailrace compare`` does.
 
     ``trace`` is a file (CSV, Parquet, pcap, pcapng) or a frame of polars or pandas, one flow a row;
-    ``columns`` maps those that are not recognised, as in ``["start=ts:us"]``. ``fabric`` is a preset, a file,
-    the fields of a scenario's fabric, or a graph of NetworkX; left out, one that carries the flows. What is
-    made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a folder of its own. Runs that are
-    there already are not made again. ``fresh`` writes the experiment anew where somebody has changed it.
+    ``columns`` maps those that are not recognised, as in ``{"start": "ts:us"}`` or ``["start=ts:us"]``.
+    ``fabric`` is a preset, a file, the fields of a scenario's fabric, or a graph of NetworkX; left out, one
+    that carries the flows. What is made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a folder
+    of its own. Runs that are there already are not made again. ``fresh`` writes the experiment anew where somebody has changed it.
     ``level`` is "packet", "flow" or "live", ``set`` changes fields of the scenario as in `sweep`, and
     ``progress`` shows how many runs are finished.
     """
-    schemes = schemes.split(",") if isinstance(schemes, str) else list(schemes)
-    columns = [columns] if isinstance(columns, str) else list(columns)
+    schemes = _names(schemes)
+    columns = _mapped(columns)
     if isinstance(trace, str | Path):
         path = Path(trace)
         file, described, folder = _written(path, columns, fabric, schemes, level, out, fresh=fresh)
@@ -152,8 +152,28 @@ def _written(
     except ScenarioError as error:
         # The command's options are arguments here.
         field = "columns" if error.field == "--column" else error.field.removeprefix("--")
-        raise ScenarioError(error.message, field, error.file, error.line) from None
+        message = error.message.replace("with --out", "with out=").replace("with --fresh", "with fresh=True")
+        raise ScenarioError(
+            message.replace("(--fabric)", "(fabric=)"), field, error.file, error.line
+        ) from None
     return Path(file), described, folder
+
+
+def _names(schemes: Iterable[str] | str) -> list[str]:
+    """Schemes by their names."""
+    names = schemes.split(",") if isinstance(schemes, str) else list(schemes)
+    for name in names:
+        if not isinstance(name, str):
+            message = f"must be names, not {name!r}: parameters are for the experiment that is written"
+            raise ScenarioError(message, "schemes")
+    return names
+
+
+def _mapped(columns: Iterable[str] | Mapping[str, str] | str) -> list[str]:
+    """What columns are, as the command line says it."""
+    if isinstance(columns, Mapping):
+        return [f"{role}={column}" for role, column in columns.items()]
+    return [columns] if isinstance(columns, str) else list(columns)
 
 
 def _of_fabric(fabric: Any) -> tuple[str | None, str | None]:

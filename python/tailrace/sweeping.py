@@ -69,6 +69,8 @@ def _swept(
     if store is not None:
         raise ScenarioError("is for runs that a cluster makes: give cluster, too", "store")
     count = jobs if jobs is not None else os.cpu_count() or 1
+    if not (isinstance(count, int) and count > 0):
+        raise ScenarioError(f"must be a whole number from 1 on, not {count!r}", "jobs")
     for numbers in _rounds(planned):
         if not _made(planned, numbers, count, on_result):
             return _of_what_is_finished(planned)

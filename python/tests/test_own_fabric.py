@@ -230,6 +230,30 @@ def test_a_frame_of_pandas_is_one_too(tmp_path: Path) -> None:
     assert one.pairs.equals(two.pairs)
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum([f"h{host}" for host in range(4)])])
+def test_hosts_may_be_categories(tmp_path: Path, kind: pl.DataType) -> None:
+    texts = flows().with_columns(pl.col("src", "dst").cast(pl.String))
+    of_kind = texts.with_columns(pl.col("src", "dst").cast(kind))
+    said = [
+        tailrace.compare(frame, fabric="rack16", schemes="fifo,tcp", out=tmp_path / name).described
+        for name, frame in (("a", texts), ("b", of_kind))
+    ]
+    assert said[0] == said[1]
+    with pytest.raises(tailrace.ScenarioError, match=r"src: has the type Boolean: write it as numbers"):
+        tailrace.compare(flows().with_columns(src=pl.lit(True)), out=tmp_path / "c")
+
+
+def test_a_folder_of_another_trace_is_left_as_it_is(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        flows().write_csv(tmp_path / f"{name}.csv")
+    out = tmp_path / "out"
+    tailrace.compare(tmp_path / "a.csv", fabric="rack16", schemes=["fifo", "tcp"], out=out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(tailrace.ScenarioError, match=r"holds the flows of another trace than b: .* out="):
+        tailrace.compare(tmp_path / "b.csv", fabric="rack16", schemes=["fifo", "tcp"], out=out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
 def test_rates_of_the_schemes_that_have_some(tmp_path: Path) -> None:
     by_rates = tailrace.compare(flows(), fabric="rack16", level="flow", set={"seed": 3}, out=tmp_path / "a")
     assert by_rates.results.schemes == ["rcp", "pias", "srpt"]
@@ -252,4 +276,8 @@ def test_mistakes_of_a_comparison(tmp_path: Path) -> None:
         tailrace.compare(flows(), fabric="rack16", schemes=["dctcp", "pais"], out=tmp_path)
     with pytest.raises(tailrace.ScenarioError, match=r"nosuch\.graphml: cannot be read"):
         tailrace.compare(flows(), fabric="nosuch.graphml", out=tmp_path)
+    with pytest.raises(tailrace.ScenarioError, match=r"^schemes: must be names, not \{'name'"):
+        tailrace.compare(flows(), fabric="rack16", schemes=[{"name": "pias"}, "fifo"], out=tmp_path)  # type: ignore[list-item]
+    with pytest.raises(tailrace.ScenarioError, match=r"^columns: "):
+        tailrace.compare(flows(), fabric="rack16", columns={"size": "nosuch"}, out=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -66,9 +66,12 @@ def test_runs_beside_one_another_without_an_experiment() -> None:
         for name in ("dctcp", "pias", "pias")
     ]
     chart = plot(some, "fct_ns", size_class="short", title="Short")
-    assert legend(chart.axes[0]) == ["dctcp", "pias", "pias 2"]
+    assert legend(chart.axes[0]) == ["dctcp", "pias, seed 1", "pias, seed 1 (2)"]
+    pens = [(line.get_color(), line.get_linestyle()) for line in chart.axes[0].get_lines()]
+    assert pens == [(PENS[0].colour, "-"), (PENS[1].colour, "-"), (PENS[1].colour, "--")]
+    assert legend(plot(some[0]).axes[0]) == ["dctcp"]
     flows = some[1].measured_flows("short").to_polars()["fct_ns"].drop_nulls()
-    curve = line(chart.axes[0], "pias")
+    curve = line(chart.axes[0], "pias, seed 1")
     assert curve[0] == (pytest.approx(flows.min() / 1e3), 0)
     assert curve[-1] == (pytest.approx(flows.max() / 1e3), 1)
     assert (chart.axes[0].get_xlabel(), chart.axes[0].get_xscale()) == ("Flow completion time (µs)", "log")

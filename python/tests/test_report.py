@@ -17,7 +17,7 @@ from tailrace import ResultFolder, RunError
 from tailrace.__main__ import command
 from tailrace.reports import report, words
 from tailrace.reports.charts import ranks
-from tailrace.reports.flows import points
+from tailrace.reports.flows import Apart, points
 from tailrace.reports.page import answers
 
 
@@ -243,6 +243,169 @@ def test_schemes_with_the_same_flows_are_compared_whoever_is_first(tmp_path: Pat
     assert {"dctcp", "pias"} == set(re.findall(r"<strong>(.*?)</strong>", said))
 
 
+def test_offered_and_achieved_load_stand_beside_one_another(folder: ResultFolder, page: str) -> None:
+    means = means_of(page)
+    for row in folder.means.filter(pl.col("class") == "all").to_dicts():
+        cells = means["all", f"{row['workload.load']:g}", row["scheme"]]
+        columns = list(cells)
+        assert columns[columns.index("offered") + 1] == "goodput"
+        offered, achieved = f"{row['offered_gbps']:.1f}", f"{row['goodput_gbps']:.1f}"
+        assert (cells["offered"], cells["goodput"]) == (f"{offered} Gbps", f"{achieved} Gbps")
+        assert f"{row['scheme']} {achieved} of {offered} Gbps" in page
+    # Both schemes have both seeds, which the caption says once.
+    assert "Means over 2 seeds ±" in page
+    assert "seeds" not in columns
+
+
+TWO_SEEDS = """[[scheme]]
+name = "tcp"
+[[scheme]]
+name = "dctcp"
+[[scheme]]
+name = "pias"
+[sweep]
+seed = [1, 2]
+"""
+
+
+def without(place: Path, *lost: tuple[str, int]) -> str:
+    """The report of runs of two seeds, after some of these are gone."""
+    reported(place, TWO_SEEDS)
+    folder = ResultFolder(place / "out")
+    for scheme, seed in lost:
+        rows = folder.summary.filter((pl.col("scheme") == scheme) & (pl.col("seed") == seed))
+        shutil.rmtree(folder.path / "runs" / rows["run"][0])
+    return report(folder.path).read_text("utf-8")
+
+
+def busiest(folder: ResultFolder, scheme: str, seed: int) -> tuple[str, str]:
+    """The busiest port of a run, as the table has it."""
+    rows = folder.summary.filter((pl.col("scheme") == scheme) & (pl.col("seed") == seed))
+    ports = folder.run(rows["run"][0]).ports.to_polars().sort("utilisation", descending=True)
+    return ports["name"][0], f"{100 * ports['utilisation'][0]:.1f} %"
+
+
+def first_ports(page: str) -> dict[str, tuple[str, str]]:
+    """The first port of each scheme in the table of the busiest ones."""
+    table = page.partition("<h2>Ports and queues</h2>")[2].partition("</table>")[0]
+    _, *rows = map(cells_of, re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL))
+    found: dict[str, tuple[str, str]] = {}
+    for scheme, port, used, *_ in rows:
+        found.setdefault(scheme, (port, used))
+    return found
+
+
+def test_what_is_shown_is_of_seeds_that_all_schemes_have(tmp_path: Path) -> None:
+    page = without(tmp_path, ("tcp", 1))
+    folder = ResultFolder(tmp_path / "out")
+    assert "Maps are of the first seed that all schemes have." in page
+    # tcp has none of seed 1: 2 is the first for all.
+    assert first_ports(page) == {scheme: busiest(folder, scheme, 2) for scheme in ("tcp", "dctcp", "pias")}
+    (point,) = points(folder)
+    curves = charts(page)["r0-distributions"]["views"][0]["curves"]
+    for curve in curves:
+        flows = folder.run(point.runs[curve["label"]][2]).measured_flows().to_polars()
+        assert curve["of"] == flows.height
+    # Means are over all that there are, and say over how many.
+    assert "Means over 1 to 2 seeds ±" in page
+    table = page.partition('<section id="r0-means">')[2].partition("</table>")[0]
+    header, *rows = map(cells_of, re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL))
+    seeds = {row[header.index("scheme")]: row[header.index("seeds")] for row in rows}
+    assert seeds == {"tcp": "1", "dctcp": "2", "pias": "2"}
+    # What would make maps move is said once.
+    assert page.count("With these two fields of [measure]") == 1
+
+
+def test_where_no_seed_is_that_of_all_schemes_each_says_which_is_its_own(tmp_path: Path) -> None:
+    page = without(tmp_path, ("tcp", 2), ("pias", 1), ("dctcp", 2))
+    folder = ResultFolder(tmp_path / "out")
+    assert "of that which they name" in page
+    own = {"tcp": 1, "dctcp": 1, "pias": 2}
+    named = {f"{scheme}, seed {seed}": busiest(folder, scheme, seed) for scheme, seed in own.items()}
+    assert first_ports(page) == named
+    data = json.loads(re.findall(r'id="charts">(.*?)</script>', page, re.DOTALL)[0])
+    assert [shown["scheme"] for shown in data["maps"]["r0-fabric0"]["maps"]] == list(named)
+    for name in ("r0-distributions", "r0-sizes"):
+        assert [curve["label"] for curve in data["charts"][name]["views"][0]["curves"]] == list(named)
+    short = page.partition("<h2>In short</h2>")[2].partition("</section>")[0]
+    assert "pias is in no order: no seed was run both here and under another scheme." in short
+    assert "met the same flows" not in short
+    assert page.count("With these two fields of [measure]") == 1
+
+
+def test_schemes_that_follow_one_another_and_share_no_seed_are_still_told_of(tmp_path: Path) -> None:
+    page = without(tmp_path, ("dctcp", 1), ("pias", 2))
+    (said,) = re.findall(r'<ul class="verdict">(.*?)</ul>', page, re.DOTALL)
+    # Both are beside tcp, which has both seeds.
+    assert set(re.findall(r"<strong>(.*?)</strong>", said)) == {"tcp", "dctcp", "pias"}
+    (point,) = points(ResultFolder(tmp_path / "out"))
+    assert point.apart("tcp") == {}
+    assert point.apart("pias") == {Apart.SEEDS: ["dctcp"]}
+
+
+def test_a_scheme_without_a_finished_run_is_told_of(tmp_path: Path) -> None:
+    page = without(tmp_path, ("pias", 1), ("pias", 2))
+    short = page.partition("<h2>In short</h2>")[2].partition("</section>")[0]
+    assert "pias is in no order: no run is finished here." in short
+
+
+def test_where_no_flow_has_completed_nothing_is_compared_or_drawn(tmp_path: Path) -> None:
+    text = SMALL.replace('"web-search"\nload = 0.6\nflows = 200', '{ fixed = "1GB" }\narrivals = "once"')
+    schemes = '[[scheme]]\nname = "tcp"\n[[scheme]]\nname = "dctcp"\n'
+    (tmp_path / "x.toml").write_text(f'{text}[measure]\nhorizon = "10ms"\n{schemes}')
+    # Its plots cannot be drawn, which is told by the exit status.
+    command(["run", str(tmp_path / "x.toml"), "--out", str(tmp_path / "out")])
+    page = report(tmp_path / "out").read_text("utf-8")
+    assert ResultFolder(tmp_path / "out").summary["flows"].sum() > 0
+    assert page.count("no flow has completed both here and under another scheme") == 2
+    assert "met the same flows" not in page
+    assert "No flow has completed, so that there are no distributions." in page
+    assert not {"r0-distributions", "r0-sizes", "r0-ratios"} & set(charts(page))
+
+
+@pytest.mark.parametrize(
+    ("kind", "flows"),
+    [
+        ("all", "flows"),
+        ("short", "short flows"),
+        ("all@1", "flows of class 1"),
+        ("long@2", "long flows of class 2"),
+        ("all@deadline", "flows with a deadline"),
+        ("medium@no-deadline", "medium flows without a deadline"),
+    ],
+)
+def test_classes_are_named_in_words(kind: str, flows: str) -> None:
+    assert words.of_class(kind) == flows
+
+
+def test_classes_of_traffic_are_headings_in_words(tmp_path: Path) -> None:
+    rules = "[[workload.rule]]\nclass = 1\n"
+    page = reported(tmp_path, f'{rules}[[scheme]]\nname = "tcp"\n')
+    assert "all@1" in ResultFolder(tmp_path / "out").means["class"].to_list()
+    assert "<summary>flows of class 1</summary>" in page
+    assert not re.findall(r"<summary>[^<]*@", page)
+
+
+def test_a_damaged_run_is_left_out_and_said_in_a_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    reported(tmp_path, '[[scheme]]\nname = "tcp"\n[[scheme]]\nname = "pias"\n')
+    folder = ResultFolder(tmp_path / "out")
+    flows = folder.path / "runs" / folder.summary["run"][0] / "flows.parquet"
+    content = bytearray(flows.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    flows.write_bytes(content)
+    capfd.readouterr()
+    assert command(["report", str(folder.path)]) == 0
+    (note,) = capfd.readouterr().err.splitlines()
+    assert note.startswith(str(flows))
+    assert note.endswith("the run counts as missing")
+    page = (folder.path / "report.html").read_text("utf-8")
+    assert "1 of 2 runs are not finished" in page
+    curves = charts(page)["r0-distributions"]["views"][0]["curves"]
+    assert [curve["label"] for curve in curves] == ["pias"]
+
+
 def test_what_losers_have_in_common_is_no_chance() -> None:
     random = np.random.default_rng(7)
     named = 0
@@ -303,11 +466,15 @@ def test_a_report_is_a_page_of_its_own(folder: ResultFolder, tmp_path: Path) -> 
 
 
 def test_without_uplot_charts_are_still_pictures(
-    folder: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: ResultFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(import_module("tailrace.reports.page"), "_UPLOT", "uplot/nothing.js")
-    with pytest.warns(UserWarning, match="charts are still pictures"):
-        page = report(folder.path, out=tmp_path / "x.html").read_text("utf-8")
+    page = report(folder.path, out=tmp_path / "x.html").read_text("utf-8")
+    said = capfd.readouterr().err
+    assert said == "uPlot is not here, so that charts are still pictures: python python/uplot.py\n"
     assert "uPlot" not in page
     assert page.count("<script") == 1
     assert page.count('<svg viewBox="0 0 720 360"') == len(charts(page))

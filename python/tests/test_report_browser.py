@@ -64,13 +64,26 @@ over.dispatchEvent(new MouseEvent("mousemove", at));
 said.wide = document.documentElement.scrollWidth - innerWidth;
 said.cells = [...document.querySelectorAll("#r0-means table tr")].map((row) =>
   [...row.children].map((cell) => cell.textContent));
+document.querySelectorAll("details").forEach((part) => { part.open = true; });
+// Words that are on more than one line, in tables.
+said.broken = [...document.querySelectorAll("th, td")].flatMap((cell) => {
+  const text = cell.firstChild;
+  if (!text || text.nodeType !== Node.TEXT_NODE) return [];
+  return [...text.data.matchAll(/\\S+/g)].filter((word) => {
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+  }).map((word) => word[0]);
+});
+said.wide = Math.max(said.wide, document.documentElement.scrollWidth - innerWidth);
 requestAnimationFrame(() => requestAnimationFrame(() => {
   said.hovered = [...own.querySelectorAll(".u-legend .u-value")].map((cell) => cell.textContent);
   const told = document.createElement("pre");
   told.id = "told";
   told.textContent = JSON.stringify(said);
   document.body.append(told);
-  parent.postMessage(said.wide, "*");
+  parent.postMessage({ wide: said.wide, broken: said.broken }, "*");
 }));
 </script>"""
 
@@ -124,11 +137,13 @@ def test_a_phone_scrolls_one_way_only(tried: Path) -> None:
     frame = tried.with_name("phone.html")
     frame.write_text(
         "<script>addEventListener('message', (e) => { const p = document.createElement('pre'); p.id = 'told';"
-        "p.textContent = JSON.stringify({wide: e.data}); document.body.append(p); });</script>"
+        "p.textContent = JSON.stringify(e.data); document.body.append(p); });</script>"
         f'<body><iframe src="{tried.name}" width="390" height="844"></iframe></body>',
         "utf-8",
     )
-    assert told(photograph.browse(frame, "--window-size=800,900", "--dump-dom"))["wide"] <= 0
+    said = told(photograph.browse(frame, "--window-size=800,900", "--dump-dom"))
+    assert said["wide"] <= 0
+    assert said["broken"] == []
 
 
 @pytest.mark.parametrize("scripts", [True, False])

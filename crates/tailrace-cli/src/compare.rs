@@ -55,7 +55,7 @@ fn written(
 ) -> Result<PathBuf, Error> {
     let schemes = match schemes {
         [] => comparison::usual_schemes(&described.trace.flows, level),
-        given => given.to_vec(),
+        given => given.iter().map(|name| name.trim().to_owned()).collect(),
     };
     check(&schemes)?;
     if dir.join("experiment.toml").exists() {
@@ -118,7 +118,8 @@ fn beside_at(
         }
     }
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    Ok(format!("{table}\n{}", notes.iter().map(|note| format!("{note}\n")).collect::<String>()))
+    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    Ok(format!("{lines}{}", notes.iter().map(|note| format!("{note}\n")).collect::<String>()))
 }
 
 fn row(name: &str, run: &Finished, found: &Pairs) -> Vec<String> {
@@ -137,7 +138,8 @@ fn row(name: &str, run: &Finished, found: &Pairs) -> Vec<String> {
 
 fn estimate(of: Estimate, text: impl Fn(f64) -> String) -> String {
     match of.interval {
-        Some([low, high]) => format!("{} ({} to {})", text(of.value), text(low), text(high)),
+        // A dash could be a sign.
+        Some([low, high]) => format!("{} ({}…{})", text(of.value), text(low), text(high)),
         None => text(of.value),
     }
 }

@@ -1,5 +1,7 @@
 //! Tables of results on a terminal: means over seeds, or each run.
 
+use std::collections::BTreeSet;
+
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
@@ -47,7 +49,26 @@ const TASKS: [Column; 5] = [
 /// The table of results: a row per class and scheme, over all seeds or, with `each`, of each run.
 pub fn of_flows(axes: &[String], results: &Results, each: bool) -> String {
     let such = |group: &OverSeeds| group.sum(|class| class.flows) > 0;
-    shown(axes, results, each, ("flows", such, flows), &FLOWS)
+    let table = shown(axes, results, each, ("flows", such, flows), &FLOWS);
+    let rows: Vec<OverSeeds> =
+        over_seeds(results, each).into_iter().filter(|row| row.class() == "all").collect();
+    table + &loads(&rows)
+}
+
+/// What was offered and what came of it, where all schemes stand at one point.
+fn loads(rows: &[OverSeeds]) -> String {
+    let schemes: BTreeSet<&str> = rows.iter().map(|row| row.first().scheme.as_str()).collect();
+    let offered = rows.first().and_then(|row| row.metric("offered_gbps"));
+    let Some(offered) = offered.filter(|_| schemes.len() == rows.len()) else { return String::new() };
+    let achieved = rows.iter().filter_map(|row| {
+        row.metric("goodput_gbps").map(|mean| format!("{} {}", row.first().scheme, gbps(mean.value)))
+    });
+    let achieved: Vec<String> = achieved.collect();
+    format!("offered {} Gbps; achieved: {}\n", gbps(offered.value), achieved.join(", "))
+}
+
+fn gbps(value: f64) -> String {
+    if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
 /// The table of task completion times; empty where no task was measured.
@@ -111,12 +132,16 @@ fn table(
     table.load_style(STYLE);
     let names = axes.iter().map(|axis| axis.rsplit('.').next().unwrap_or(axis));
     let numbers = columns.iter().map(|column| column.name);
-    table.set_header(names.chain(["class", "scheme", counted]).chain(numbers));
+    // Where points differ in them, no note can say how many there are.
+    let (least, most) = seeds(rows);
+    let differ = (least < most).then_some("seeds");
+    table.set_header(names.chain(["class", "scheme", counted]).chain(differ).chain(numbers));
     for row in rows.iter().take(MOST_ROWS) {
         let first = row.first();
         let mut cells: Vec<String> =
             axes.iter().map(|axis| first.point.get(axis).map_or(String::new(), axis_text)).collect();
         cells.extend([row.class().to_owned(), first.scheme.clone(), count(row)]);
+        cells.extend(differ.map(|_| row.runs.len().to_string()));
         let number = |column: &&Column| row.metric(column.metric).map_or("–".to_owned(), column.text);
         cells.extend(columns.iter().map(number));
         table.add_row(cells);
@@ -131,8 +156,9 @@ fn table(
 fn notes(rows: &[OverSeeds], each: bool, several: bool, left_out: &[&str]) -> String {
     let mut notes = String::new();
     if several && !each {
-        let most = rows.iter().map(|row| row.runs.len()).max().unwrap_or(0);
-        notes += &format!("means of {most} seeds ± half of the 95 % interval; --each shows each run\n");
+        let (least, most) = seeds(rows);
+        let seeds = if least < most { format!("{least} to {most}") } else { most.to_string() };
+        notes += &format!("means of {seeds} seeds ± half of the 95 % interval; --each shows each run\n");
     }
     if !left_out.is_empty() {
         notes += &format!("no room for: {}\n", left_out.join(", "));
@@ -142,6 +168,12 @@ fn notes(rows: &[OverSeeds], each: bool, several: bool, left_out: &[&str]) -> St
         more => notes += &format!("… and {more} more rows\n"),
     }
     notes
+}
+
+/// How many seeds the rows are of, the fewest and the most.
+fn seeds(rows: &[OverSeeds]) -> (usize, usize) {
+    let counts = || rows.iter().map(|row| row.runs.len());
+    (counts().min().unwrap_or(0), counts().max().unwrap_or(0))
 }
 
 /// How many flows, and of how many there is no completion time: schemes that give flows up do so on purpose.
@@ -254,6 +286,28 @@ mod tests {
         // A deviation of 100 of three: 4.303 × 100 / √3, of a mean of 1,100.
         assert!(together.contains(" 270   1.10 ms ±23 %"), "{together}");
         assert!(together.ends_with("means of 3 seeds ± half of the 95 % interval; --each shows each run\n"));
+    }
+
+    #[test]
+    fn points_of_several_numbers_of_seeds_say_how_many() {
+        let mut results = results([class(1.0), class(2.0), class(3.0)]);
+        results.runs[2].scheme = "cubic".into();
+        let table = of_flows(&[], &results, false);
+        assert!(table.contains("flows   seeds") && table.contains("means of 1 to 2 seeds ±"), "{table}");
+        assert!(
+            table.contains("tcp        180       2") && table.contains("cubic       90       1"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn what_was_offered_stands_beside_what_came_of_it() {
+        let loaded = ClassSummary { offered_gbps: Some(12.34), goodput_gbps: Some(4.321), ..class(1.0) };
+        let mut results = results([loaded.clone(), loaded]);
+        results.runs[1].scheme = "cubic".into();
+        assert!(
+            of_flows(&[], &results, false).ends_with("offered 12.3 Gbps; achieved: tcp 4.32, cubic 4.32\n")
+        );
     }
 
     #[test]

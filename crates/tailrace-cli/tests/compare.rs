@@ -197,10 +197,12 @@ fn pairs_say_who_wins() {
             .find(|words| words.starts_with(&[group.to_owned(), scheme.to_owned()]))
             .unwrap()
     };
-    // group, scheme, paired, faster, %, slower, %, ratio, (low, to, high)
+    // group, scheme, paired, faster, %, slower, %, ratio, (low…high)
     let srpt = row("short", "srpt");
     let number = |text: &str| text.trim_matches(|c| c == '(' || c == ')').parse::<f64>().unwrap();
-    let [ratio, low, high] = [7, 8, 10].map(|place| number(&srpt[place]));
+    let (low, high) = srpt[8].split_once('…').unwrap();
+    let [ratio, low, high] = [srpt[7].as_str(), low, high].map(number);
+    assert!(verdict.lines().all(|line| line.chars().count() <= 100 && line == line.trim_end()), "{verdict}");
     assert!(low <= ratio && ratio <= high && high < 0.96, "{srpt:?}\n{said}");
     assert!(number(&srpt[3]) > number(&srpt[5]), "{srpt:?}");
     assert_eq!(srpt[2], "6000");
@@ -212,12 +214,20 @@ fn mistakes_have_one_clear_line_and_leave_nothing() {
     fs::write(dir.path().join("ring.csv"), ring()).unwrap();
     fs::write(dir.path().join("empty.csv"), "start_s,src,dst,bytes\n").unwrap();
     fs::write(dir.path().join("loop.csv"), "start_s,src,dst,bytes\n0,a,a,5\n").unwrap();
+    let late = "start_s,src,dst,bytes,deadline_us\n0,a,b,1000,900\n0.1,a,b,1000000,100\n";
+    fs::write(dir.path().join("late.csv"), late).unwrap();
+    // A fabric that nobody has named is fast enough.
+    assert!(says(dir.path(), "describe late.csv").contains("100Gbps"));
     fs::write(dir.path().join("x.pcap"), "").unwrap();
     fs::write(dir.path().join("no.toml"), "[workload]\n").unwrap();
     let before = fs::read_dir(dir.path()).unwrap().count();
     for (words, why) in [
         ("compare ring.csv --schemes pias,nosuch", "--schemes: unknown scheme \"nosuch\""),
         ("compare ring.csv --schemes pias", "--schemes: is pias alone: give two or more"),
+        (
+            "describe late.csv --fabric micro4",
+            "late.csv:3: deadline: is 100.0 µs after the start, but 1MB alone take 800.0 µs on their hosts' links",
+        ),
         ("compare ring.csv --schemes pias,pias", "--schemes: names pias twice"),
         ("compare none.csv", "none.csv: cannot be read"),
         ("compare empty.csv", "empty.csv:1: has a header only"),

@@ -54,10 +54,15 @@ pub(crate) fn write(store: &Store, experiment: &Experiment, entries: &[Entry]) -
 pub(crate) fn read(dir: &Path) -> Result<(Table, Vec<Entry>), Error> {
     let plan = dir.join(PLAN);
     if !plan.exists() {
-        let message = format!(
-            "{} does not say which runs it is for: plan.parquet, which tailrace run writes, is not there",
-            dir.display()
-        );
+        let results = dir.join("results");
+        let message = match (dir.is_dir(), results.join(PLAN).exists()) {
+            (true, true) => format!("{}: the results are in {}", dir.display(), results.display()),
+            (true, false) => format!(
+                "{} does not say which runs it is for: plan.parquet, which tailrace run writes, is not there",
+                dir.display()
+            ),
+            (false, _) => format!("{}: is no folder; give one that tailrace run has written", dir.display()),
+        };
         return Err(ScenarioError::new("", message).into());
     }
     let _lock = store::to_read(dir)?;

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from tailrace import _tailrace
 from tailrace.errors import RunError
-from tailrace.files import content
+from tailrace.files import content, verify
 from tailrace.folder import ResultFolder
-from tailrace.plots.style import PENS
+from tailrace.plots.style import PENS, shown
 from tailrace.reports import words
 from tailrace.reports.charts import Chart, Grids
 from tailrace.reports.compared import OfFlows
@@ -59,9 +60,7 @@ def report(*folders: str | Path, out: str | Path | None = None) -> Path:
     )
     body = "".join(parts) if len(opened) == 1 else f"<h1>{text(title)}</h1>{''.join(parts)}"
     if not answers():
-        warnings.warn(
-            "uPlot is not here, so that charts are still pictures: python python/uplot.py", stacklevel=2
-        )
+        _note("uPlot is not here, so that charts are still pictures: python python/uplot.py")
     _tailrace.write(target, page(title, body, charts, grids, maps.plain).encode())
     return target
 
@@ -77,11 +76,40 @@ def _open(path: Path) -> ResultFolder:
         if "no summary yet" not in str(error):
             raise
     else:
-        # The summary may be older than runs that another part has made since.
-        if not any((path / "runs" / key / "SHA256SUMS").exists() for key in folder.missing["run"]):
+        if _is_up_to_date(folder):
             return folder
-    _tailrace.gather(path)
+    _gather(path)
     return ResultFolder(path)
+
+
+def _is_up_to_date(folder: ResultFolder) -> bool:
+    """Whether the summary has the runs that are whole, all of them and no others."""
+    # Another part may have made runs since, and others may have been damaged.
+    runs = folder.path / "runs"
+    made = ((runs / key / "SHA256SUMS").exists() for key in folder.missing["run"])
+    return not any(made) and all(map(_is_whole, (runs / key for key in folder.summary["run"].unique())))
+
+
+def _is_whole(run: Path) -> bool:
+    try:
+        verify(run, "run")
+    except RunError:
+        return False
+    return True
+
+
+def _gather(path: Path) -> None:
+    """Put together what is whole, and say what is damaged."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        _tailrace.gather(path)
+    for note in notes:
+        _note(str(note.message))
+
+
+def _note(what: str) -> None:
+    """Say something in a line, as the command does: what it is of is a folder, and no line of code."""
+    print(shown(what), file=sys.stderr)
 
 
 def _part(
@@ -102,11 +130,11 @@ def _part(
     return "".join(
         [
             f"<h1>{text(experiment.get('title', folder.path.name))}</h1>{source}",
-            f'<p class="lead">{text(_extent(folder))}</p>',
+            f'<p class="lead">{text(_extent(folder, of))}</p>',
             section("In short", flows.verdicts()),
             section("About", paragraphs(str(experiment.get("about", "")))),
             section("Means", tables(folder), figures(sweep), name=f"{prefix}means"),
-            section("Distributions", figures(flows.distributions, flows.sizes, flows.tasks)),
+            section("Distributions", flows.completed(), figures(*flows.distributed)),
             section("Flow by flow", flows.compared(), figures(flows.ratios, flows.losers), flows.lost()),
             section("The fabric", maps.of(folder, of, pens, prefix)),
             section("Ports and queues", figures(sampled), busiest(folder, of)),
@@ -118,7 +146,7 @@ def _part(
     )
 
 
-def _extent(folder: ResultFolder) -> str:
+def _extent(folder: ResultFolder, of: list[Point]) -> str:
     runs, missing = folder.summary["run"].n_unique(), folder.missing.height
     scale = "" if folder.scale == 1 else f", at scale {folder.scale:g}"
     left = (
@@ -126,7 +154,20 @@ def _extent(folder: ResultFolder) -> str:
         if missing
         else ""
     )
-    return f"{runs} {'run' if runs == 1 else 'runs'}{scale}{left}."
+    return f"{runs} {'run' if runs == 1 else 'runs'}{scale}{left}.{_seeds(of)}"
+
+
+def _seeds(of: list[Point]) -> str:
+    """What is shown where schemes have different seeds, as in a sweep that is not finished."""
+    if all(at.is_even for at in of):
+        return ""
+    said = (
+        " Some schemes lack seeds that others have: means are over all that are there, and distributions, "
+        "samples, maps and ports are of seeds that all schemes have."
+    )
+    if all(at.seeds for at in of):
+        return said
+    return f"{said} Where there are none, the names of schemes there say of which seeds they are."
 
 
 def _plots(folder: ResultFolder) -> str:

@@ -37,6 +37,8 @@ class OfFlows:
         self._folder = folder
         self._clusters: list[tuple[Point, Clusters]] = []
         self._lost: list[tuple[Point, list[str]]] = []
+        # Points at which no flow has completed.
+        self._without: list[str] = []
         self._names = [at.name or "everywhere" for at in of]
         views: dict[str, list[View]] = {
             name: [] for name in ("distributions", "sizes", "ratios", "losers", "tasks")
@@ -60,21 +62,39 @@ class OfFlows:
             under = bases[0] if len(bases) == 1 else "the first with the same flows"
             views["ratios"] += ratios(measured, others, under, grids)
             views["losers"].append(ratios_by_size(measured, others, under))
+            if not any(flows["fct_ns"].count() for flows in measured.shown.values()):
+                self._without.append(at.name)
         some = any(pairs for _, clusters in self._clusters for _, pairs in clusters)
-        self.distributions = self._chart("distributions", views, {"flows": SIZES, "metric": list(METRICS)})
-        self.sizes = self._chart("sizes", views, {"statistic": list(STATISTICS)})
-        self.tasks = self._chart("tasks", views, {}) if len(views["tasks"]) == len(of) else None
+        self.distributed = [
+            self._chart("distributions", views, {"flows": SIZES, "metric": list(METRICS)}),
+            self._chart("sizes", views, {"statistic": list(STATISTICS)}),
+            self._chart("tasks", views, {}) if len(views["tasks"]) == len(of) else None,
+        ]
+        """Charts of how long things take."""
         self.ratios = self._chart("ratios", views, {"flows": SIZES}) if some else None
         self.losers = self._chart("losers", views, {}) if some else None
 
-    def _chart(self, name: str, views: dict[str, list[View]], choices: dict[str, list[str]]) -> Chart:
+    def _chart(self, name: str, views: dict[str, list[View]], choices: dict[str, list[str]]) -> Chart | None:
+        """A chart, unless all of its curves are empty."""
+        if not any(curve.x for view in views[name] for curve in view.curves):
+            return None
         title, about, log, tail = _CHARTS[name]
         return Chart(name, title, about, {"at": self._names, **choices}, views[name], log=log, tail=tail)
 
+    def completed(self) -> str:
+        """Where no flow has completed, so that there is no distribution."""
+        if not self._without:
+            return ""
+        at = f"At {'; '.join(self._without)} no" if len(self._without) < len(self._names) else "No"
+        return f"<p>{text(at)} flow has completed, so that there are no distributions.</p>"
+
     def verdicts(self) -> str:
         """The order of schemes at each point, and what it leaves out."""
-        said = [words.verdict(at, base, pairs) for at, clusters in self._clusters for base, pairs in clusters]
-        said = [line for line in said if line]
+        said: list[str] = []
+        for at, clusters in self._clusters:
+            orders = [words.verdict(at, base, pairs) for base, pairs in clusters]
+            said += [line for line in orders if line]
+            said += words.out_of_order(at, _alone(clusters))
         shown = "".join(said[:_VERDICTS])
         rest = "".join(said[_VERDICTS:])
         more = folded(f"{len(said) - _VERDICTS} more", f"<ul>{rest}</ul>") if rest else ""
@@ -89,9 +109,9 @@ class OfFlows:
                 if pairs:
                     made = words.pair_table(base, pairs, SIZES)
                     parts.append(section(at.name, made, level=3) if at.name else made)
-            alone = [base for base, pairs in clusters if not pairs]
-            if len(clusters) > 1 and alone:
-                what = f"{', '.join(alone)}: no other scheme met the same flows, so that nothing is compared."
+            where = f"At {at.name}: " if at.name else ""
+            for why, schemes in words.apart(at, _alone(clusters)).items():
+                what = f"{where}{', '.join(schemes)}: {why}, so that nothing is compared."
                 parts.append(f"<p>{text(what)}</p>")
         return "".join(parts)
 
@@ -103,6 +123,11 @@ class OfFlows:
             if said
         )
         return "".join(parts)
+
+
+def _alone(clusters: Clusters) -> list[str]:
+    """The schemes beside which there are others, but none to be compared with."""
+    return [base for base, pairs in clusters if not pairs] if len(clusters) > 1 else []
 
 
 # Title, text, logarithmic axes, and whether the tail may be shown.

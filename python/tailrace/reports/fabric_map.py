@@ -11,17 +11,17 @@ from tailrace.plots.series import time_unit
 from tailrace.reports import fabric_flows, page
 from tailrace.reports.fabric_frames import Clock, Frames, framed, samples, whole
 from tailrace.reports.fabric_layout import Layout
-from tailrace.reports.fabric_run import Run
+from tailrace.reports.fabric_run import Run, what_moves
 from tailrace.reports.fabric_svg import STEPS, Scale, Watched, boxes, draw, room
 from tailrace.reports.flows import Point
+from tailrace.reports.words import of_one_seed
 
 # Bytes that maps may add to a page. The last point to begin may end beyond it.
 _ROOM = 600_000
 _ABOUT = (
     "A link is two lines, one a direction, side by side as on a road. Colour and width say which share of "
     "its rate it carried; a circle where it begins how long the queue of its port was at most, a triangle "
-    "that packets were marked, a cross that some were dropped: the larger, the more. Maps are of the first "
-    "seed."
+    "that packets were marked, a cross that some were dropped: the larger, the more. Maps are {}."
 )
 
 
@@ -37,23 +37,27 @@ class Maps:
         """The maps of a folder's points as HTML. Of runs without a map nothing is read."""
         parts: list[str] = []
         reasons: dict[str, None] = {}
+        ends: list[float] = []
         without = 0
         for number, at in enumerate(points):
             runs: list[Run] = []
+            named = {at.named(scheme, 1): pens[scheme] for scheme in at.runs}
             for scheme in at.runs:
                 if sum(run.bytes for run in runs) >= self._room:
                     without += 1
                     continue
-                run = Run(folder.path / "runs" / at.first(scheme), scheme)
+                run = Run(folder.path / "runs" / at.first(scheme), at.named(scheme, 1))
                 if isinstance(run.layout, str):
                     reasons[run.layout] = None
                 else:
                     runs.append(run)
             if runs:
-                figure = self._figure(_Point(runs, pens).made(f"{prefix}fabric{number}", at.name))
+                figure = self._figure(_Point(runs, named).made(f"{prefix}fabric{number}", at.name))
                 parts.append(page.folded(at.name, figure) if parts else figure)
-        said = [_ABOUT] if parts else []
+            ends += [run.end_ns for run in runs if run.could_be_sampled]
+        said = [_ABOUT.format(of_one_seed(points))] if parts else []
         said += reasons
+        said += [what_moves(min(ends))] if ends else []
         if without:
             said.append(f"So that the page stays small, {without} more runs have no map here.")
         return "".join([*(f"<p>{page.text(line)}</p>" for line in said), *parts])

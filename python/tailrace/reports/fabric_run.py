@@ -53,15 +53,28 @@ class Run:
 
     def unsampled(self) -> str:
         """Why its map is of the whole run."""
-        if self.fields.get("level", "packet") == "flow":
+        if self._is_of_rates:
             return "Of rates, which are simulated here in place of packets, there are totals only."
         if self.is_sampled:
             return "Its samples say nothing of use: an earlier build took them, or none before the end."
-        every = _tenth(self.end_ns / 120)
-        return (
-            "This is the whole run at once. With these two fields of [measure] the map moves: "
-            f'sample_every = "{every}", sample_ports = "all".'
-        )
+        return "This is the whole run at once."
+
+    @property
+    def could_be_sampled(self) -> bool:
+        """Whether its map would move, had its scenario asked for samples."""
+        return not (self.is_sampled or self._is_of_rates)
+
+    @property
+    def _is_of_rates(self) -> bool:
+        return bool(self.fields.get("level", "packet") == "flow")
+
+
+def what_moves(end_ns: float) -> str:
+    """What a scenario is to say so that the map of a run that is over then moves."""
+    every = _tenth(end_ns / 120)
+    return (
+        f'With these two fields of [measure] the map moves: sample_every = "{every}", sample_ports = "all".'
+    )
 
 
 def _tenth(time_ns: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -27,6 +28,14 @@ BINS = 24
 _MOST_FLOWS = 6_000_000
 
 
+class Apart(Enum):
+    """Why two schemes are not compared flow by flow."""
+
+    FLOWS = auto()
+    COMPLETED = auto()
+    SEEDS = auto()
+
+
 @dataclass(frozen=True)
 class Point:
     """A point of the sweep, seeds aside: the key of each scheme's run by seed."""
@@ -34,15 +43,41 @@ class Point:
     name: str
     runs: dict[str, dict[Any, str]]
     folder: Path
+    unfinished: tuple[str, ...] = ()
+    """Schemes that were to be run here, and of which no run is finished."""
 
     @cached_property
     def scenario(self) -> str:
         """The resolved scenario of its first run."""
-        return load(self.folder / "runs" / self.first(next(iter(self.runs))) / "scenario.toml", "run", text)
+        first = next(iter(next(iter(self.runs.values())).values()))
+        return load(self.folder / "runs" / first / "scenario.toml", "run", text)
+
+    @cached_property
+    def seeds(self) -> list[Any]:
+        """The seeds that all its schemes have: only at these can all be set beside one another."""
+        first, *others = self.runs.values()
+        return [seed for seed in first if all(seed in runs for runs in others)]
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether its schemes have the same seeds."""
+        return all(len(runs) == len(self.seeds) for runs in self.runs.values())
+
+    def shown(self, scheme: str) -> dict[Any, str]:
+        """A scheme's runs by seed, of those that all schemes have; all its own if there are no such."""
+        runs = self.runs[scheme]
+        return {seed: runs[seed] for seed in self.seeds} or runs
 
     def first(self, scheme: str) -> str:
-        """The key of a scheme's first run."""
-        return next(iter(self.runs[scheme].values()))
+        """The key of the first of these runs."""
+        return next(iter(self.shown(scheme).values()))
+
+    def named(self, scheme: str, most: int | None = None) -> str:
+        """A scheme; where no seed is that of all schemes, with its own, or the first `most` of these."""
+        if self.seeds:
+            return scheme
+        seeds = [_text(seed) for seed in list(self.runs[scheme])[:most]]
+        return f"{scheme}, {'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
 
     def flows(self) -> dict[str, pl.DataFrame]:
         """The measured flows of each scheme, with their size class, of as many seeds as fit."""
@@ -56,7 +91,9 @@ class Point:
             .otherwise(pl.lit("long"))
             .cast(pl.Enum(SIZES))
         )
-        seeds = list(dict.fromkeys(seed for runs in self.runs.values() for seed in runs))
+        # Those of all schemes come first, so that these are what fits.
+        own = (seed for runs in self.runs.values() for seed in runs)
+        seeds = list(dict.fromkeys([*self.seeds, *own]))
         found: dict[str, list[pl.DataFrame]] = {scheme: [] for scheme in self.runs}
         count = 0
         for number, seed in enumerate(seeds):
@@ -69,30 +106,49 @@ class Point:
                     found[scheme].append(flows.with_columns(seed=pl.lit(number, dtype=pl.UInt16), kind=kind))
         return {scheme: pl.concat(flows) for scheme, flows in found.items() if flows}
 
-    def pairs(self, before: str, after: str) -> dict[str, Any] | None:
-        """The flows of two schemes beside one another, by size class; ``None`` if they are other flows."""
+    def pairs(self, before: str, after: str) -> dict[str, Any] | Apart:
+        """The flows of two schemes beside one another, by size class, or why they cannot be."""
+        if (before, after) not in self._known:
+            self._known[before, after] = self._pairs(before, after)
+        return self._known[before, after]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], dict[str, Any] | Apart]:
+        return {}
+
+    def _pairs(self, before: str, after: str) -> dict[str, Any] | Apart:
         both = [seed for seed in self.runs[before] if seed in self.runs[after]]
+        if not both:
+            return Apart.SEEDS
         folder = self.folder / "runs"
         folders = [(folder / self.runs[before][seed], folder / self.runs[after][seed]) for seed in both]
         try:
             found: dict[str, Any] = json.loads(_tailrace.paired(folders, self.scenario))
         except RunError as error:
             if "other flows" in str(error):
-                return None
+                return Apart.FLOWS
             raise
-        return found if "all" in found else None
+        return found if "all" in found else Apart.COMPLETED
 
     def clusters(self) -> list[tuple[str, dict[str, dict[str, Any]]]]:
         """Schemes that met the same flows: the first of these, and the others beside it."""
         clusters: list[tuple[str, dict[str, dict[str, Any]]]] = []
         for scheme in self.runs:
             for base, others in clusters:
-                if (found := self.pairs(base, scheme)) is not None:
+                if not isinstance(found := self.pairs(base, scheme), Apart):
                     others[scheme] = found
                     break
             else:
                 clusters.append((scheme, {}))
         return clusters
+
+    def apart(self, scheme: str) -> dict[Apart, list[str]]:
+        """Why a scheme is not compared with others, and with which."""
+        why: dict[Apart, list[str]] = {}
+        for other in self.runs:
+            if other != scheme and isinstance(found := self.pairs(other, scheme), Apart):
+                why.setdefault(found, []).append(other)
+        return why
 
 
 def _flows(run: Path) -> pl.DataFrame:
@@ -103,18 +159,21 @@ def _flows(run: Path) -> pl.DataFrame:
 def points(folder: ResultFolder) -> list[Point]:
     """The points of what is finished, in the order of the file."""
     axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
-    there = load(folder.path / "plan.parquet", "experiment", frame).join(folder.summary, on="run", how="semi")
+    plan = load(folder.path / "plan.parquet", "experiment", frame)
+    there = plan.with_columns(there=pl.col("run").is_in(folder.summary["run"].unique().to_list()))
     parts = there.partition_by(axes, maintain_order=True) if axes else [there]
-    return [_point(folder, part, axes) for part in parts]
+    return [_point(folder, part, axes) for part in parts if part["there"].any()]
 
 
 def _point(folder: ResultFolder, rows: pl.DataFrame, axes: list[str]) -> Point:
     named = (f"{axis.rpartition('.')[2]} {_text(rows[axis][0])}" for axis in axes)
     keys: dict[str, dict[Any, str]] = {}
-    for row in rows.iter_rows(named=True):
+    for row in rows.filter("there").iter_rows(named=True):
         keys.setdefault(row["scheme"], {})[row.get("seed")] = row["run"]
     runs = {scheme: keys[scheme] for scheme in folder.schemes if scheme in keys}
-    return Point(", ".join(named), runs, folder.path)
+    planned = rows["scheme"].unique(maintain_order=True)
+    unfinished = tuple(scheme for scheme in planned if scheme not in runs)
+    return Point(", ".join(named), runs, folder.path, unfinished)
 
 
 def _text(value: Any) -> str:
@@ -129,9 +188,17 @@ class Measured:
     flows: dict[str, pl.DataFrame]
     pens: dict[str, int]
 
+    @cached_property
+    def shown(self) -> dict[str, pl.DataFrame]:
+        """The flows of seeds that all schemes have; of all seeds if there are no such."""
+        count = len(self.point.seeds)
+        if not count or self.point.is_even:
+            return self.flows
+        return {scheme: flows.filter(pl.col("seed") < count) for scheme, flows in self.flows.items()}
+
     def of_size(self, scheme: str, kind: str) -> pl.DataFrame:
-        """The flows of a size class."""
-        flows = self.flows[scheme]
+        """Those of a size class."""
+        flows = self.shown[scheme]
         return flows if kind == "all" else flows.filter(pl.col("kind") == kind)
 
 
@@ -139,15 +206,15 @@ def distributions(at: Measured, grids: Grids) -> Iterator[View]:
     """Slowdowns and completion times as distributions, by size class and metric."""
     for kind, (metric, (column, factor)) in product(SIZES, METRICS.items()):
         curves = []
-        for scheme in at.flows:
+        for scheme in at.shown:
             values = at.of_size(scheme, kind)[column]
-            curves.append(_distribution(at, scheme, values * factor, grids))
+            curves.append(_distribution(at, scheme, values * factor, grids, at.point.named(scheme)))
         yield View(metric.capitalize(), "Share of flows", curves)
 
 
-def _distribution(at: Measured, scheme: str, values: pl.Series, grids: Grids) -> Curve:
+def _distribution(at: Measured, scheme: str, values: pl.Series, grids: Grids, name: str = "") -> Curve:
     """Of values that some flows do not have."""
-    return distribution(scheme, at.pens[scheme], values.drop_nulls().sort(), len(values), grids)
+    return distribution(name or scheme, at.pens[scheme], values.drop_nulls().sort(), len(values), grids)
 
 
 STATISTICS = {
@@ -161,9 +228,10 @@ def by_size(at: Measured) -> Iterator[View]:
     """Slowdown against size, by statistic."""
     for statistic, of in STATISTICS.items():
         curves = []
-        for scheme, flows in at.flows.items():
+        for scheme, flows in at.shown.items():
             bins = _bins(flows.drop_nulls("slowdown")).agg(size=pl.col("size_bytes").median(), y=of)
-            curves.append(Curve(scheme, at.pens[scheme], short(bins["size"]), short(bins["y"])))
+            size, y = short(bins["size"]), short(bins["y"])
+            curves.append(Curve(at.point.named(scheme), at.pens[scheme], size, y))
         yield View("Flow size (bytes)", f"Slowdown, {statistic}", curves)
 
 
@@ -215,11 +283,13 @@ def ratios_by_size(at: Measured, others: dict[str, pl.DataFrame], under: str) ->
 def task_times(at: Measured, grids: Grids) -> View | None:
     """Completion times of tasks, as distributions; ``None`` if there are no tasks."""
     curves = []
-    for scheme, runs in at.point.runs.items():
-        files = [at.point.folder / "runs" / key / "tasks.parquet" for key in runs.values()]
+    for scheme in at.point.runs:
+        keys = at.point.shown(scheme).values()
+        files = [at.point.folder / "runs" / key / "tasks.parquet" for key in keys]
         warmup_ns, _, _ = _tailrace.measure(at.point.scenario)
         tasks = [load(file, "run", frame) for file in files if file.exists()]
         if tasks:
             measured = pl.concat(tasks).filter(pl.col("start_ns") >= warmup_ns)
-            curves.append(_distribution(at, scheme, measured["tct_ns"] * 1e-3, grids))
+            times = measured["tct_ns"] * 1e-3
+            curves.append(_distribution(at, scheme, times, grids, at.point.named(scheme)))
     return View("Task completion time (µs)", "Share of tasks", curves) if curves else None

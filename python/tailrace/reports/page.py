@@ -17,6 +17,8 @@ from tailrace.reports.svg import draw
 _ASSETS = files("tailrace.reports")
 _UPLOT = "uplot/uPlot.iife.min.js"
 _DASHES = {"-": "none", "--": "6 4", ":": "2 3"}
+# A cell of more letters is a text of several lines.
+_SHORT = 30
 # What stands for a thing on a map in its legend.
 _LINE = '<path class="{}" d="M1 6H27"/>'
 _SIGNS = {
@@ -43,11 +45,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], texts: int, c
     head = "".join(f"<th {kind}>{text(name)}</th>" for kind, name in zip(kind, header, strict=True))
     body = []
     for row in rows:
-        cells = (f"<td{'' if n < texts else ' class=number'}>{text(cell)}</td>" for n, cell in enumerate(row))
+        cells = (_cell(str(cell), is_number=place >= texts) for place, cell in enumerate(row))
         body.append(f"<tr>{''.join(cells)}</tr>")
     label = f"<caption>{text(caption)}</caption>" if caption else ""
     content = f"{label}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
     return f'<div class="wide"><table>{content}</table></div>'
+
+
+def _cell(content: str, *, is_number: bool) -> str:
+    # Names are of one line, however long, for no word shall be broken.
+    is_prose = len(content) > _SHORT and " " in content
+    kind = " class=number" if is_number else " class=prose" if is_prose else ""
+    return f"<td{kind}>{text(content)}</td>"
 
 
 def chart(of: Chart, prefix: str) -> str:

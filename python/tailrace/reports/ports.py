@@ -13,7 +13,7 @@ _MOST = 5
 
 
 def busiest(folder: ResultFolder, points: list[Point]) -> str:
-    """The ports that sent most of their time, of each scheme's first seed, point by point."""
+    """The ports that sent most of their time, of one seed, point by point."""
     parts = []
     for at in points:
         rows = []
@@ -22,7 +22,7 @@ def busiest(folder: ResultFolder, points: list[Point]) -> str:
             top = ports.sort("utilisation", descending=True).head(_MOST)
             columns = ("name", "utilisation", "dropped_packets", "marked_packets", "sent_packets")
             for name, used, dropped, marked, sent in top.select(pl.col(columns)).iter_rows():
-                rows.append([scheme, name, f"{100 * used:.1f} %", dropped, marked, sent])
+                rows.append([at.named(scheme, 1), name, f"{100 * used:.1f} %", dropped, marked, sent])
         header = ["scheme", "port", "of its rate", "dropped", "marked", "packets sent"]
         if not any(row[-1] for row in rows):
             # Flow level has no packets.

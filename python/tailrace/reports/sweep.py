@@ -10,6 +10,7 @@ from tailrace.plots.series import time_unit
 from tailrace.plots.style import label
 from tailrace.reports.charts import Chart, Curve, View, short
 from tailrace.reports.flows import SIZES, Point
+from tailrace.reports.words import of_one_seed, over_seeds
 
 _METRICS = ["slowdown_mean", "slowdown_p99", "fct_mean_us", "fct_p99_us", "miss_rate", "goodput_gbps"]
 # Moments of a series; between two of them the mean counts.
@@ -28,6 +29,7 @@ def curves(folder: ResultFolder, pens: dict[str, int]) -> Chart | None:
     metrics = [metric for metric in _METRICS if means[metric].drop_nulls().len() > 0]
     parts = means.partition_by(others, maintain_order=True) if others else [means]
     at = [", ".join(f"{other.rpartition('.')[2]} {part[other][0]}" for other in others) for part in parts]
+    means_of = over_seeds(means["seeds"])
     views = [
         View(label(axis), label(metric), _curves(part.filter(pl.col("class") == kind), axis, metric, pens))
         for part in parts
@@ -37,7 +39,7 @@ def curves(folder: ResultFolder, pens: dict[str, int]) -> Chart | None:
     return Chart(
         "sweep",
         f"Over {label(axis).lower()}",
-        "Means over seeds; bands are 95 % intervals.",
+        f"{means_of}; bands are 95 % intervals." if means_of else "Of one seed each.",
         {
             "at": at if others else ["everywhere"],
             "flows": SIZES,
@@ -68,7 +70,7 @@ _Sampled = dict[tuple[str, int], pl.DataFrame]
 
 
 def series(folder: ResultFolder, points: list[Point], pens: dict[str, int]) -> Chart | None:
-    """What was sampled over time, of each point's first seed; ``None`` if nothing was.
+    """What was sampled over time, of one seed at each point; ``None`` if nothing was.
 
     Each index of a metric (queue, threshold, slice) is by itself, at a place or as the mean over all. Points
     that there is no room for are not read.
@@ -85,16 +87,17 @@ def series(folder: ResultFolder, points: list[Point], pens: dict[str, int]) -> C
     longest = max(_end(part) for at in sampled for own in at.values() for part in own.values())
     unit, factor = time_unit(longest)
     every = max(1.0, longest / max(_LEAST, min(_MOMENTS, _NUMBERS // (2 * curves))))
+    named_in = [{scheme: at.named(scheme, 1) for scheme in at.runs} for at in points[: len(sampled)]]
     views = [
         View(
             f"Time ({unit})",
             label(metric),
             [
-                Curve(scheme, pens[scheme], *_line(own.get((metric, index)), place, every, factor))
+                Curve(names[scheme], pens[scheme], *_line(own.get((metric, index)), place, every, factor))
                 for scheme, own in at.items()
             ],
         )
-        for at in sampled
+        for names, at in zip(named_in, sampled, strict=True)
         for metric, index in kinds
         for place in where
     ]
@@ -104,7 +107,7 @@ def series(folder: ResultFolder, points: list[Point], pens: dict[str, int]) -> C
     return Chart(
         "series",
         "Over time",
-        "What ports and hosts reported, of the first seed; means over short spans of time."
+        f"What ports and hosts reported, {of_one_seed(points)}; means over short spans of time."
         + (f" Of {left} more points there is no room for it here." if left else ""),
         {"at": [at.name or "everywhere" for at in points[: len(sampled)]], "what": named, "where": where},
         views,

@@ -8,6 +8,7 @@ from tailrace._tailrace import duration
 from tailrace.folder import ResultFolder
 from tailrace.reports.flows import SIZES
 from tailrace.reports.page import folded, table
+from tailrace.reports.words import of_class, over_seeds
 
 # What a column of the means is called, and how its numbers are written.
 _FLOWS = {
@@ -18,6 +19,7 @@ _FLOWS = {
     "slowdown": ("slowdown_mean", "number"),
     "p99 slowdown": ("slowdown_p99", "number"),
     "timeouts": ("timeouts", "count"),
+    "offered": ("offered_gbps", "rate"),
     "goodput": ("goodput_gbps", "rate"),
     "missed": ("miss_rate", "share"),
 }
@@ -61,20 +63,18 @@ def tables(folder: ResultFolder) -> str:
     classes = means["class"].unique(maintain_order=True).to_list()
     classes.sort(key=lambda kind: SIZES.index(kind) if kind in SIZES else len(SIZES))
     rows = means.to_dicts()
-    several = any(row["seeds"] > 1 for row in rows)
-    caption = "Means over seeds ± half of the 95 % interval" if several else ""
     parts = []
     for kind in classes:
-        of_class = [row for row in rows if row["class"] == kind and row["flows"]]
-        if of_class:
-            made = _table(folder, of_class, _FLOWS, "flows", caption)
-            parts.append(made if kind == "all" else folded(f"{kind} flows", made))
+        own = [row for row in rows if row["class"] == kind and row["flows"]]
+        if own:
+            made = _table(folder, own, _FLOWS, "flows")
+            parts.append(made if kind == "all" else folded(of_class(kind), made))
     if "tct_mean_us" in means.columns:
         for kind in classes:
             of_tasks = [row for row in rows if row["class"] == kind and row["tasks"]]
             if of_tasks:
-                made = _table(folder, of_tasks, _TASKS, "tasks", f"Tasks. {caption}")
-                parts.append(made if kind == "all" else folded(f"tasks of {kind}", made))
+                made = _table(folder, of_tasks, _TASKS, "tasks")
+                parts.append(made if kind == "all" else folded(of_class(kind, "tasks"), made))
     return "".join(parts)
 
 
@@ -83,12 +83,12 @@ def _table(
     rows: list[dict[str, Any]],
     columns: dict[str, tuple[str, str]],
     counted: str,
-    caption: str,
 ) -> str:
     axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
-    such = {name: of for name, of in columns.items() if any(row[of[0]] is not None for row in rows)}
+    such = {name: of for name, of in columns.items() if any(row.get(of[0]) is not None for row in rows)}
     such = {name: of for name, of in such.items() if of[1] != "count" or any(row[of[0]] for row in rows)}
-    header = [*(axis.rpartition(".")[2] for axis in axes), "scheme", counted, *such]
+    seeds = ["seeds"] if len({row["seeds"] for row in rows}) > 1 else []
+    header = [*(axis.rpartition(".")[2] for axis in axes), "scheme", counted, *seeds, *such]
     lacking = {"unfinished_tasks": "unfinished"} if counted == "tasks" else {"stopped": "given up"}
     body = []
     for row in rows:
@@ -98,8 +98,15 @@ def _table(
             missing.append(f"{rest:.0f} unfinished")
         count += f" ({', '.join(missing)})" if missing else ""
         numbers = [cell(row[of], row[f"{of}_half95"], kind) for of, kind in such.values()]
-        body.append([*(_value(row[axis]) for axis in axes), row["scheme"], count, *numbers])
-    return table(header, body, len(axes) + 1, caption)
+        texts = [*(_value(row[axis]) for axis in axes), row["scheme"]]
+        body.append([*texts, count, *(row[name] for name in seeds), *numbers])
+    return table(header, body, len(axes) + 1, _caption(rows, counted))
+
+
+def _caption(rows: list[dict[str, Any]], counted: str) -> str:
+    means = over_seeds(row["seeds"] for row in rows)
+    told = ["Tasks"] if counted == "tasks" else []
+    return ". ".join([*told, f"{means} ± half of the 95 % interval"] if means else told)
 
 
 def _value(value: Any) -> str:

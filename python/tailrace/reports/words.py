@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -13,7 +13,7 @@ import polars as pl
 from tailrace._tailrace import duration
 from tailrace.files import load, text
 from tailrace.folder import ResultFolder
-from tailrace.reports.flows import Point
+from tailrace.reports.flows import SIZES, Apart, Point
 from tailrace.reports.page import folded, table
 from tailrace.reports.page import text as html
 
@@ -59,8 +59,11 @@ def verdict(at: Point, base: str, pairs: dict[str, dict[str, Any]]) -> str:
     reasons, sure, unpaired = [], True, 0
     for first, second in pairwise(schemes):
         found = at.pairs(first, second)
-        if found is None:
-            return ""
+        if isinstance(found, Apart):
+            sure = False
+            parts.append(f"not compared with <strong>{html(second)}</strong>")
+            reasons.append(f"of {html(second)} and {html(first)}: {_NEIGHBOURS[found]}")
+            continue
         ratio_of = found["all"]["ratio"]
         apart = ratio_of["interval"] is not None and ratio_of["interval"][0] > 1.0
         sure &= apart
@@ -84,24 +87,110 @@ def verdict(at: Point, base: str, pairs: dict[str, dict[str, Any]]) -> str:
     return f"<li>{where}{', '.join(parts)}. {what}, in the geometric mean over flows.{whole}{left_out}</li>"
 
 
+# Of two schemes that follow one another in an order.
+_NEIGHBOURS = {
+    Apart.FLOWS: "they met other flows",
+    Apart.COMPLETED: "no flow has completed under both",
+    Apart.SEEDS: "no seed was run under both",
+}
+# Of a scheme: beside all others, and beside some.
+_APART = {
+    Apart.FLOWS: ("no other scheme met the same flows", "{} met other flows"),
+    Apart.COMPLETED: (
+        "no flow has completed both here and under another scheme",
+        "no flow has completed both here and under {}",
+    ),
+    Apart.SEEDS: (
+        "no seed was run both here and under another scheme",
+        "no seed was run both here and under {}",
+    ),
+}
+
+
+def apart(at: Point, alone: list[str]) -> dict[str, list[str]]:
+    """Why schemes that are in no comparison are in none, each reason with those whose it is."""
+    why: dict[str, list[str]] = {}
+    for scheme in alone:
+        why.setdefault(_apart(at.apart(scheme), len(at.runs) - 1), []).append(scheme)
+    if at.unfinished:
+        why["no run is finished here"] = list(at.unfinished)
+    return why
+
+
+def _apart(reasons: dict[Apart, list[str]], others: int) -> str:
+    told = []
+    for reason, schemes in reasons.items():
+        of_all, of_some = _APART[reason]
+        joint = " and " if reason is Apart.FLOWS else " or "
+        told.append(of_all if len(schemes) == others else of_some.format(joint.join(schemes)))
+    return "; ".join(told)
+
+
+def out_of_order(at: Point, alone: list[str]) -> list[str]:
+    """Which schemes the order at a point leaves out, and why."""
+    where = f"<em>{html(at.name)}</em>: " if at.name else ""
+    return [
+        f"<li>{where}{html(', '.join(schemes))} {'is' if len(schemes) == 1 else 'are'} in no order: "
+        f"{html(reason)}.</li>"
+        for reason, schemes in apart(at, alone).items()
+    ]
+
+
+def of_class(kind: str, what: str = "flows") -> str:
+    """The flows, or tasks, of a class of the summary."""
+    size, _, group = kind.partition("@")
+    groups = {"": "", "deadline": " with a deadline", "no-deadline": " without a deadline"}
+    named = what if size == SIZES[0] else f"{size} {what}"
+    return f"{named}{groups.get(group, f' of class {group}')}"
+
+
+def over_seeds(counts: Iterable[int]) -> str:
+    """What numbers of so many seeds each are; nothing if these are single ones."""
+    numbers = sorted(set(counts))
+    if not numbers or numbers[-1] == 1:
+        return ""
+    span = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
+    return f"Means over {span} seeds"
+
+
+def of_one_seed(points: list[Point]) -> str:
+    """Of which seed that is which is shown of one run of each scheme."""
+    if all(at.is_even for at in points):
+        return "of the first seed"
+    elsewhere = "" if all(at.seeds for at in points) else " or, where there is none, of that which they name"
+    return f"of the first seed that all schemes have{elsewhere}"
+
+
 def beside_flows(folder: ResultFolder) -> str:
-    """What the times of flows do not say: missed deadlines and tasks, by scheme, where there are such."""
+    """What the times of flows do not say: missed deadlines, tasks and load, where there are such."""
     lines = []
     means = folder.means.filter(pl.col("class") == "all")
     axes = [axis for axis in folder.axes if axis not in ("scheme", "seed")]
-    told: list[tuple[str, str, Callable[[float], str]]] = [
-        ("miss_rate", "Missed deadlines", lambda value: f"{100 * value:.1f} %"),
-        ("tct_mean_us", "Tasks take, on average", lambda value: duration(value / 1e6)),
+    told: list[tuple[list[str], str, Callable[..., str]]] = [
+        (["miss_rate"], "Missed deadlines", lambda share: f"{100 * share:.1f} %"),
+        (["tct_mean_us"], "Tasks take, on average", lambda time: duration(time / 1e6)),
+        (["offered_gbps", "goodput_gbps"], "Load that was achieved, of that offered", _load),
     ]
-    for column, what, form in told:
-        if column not in means.columns or means[column].drop_nulls().is_empty():
+    for columns, what, form in told:
+        if any(name not in means.columns or means[name].count() == 0 for name in columns):
             continue
         for part in means.partition_by(axes, maintain_order=True) if axes else [means]:
-            rows = part.drop_nulls(column).sort(column, maintain_order=True)
-            numbers = "; ".join(f"{html(row['scheme'])} {form(row[column])}" for row in rows.to_dicts())
+            rows = part.drop_nulls(columns).select("scheme", *columns)
+            if rows.is_empty():
+                continue
+            # The best first.
+            rows = rows.sort(columns[-1], descending=form is _load, maintain_order=True)
+            numbers = "; ".join(f"{html(scheme)} {form(*values)}" for scheme, *values in rows.iter_rows())
             where = ", ".join(f"{axis.rpartition('.')[2]} {_listed([part[axis][0]])}" for axis in axes)
             lines.append(f"<li>{f'<em>{html(where)}</em>: ' if where else ''}{what}: {numbers}.</li>")
     return f"<ul>{''.join(lines[:_MOST_LINES])}</ul>" if lines else ""
+
+
+def _load(offered: float, achieved: float) -> str:
+    # As the command writes them.
+    return (
+        " of ".join(f"{rate:.2f}" if rate < 10 else f"{rate:.1f}" for rate in (achieved, offered)) + " Gbps"
+    )
 
 
 def estimate(of: dict[str, Any], form: str = ".3f", factor: float = 1.0, unit: str = "") -> str:

@@ -159,7 +159,7 @@ impl Capture {
         self.notes.push(
             "a flow is what a connection sends in one direction, without what was sent again".to_owned(),
         );
-        let column = |name: &str, cells: Vec<String>| Column { name: name.to_owned(), cells, unit: None };
+        let column = Column::of_texts;
         let columns = vec![
             column("src", flows.iter().map(|flow| flow.from.ip().to_string()).collect()),
             column("dst", flows.iter().map(|flow| flow.to.ip().to_string()).collect()),

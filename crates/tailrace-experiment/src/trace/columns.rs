@@ -68,6 +68,7 @@ impl Role {
                 "sourceaddress",
                 "srcid",
                 "ipsrc",
+                "sip",
             ],
             Role::Dst => &[
                 "dst",
@@ -86,6 +87,7 @@ impl Role {
                 "destinationaddress",
                 "dstid",
                 "ipdst",
+                "dip",
             ],
             Role::Size => &[
                 "size",
@@ -98,6 +100,9 @@ impl Role {
                 "len",
                 "octets",
                 "volume",
+                "payload",
+                "payloadbytes",
+                "totbytes",
             ],
             Role::Start => &[
                 "start",
@@ -110,6 +115,9 @@ impl Role {
                 "arrivaltime",
                 "begin",
                 "startts",
+                "flowstart",
+                "flowstarttime",
+                "firstseen",
             ],
             Role::Deadline => &["deadline", "due"],
             Role::Class => &["class"],
@@ -166,7 +174,8 @@ impl FromStr for Mapping {
         let (name, unit) = match column.rsplit_once(':') {
             None => (column, None),
             Some((name, unit)) => {
-                let known = role.units().iter().find(|known| known.said.contains(&unit.trim()));
+                let said = unit.trim().to_lowercase();
+                let known = role.units().iter().find(|known| known.said.contains(&said.as_str()));
                 let all = role.units().iter().map(|unit| unit.said[0]);
                 let unit = known.ok_or_else(|| suggest::unknown("unit", unit.trim(), all))?;
                 (name, Some(*unit))
@@ -201,6 +210,10 @@ pub fn recognise(names: &[&str], mapping: &[Mapping]) -> Result<Vec<Recognised>,
             continue;
         }
         if let Some(other) = found.iter().find(|column| column.role == role) {
+            if other.name == *name {
+                let message = format!("is the name of two columns, {name}: give one of them another name");
+                return Err(ScenarioError::new(role.name(), message));
+            }
             let message = format!(
                 "may be in the columns {} and {name}: say which with --column {}={name}",
                 other.name,
@@ -235,11 +248,14 @@ fn meaning(name: &str) -> Option<(Role, Option<Unit>)> {
     };
     let unit_of =
         |role: Role, word: &str| role.units().iter().find(|unit| unit.said.contains(&word)).copied();
-    if let Some((last, rest)) = words.split_last()
-        && let Some(role) = role_of(rest)
-        && let Some(unit) = unit_of(role, last)
-    {
-        return Some((role, Some(unit)));
+    // KiB is two words.
+    for of_unit in 1..words.len().min(3) {
+        let (rest, unit) = words.split_at(words.len() - of_unit);
+        if let Some(role) = role_of(rest)
+            && let Some(unit) = unit_of(role, &unit.concat())
+        {
+            return Some((role, Some(unit)));
+        }
     }
     let role = role_of(&words)?;
     Some((role, unit_of(role, &words.concat())))
@@ -324,6 +340,11 @@ mod tests {
             ("deadline_ns", "deadline", Some("nanoseconds")),
             ("coflow_id", "task", None),
             ("flow_type", "flow_type", None),
+            ("Flow Start (ms)", "start", Some("milliseconds")),
+            ("first_seen_ms", "start", Some("milliseconds")),
+            ("Payload KiB", "size", Some("kibibytes")),
+            ("TotBytes", "size", None),
+            ("sip", "src", None),
         ] {
             assert_eq!(meant(name), Some((role, unit)), "{name}");
         }

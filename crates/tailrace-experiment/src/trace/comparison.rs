@@ -43,7 +43,8 @@ pub fn usual_schemes(flows: &[FlowSpec], level: Level) -> Vec<String> {
 
 /// Writes `NAME.toml`, the flows and, where the trace calls hosts otherwise than by their numbers, `hosts.csv` into a folder;
 /// returns the first. Its title says nothing of the schemes, so that results of others join those that are there. A file of
-/// that name that somebody has changed, or that is of another trace or fabric, is kept, unless it is to be written anew.
+/// that name that somebody has changed, or that is for another fabric, is kept, unless it is to be written anew; and so are the flows of
+/// a trace of another name.
 pub fn write(
     described: &Described,
     name: &str,
@@ -56,11 +57,17 @@ pub fn write(
     let there = fs::read(&path).ok();
     if !anew && there.is_some_and(|there| there != own_text(described, name, &there).into_bytes()) {
         let message = "is there and says something else than this comparison: run it with `tailrace run`, choose another \
-                       folder (out), or have it written anew (fresh)";
+                       folder with --out, or have it written anew with --fresh";
         return Err(ScenarioError::new("", message).in_file(&path).into());
     }
+    let flows = folder.join("flows.parquet");
+    if flows.exists() && !path.exists() {
+        let message =
+            format!("holds the flows of another trace than {name}: choose another folder with --out");
+        return Err(ScenarioError::new("", message).in_file(folder).into());
+    }
     fs::create_dir_all(folder).map_err(|error| Error::storage(folder, error))?;
-    write_flows(&folder.join("flows.parquet"), Feed::from(described.trace.flows.clone()))?;
+    write_flows(&flows, Feed::from(described.trace.flows.clone()))?;
     let hosts = &described.trace.hosts;
     if hosts.iter().enumerate().any(|(number, host)| !host.is_empty() && *host != number.to_string()) {
         let mut writer = csv::Writer::from_writer(Vec::new());

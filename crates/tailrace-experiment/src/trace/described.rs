@@ -6,7 +6,7 @@ use tailrace_config::{ScenarioError, read_parsed};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Rate, Time, duration};
 use tailrace_fabric::{Fabric, FabricParams, read_files};
-use tailrace_workload::{Offered, on_the_wire};
+use tailrace_workload::{FlowSpec, Offered, on_the_wire};
 use toml::{Table, Value};
 
 use super::columns::Mapping;
@@ -19,6 +19,8 @@ const MOST_LOAD: f64 = 0.8;
 /// Hosts of one switch at most, and under one leaf of several.
 const OF_ONE_SWITCH: usize = 64;
 const UNDER_A_LEAF: usize = 32;
+/// What starts at once has no load, and a link of this rate.
+const AT_ONCE: u32 = 10;
 /// Percentiles are of few flows below this.
 const FEW: usize = 1_000;
 /// A pause that is so much of a trace is worth a word.
@@ -52,6 +54,7 @@ impl Described {
             Some(built) => built,
             None => FabricParams::from_table(&table)?.build(),
         };
+        check_deadlines(&trace, &built).map_err(|error| error.in_file(path))?;
         let offered = Offered::of(&trace.flows, &built, mss());
         let warnings = warnings(&trace, &built, offered.as_ref());
         Ok(Described { trace, fabric: table, is_chosen, offered, warnings })
@@ -75,7 +78,9 @@ pub fn fabric_named(name: &str) -> Result<Table, ScenarioError> {
             let mut table: Table = text.parse().map_err(|error| ScenarioError::syntax(&error, text))?;
             match table.remove("fabric") {
                 Some(Value::Table(mut fabric)) => {
-                    read_files(&mut fabric, folder).map_err(|error| error.within("fabric"))?;
+                    let within = |error: ScenarioError| error.within("fabric");
+                    read_files(&mut fabric, folder).map_err(within)?;
+                    FabricParams::from_table(&fabric).map_err(within)?;
                     Ok(fabric)
                 }
                 _ => Err(ScenarioError::new("fabric", "is missing: the file must have a table [fabric]")),
@@ -97,7 +102,40 @@ pub fn fabric_named(name: &str) -> Result<Table, ScenarioError> {
     Ok(table)
 }
 
-/// A fabric without a bottleneck but its hosts' links, at the slowest rate at which none of them is loaded too much.
+/// No scheme can meet a deadline in less time than the flow takes alone, and a list of flows may have none such.
+fn check_deadlines(trace: &Trace, fabric: &Fabric) -> Result<(), ScenarioError> {
+    let too_soon =
+        |flow: &FlowSpec| Some((span_of(flow)?, alone(flow, fabric))).filter(|(span, alone)| span < alone);
+    let Some((number, times)) =
+        trace.flows.iter().enumerate().find_map(|(n, flow)| Some((n, too_soon(flow)?)))
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "is {} after the start, but {} alone take {} on their hosts' links: choose a fabric with faster ones (--fabric), or \
+         leave the deadline out; {} of {} flows are like that",
+        duration(times.0.as_secs_f64()),
+        trace.flows[number].size,
+        duration(times.1.as_secs_f64()),
+        trace.flows.iter().filter(|flow| too_soon(flow).is_some()).count(),
+        trace.flows.len()
+    );
+    Err(ScenarioError { line: trace.lines[number], ..ScenarioError::new("deadline", message) })
+}
+
+/// How long after its start a flow is due.
+fn span_of(flow: &FlowSpec) -> Option<Time> {
+    flow.deadline.map(|deadline| deadline.saturating_sub(flow.start))
+}
+
+/// What a flow's bytes take on the slower of its hosts' links.
+fn alone(flow: &FlowSpec, fabric: &Fabric) -> Time {
+    let of_host = |host: u16| fabric.ports[usize::from(host)].rate;
+    of_host(flow.src).min(of_host(flow.dst)).time_for(flow.size)
+}
+
+/// A fabric without a bottleneck but its hosts' links, at the slowest rate at which none of them is loaded too much and all
+/// deadlines can be met.
 fn chosen(trace: &Trace) -> Table {
     let hosts = trace.hosts.len().max(2);
     let at = |gbps: u32| -> Table {
@@ -120,23 +158,42 @@ fn chosen(trace: &Trace) -> Table {
     };
     let carries = |gbps: &u32| {
         let fabric = FabricParams::from_table(&at(*gbps)).ok()?.build();
-        Some(Offered::of(&trace.flows, &fabric, mss())?.busiest().1 <= MOST_LOAD)
+        if check_deadlines(trace, &fabric).is_err() {
+            return Some(false);
+        }
+        let offered = Offered::of(&trace.flows, &fabric, mss())?;
+        Some(offered.busiest().1 * while_busy(trace, &offered) <= MOST_LOAD)
     };
-    let rate = RATES.into_iter().find(|gbps| carries(gbps) == Some(true));
-    // What starts at once has no load.
-    let starts_at_once = carries(&RATES[0]).is_none();
-    at(rate.unwrap_or(if starts_at_once { 10 } else { RATES[RATES.len() - 1] }))
+    let rate = RATES.into_iter().find(|gbps| carries(gbps).unwrap_or(*gbps >= AT_ONCE));
+    at(rate.unwrap_or(RATES[RATES.len() - 1]))
+}
+
+/// The longest time in which no flow starts, and when that begins; none that is too short to matter.
+fn pause(trace: &Trace, offered: &Offered) -> Option<(Time, Time)> {
+    let flows = &trace.flows;
+    let pauses = flows.windows(2).map(|pair| (pair[1].start.saturating_sub(pair[0].start), pair[0].start));
+    let longest = pauses.max()?;
+    let matters = flows.len() > 10 && longest.0.as_secs_f64() > LONG_PAUSE * offered.span.as_secs_f64();
+    matters.then_some(longest)
+}
+
+/// By how much the load is higher than its mean outside that.
+fn while_busy(trace: &Trace, offered: &Offered) -> f64 {
+    let idle = pause(trace, offered).map_or(0.0, |(pause, _)| pause.as_secs_f64());
+    let span = offered.span.as_secs_f64();
+    span / (span - idle).max(span * 1e-3)
 }
 
 fn warnings(trace: &Trace, fabric: &Fabric, offered: Option<&Offered>) -> Vec<String> {
     let flows = &trace.flows;
     let mut warnings = Vec::new();
     if flows.len() < FEW {
-        let tail = 100.0 * (1.0 - 10.0 / flows.len().max(11) as f64);
-        warnings.push(format!(
-            "{} flows are few: beyond the {tail:.0}th percentile there are ten of them; take a longer trace",
-            flows.len()
-        ));
+        let tail = 100.0 * (1.0 - 10.0 / flows.len() as f64);
+        let tail = match tail > 50.0 {
+            true => format!("beyond the {tail:.0}th percentile there are ten of them"),
+            false => "no percentile says anything".to_owned(),
+        };
+        warnings.push(format!("{} flows are few: {tail}; take a longer trace", flows.len()));
     }
     let Some(offered) = offered else {
         warnings.push(
@@ -146,23 +203,25 @@ fn warnings(trace: &Trace, fabric: &Fabric, offered: Option<&Offered>) -> Vec<St
         return warnings;
     };
     let span = offered.span;
-    let pause = flows.windows(2).map(|pair| (pair[1].start.saturating_sub(pair[0].start), pair[0].start));
-    let (pause, after) = pause.max().unwrap_or_default();
-    if flows.len() > 10 && pause.as_secs_f64() > LONG_PAUSE * span.as_secs_f64() {
+    if let Some((pause, after)) = pause(trace, offered) {
+        let (port, load) = offered.busiest();
+        let load = 100.0 * load * while_busy(trace, offered);
+        let over = if load > 100.0 { ", more than it carries: choose faster links (--fabric)" } else { "" };
         warnings.push(format!(
-            "idle: no flow starts for {} after {}, so that the load is higher than its mean for the rest of the time",
+            "idle: no flow starts for {} after {}; for the rest of the time the busiest link, {}, has a load of {load:.0} %{over}",
             duration(pause.as_secs_f64()),
-            duration(after.as_secs_f64())
+            duration(after.as_secs_f64()),
+            fabric.port_name(port)
         ));
     }
-    let alone = |size: u64| wire_time(size, fabric.host_rate());
-    let long = flows.iter().filter(|flow| alone(flow.size.get()) > span).count();
+    let long_alone = |size: u64| wire_time(size, fabric.host_rate());
+    let long = flows.iter().filter(|flow| long_alone(flow.size.get()) > span).count();
     if long > 0 {
         let longest = flows.iter().map(|flow| flow.size.get()).max().unwrap_or_default();
         let flows = if long == 1 { "one flow takes".to_owned() } else { format!("{long} flows take") };
         warnings.push(format!(
             "{flows} longer alone than the trace lasts, up to {}: most of what is sent then meets no other flow",
-            duration(alone(longest).as_secs_f64())
+            duration(long_alone(longest).as_secs_f64())
         ));
     }
     warnings

@@ -17,6 +17,8 @@ use super::table::Table;
 pub struct Trace {
     /// The flows in order of start; the first starts at 0.
     pub flows: Vec<FlowSpec>,
+    /// The line of each flow, if the file has lines.
+    pub lines: Vec<Option<usize>>,
     /// What the file calls the hosts, by their numbers.
     pub hosts: Vec<String>,
     /// What its columns are.
@@ -43,6 +45,7 @@ fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<&Fabric>) -> Resu
         .filter(|place| !columns.iter().any(|found| found.place == *place))
         .map(|place| names[place].to_owned())
         .collect();
+    check_types(table, &columns)?;
     let rows = Rows::of(table, &mut columns, fabric)?;
     let mut notes = table.notes.clone();
     notes.extend(rows.numbering.notes(fabric));
@@ -55,14 +58,14 @@ fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<&Fabric>) -> Resu
         } else if flow.src == flow.dst {
             own += 1;
         } else {
-            flows.push(flow);
+            flows.push((flow, table.line(row)));
         }
     }
     if flows.is_empty() {
         return Err(ScenarioError::new("", "has no flow that crosses the network"));
     }
-    if !flows.is_sorted_by_key(|flow| flow.start) {
-        flows.sort_by_key(|flow| flow.start);
+    if !flows.is_sorted_by_key(|(flow, _)| flow.start) {
+        flows.sort_by_key(|(flow, _)| flow.start);
         notes.push("rows are not in order of start: they were put into it".to_owned());
     }
     for (count, why) in [(empty, "have no bytes"), (own, "stay on their host")] {
@@ -71,13 +74,25 @@ fn of_table(table: &Table, mapping: &[Mapping], fabric: Option<&Fabric>) -> Resu
         }
     }
     // The first that is left may not be the first that there was.
+    let (mut flows, lines): (Vec<FlowSpec>, Vec<Option<usize>>) = flows.into_iter().unzip();
     let shift = flows[0].start;
     for flow in &mut flows {
         flow.start = flow.start.saturating_sub(shift);
         flow.deadline = flow.deadline.map(|at| at.saturating_sub(shift));
     }
     let hosts = rows.numbering.names();
-    Ok(Trace { flows, hosts, columns, unused, notes })
+    Ok(Trace { flows, lines, hosts, columns, unused, notes })
+}
+
+/// Columns that are needed have values that a trace can have.
+fn check_types(table: &Table, columns: &[Recognised]) -> Result<(), ScenarioError> {
+    for found in columns {
+        if let Some(of) = &table.columns[found.place].unreadable {
+            let message = format!("has the type {of}: write it as numbers or as text");
+            return Err(ScenarioError::new(&found.name, message));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -28,6 +28,15 @@ pub struct Column {
     pub cells: Vec<String>,
     /// The unit, where its type has one.
     pub unit: Option<&'static str>,
+    /// Its type, if that is one of which a trace has no columns. Its cells are then empty.
+    pub unreadable: Option<String>,
+}
+
+impl Column {
+    /// A column of texts.
+    pub fn of_texts(name: &str, cells: Vec<String>) -> Self {
+        Column { name: name.to_owned(), cells, unit: None, unreadable: None }
+    }
 }
 
 impl Table {
@@ -81,8 +90,7 @@ pub fn of_text(text: &[u8], path: &Path) -> Result<Table, ScenarioError> {
                     "has numbers only: the first line names the columns, such as start_s,src,dst,bytes";
                 return Err(wrong(line, message.to_owned()));
             }
-            let column = |name: &str| Column { name: name.to_owned(), cells: Vec::new(), unit: None };
-            table.columns = record.iter().map(column).collect();
+            table.columns = record.iter().map(|name| Column::of_texts(name, Vec::new())).collect();
             continue;
         }
         for (column, cell) in table.columns.iter_mut().zip(&record) {
@@ -104,16 +112,17 @@ fn of_parquet(path: &Path) -> Result<Table, ScenarioError> {
         if table.columns.is_empty() {
             let fields = batch.schema();
             let column = |field: &std::sync::Arc<arrow_schema::Field>| Column {
-                name: field.name().clone(),
-                cells: Vec::new(),
                 unit: unit(field.data_type()),
+                ..Column::of_texts(field.name(), Vec::new())
             };
             table.columns = fields.fields().iter().map(column).collect();
         }
         for (column, array) in table.columns.iter_mut().zip(batch.columns()) {
             // What nobody needs may be of any type.
-            let texts = texts(array).unwrap_or_else(|| vec![format!("a {}", array.data_type()); array.len()]);
-            column.cells.extend(texts);
+            match texts(array) {
+                Some(texts) => column.cells.extend(texts),
+                None => column.unreadable = Some(array.data_type().to_string()),
+            }
         }
         table.rows += batch.num_rows();
     }
@@ -149,6 +158,13 @@ fn texts(array: &ArrayRef) -> Option<Vec<String>> {
         };
     }
     let owned = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        // Categories of polars and pandas.
+        let values = texts(dictionary.values())?;
+        let known = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+        let text = |row| if array.is_null(row) { String::new() } else { values[known[row]].clone() };
+        return Some((0..array.len()).map(text).collect());
+    }
     Some(match array.data_type() {
         DataType::Int8 => numbers!(of::Int8Type),
         DataType::Int16 => numbers!(of::Int16Type),
