@@ -101,10 +101,10 @@ def compare(
     ``trace`` is a file (CSV, Parquet, pcap, pcapng) or a frame of polars or pandas, one flow a row;
     ``columns`` maps those that are not recognised, as in ``{"start": "ts:us"}`` or ``["start=ts:us"]``.
     ``fabric`` is a preset, a file, the fields of a scenario's fabric, or a graph of NetworkX; left out, one
-    that carries the flows. What is made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a folder
-    of its own. Runs that are there already are not made again. ``fresh`` writes the experiment anew where somebody has changed it.
-    ``level`` is "packet", "flow" or "live", ``set`` changes fields of the scenario as in `sweep`, and
-    ``progress`` shows how many runs are finished.
+    that carries the flows. What is made lies in ``out``: if left out, in ``out/TRACE``, of a frame in a
+    folder of its own. Runs that are there already are not made again. ``fresh`` writes the experiment anew
+    where somebody has changed it. ``level`` is "packet", "flow" or "live", ``set`` changes fields of the
+    scenario as in `sweep`, and ``progress`` shows how many runs are finished.
     """
     schemes = _names(schemes)
     columns = _mapped(columns)
