@@ -105,7 +105,10 @@ fn a_damaged_run_counts_as_missing() {
 fn what_cannot_be_gathered_says_why() {
     let dir = prepared();
     let plan = dir.path().join("out/x/plan.parquet");
-    assert!(said(dir.path(), "gather nowhere", 2).contains("nowhere does not say which runs it is for"));
+    assert!(
+        said(dir.path(), "gather nowhere", 2)
+            .contains("nowhere: is no folder; give one that tailrace run has written")
+    );
     said(dir.path(), "run x.toml --part 8/8", 0);
     fs::remove_dir_all(dir.path().join("out/x/runs")).unwrap();
     assert!(said(dir.path(), "gather out/x", 1).contains("out/x: none of its 8 runs is finished"));
