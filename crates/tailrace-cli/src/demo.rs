@@ -13,7 +13,14 @@ const FILE: &str = include_str!("../../../experiments/demo.toml");
 pub fn demo(options: &args::Demo, host: &dyn Host) -> Result<i32, Error> {
     let file = options.out.join("demo.toml");
     written(&options.out, &file)?;
-    let how = args::How { set: Vec::new(), level: None, jobs: options.jobs, fresh: false, each: false };
+    let how = args::How {
+        set: Vec::new(),
+        level: None,
+        jobs: options.jobs,
+        threads: None,
+        fresh: false,
+        each: false,
+    };
     let results = options.out.join("results");
     let as_run = args::Run::of(&file, how, options.scale, &results);
     let file = file.display();

@@ -97,8 +97,11 @@ fn run_one(
             results
         }
         None => {
-            let (jobs, pcap) = (jobs(options.how.jobs), options.pcap.clone());
-            let how = Options { jobs, resume: !options.how.fresh, pcap, runs };
+            let pcap = options.pcap.clone();
+            let threads =
+                options.how.threads.map(|threads| if threads == 0 { processors() } else { threads });
+            let jobs = options.how.jobs.or(threads.map(|threads| processors() / threads));
+            let how = Options { jobs: self::jobs(jobs), threads, resume: !options.how.fresh, pcap, runs };
             if options.watch {
                 let mut watching = Watching::new(experiment, display.silent());
                 let results = run_all(experiment, dir, &how, &mut watching);
@@ -235,5 +238,9 @@ pub fn overrides(texts: &[String]) -> Result<Vec<Override>, ScenarioError> {
 
 /// How many runs at a time.
 pub fn jobs(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+    asked.unwrap_or_else(processors).max(1)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -84,6 +84,22 @@ impl Ledger {
     }
 }
 
+/// Of two parts of a network.
+impl Add for Ledger {
+    type Output = Ledger;
+    fn add(self, other: Ledger) -> Ledger {
+        Ledger {
+            injected: self.injected + other.injected,
+            delivered: self.delivered + other.delivered,
+            dropped_buffer: self.dropped_buffer + other.dropped_buffer,
+            dropped_evicted: self.dropped_evicted + other.dropped_evicted,
+            dropped_failure: self.dropped_failure + other.dropped_failure,
+            queued: self.queued + other.queued,
+            in_flight: self.in_flight + other.in_flight,
+        }
+    }
+}
+
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -87,7 +87,7 @@ pub struct PortCounts {
 }
 
 /// Where a series row came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A port of the fabric.
     Port(PortId),
@@ -104,7 +104,7 @@ pub enum Place {
 /// Long-format series: what policies report and what is sampled.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Rows with their places, in order of time.
+    /// Rows with their places, in order of time and place once a run is over.
     pub rows: Vec<(Place, SeriesRow)>,
 }
 
@@ -207,6 +207,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The same in an order that does not depend on which of two parts of a run was first within an instant, and without
+    /// flows that were given up after their last bytes had arrived.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        self.series.rows.sort_by_key(|(place, row)| (row.at, *place));
+        for flow in 0..self.flows.len() as FlowId {
+            let record = self.flows.of_mut(flow);
+            record.stopped &= record.end == Time::MAX;
+        }
+        self
+    }
+
     /// Packets sent over a link.
     pub fn packet_hops(&self) -> u64 {
         self.ports.iter().map(|port| port.sent.packets).sum()

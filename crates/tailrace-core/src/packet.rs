@@ -12,7 +12,7 @@ pub const MTU_BYTES: u16 = 1500;
 /// What a scheme writes into packets beyond the common fields, and how it looks on a wire.
 ///
 /// Most schemes need none: `()`.
-pub trait Header: Copy + Debug + 'static {
+pub trait Header: Copy + Debug + Send + 'static {
     /// A header that says nothing, and takes no bytes.
     const NONE: Self;
     /// Bytes on the wire of a header that says something.

@@ -84,17 +84,49 @@ impl Agenda {
         }
     }
 
+    /// The next wake-up, if it is before `end`. Otherwise wake-ups from `end` on may still be asked for, however far
+    /// the next one is.
+    #[inline]
+    pub fn next_before(&mut self, end: u64) -> Option<(u64, Entity)> {
+        let near = &self.levels[0];
+        if let Some(bucket) = near.occupied_from(near.cursor) {
+            // Buckets are short: of one that ends in time there is no need to know what is in it.
+            let after = near.base + bucket as u64 + 1;
+            if after << near.shift <= end || self.least_of(0, bucket) < end {
+                self.levels[0].cursor = bucket;
+                return Some(self.pop_least(bucket));
+            }
+            return None;
+        }
+        if self.peek()? >= end { None } else { self.next() }
+    }
+
+    /// The least time in a bucket, which holds some.
+    fn least_of(&self, level: usize, bucket: usize) -> u64 {
+        let mut least = u64::MAX;
+        let mut entity = self.levels[level].heads[bucket];
+        while entity != NONE {
+            let node = &self.nodes[entity as usize];
+            least = least.min(node.at);
+            entity = node.next;
+        }
+        least
+    }
+
     /// When the next wake-up is, without taking it off: how long a driver in real time may sleep.
     pub fn peek(&self) -> Option<u64> {
-        let first = |level: &Level| {
+        let near = &self.levels[0];
+        if let Some(bucket) = near.occupied_from(near.cursor) {
+            // What is left of this rotation comes before all else.
+            return Some(self.least_of(0, bucket));
+        }
+        let first = |level: usize| {
             // Level 0 slides: what lies below its cursor belongs to its next rotation.
-            let bucket = level.occupied_from(level.cursor).or_else(|| level.occupied_from(0))?;
-            let list = std::iter::successors(Some(level.heads[bucket]), |&entity| {
-                Some(self.nodes[entity as usize].next).filter(|&next| next != NONE)
-            });
-            list.map(|entity| self.nodes[entity as usize].at).min()
+            let bucket = self.levels[level].occupied_from(self.levels[level].cursor);
+            let bucket = bucket.or_else(|| self.levels[level].occupied_from(0))?;
+            Some(self.least_of(level, bucket))
         };
-        self.levels.iter().filter_map(first).min()
+        (0..LEVELS).filter_map(first).min()
     }
 
     /// Number of pending wake-ups.
@@ -336,7 +368,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The agenda in three lines: a map from entity to time.
-    #[derive(Default)]
+    #[derive(Clone, Default)]
     struct Naive(BTreeMap<Entity, u64>);
     impl Naive {
         fn wake(&mut self, entity: Entity, at: u64) {
@@ -376,6 +408,19 @@ mod tests {
                     prop_assert_eq!(got, want);
                     prop_assert_eq!(peeked, want.map(|(at, _)| at));
                     if let Some((at, _)) = got { now = at }
+                    // Up to an end, and then on from there.
+                    let next = naive.clone().next().map(|(at, _)| at);
+                    let end = now + ahead / 2;
+                    match next {
+                        Some(at) if at < end => {
+                            prop_assert_eq!(agenda.next_before(end), naive.next());
+                            now = at;
+                        }
+                        _ => {
+                            prop_assert_eq!(agenda.next_before(end), None);
+                            now = now.max(end);
+                        }
+                    }
                 }
             }
             while let Some(want) = naive.next() {

@@ -9,16 +9,26 @@ impl Digest {
     /// Takes in one event.
     #[inline]
     pub fn add(&mut self, at_ps: u64, entity: u32) {
-        // A folded multiplication (Yi, wyhash): each bit of the sum depends on all bits of time and entity.
-        let product =
-            u128::from(at_ps ^ 0x9E37_79B9_7F4A_7C15) * u128::from(u64::from(entity) ^ 0xA24B_AED4_963E_E407);
-        self.0 = self.0.wrapping_add(product as u64 ^ (product >> 64) as u64);
+        self.0 = self.0.wrapping_add(hash(at_ps, entity));
+    }
+
+    /// Takes out one event that was taken in.
+    pub fn remove(&mut self, at_ps: u64, entity: u32) {
+        self.0 = self.0.wrapping_sub(hash(at_ps, entity));
     }
 
     /// The digest so far.
     pub fn value(self) -> u64 {
         self.0
     }
+}
+
+/// A folded multiplication (Yi, wyhash): each bit depends on all bits of time and entity.
+#[inline]
+fn hash(at_ps: u64, entity: u32) -> u64 {
+    let product =
+        u128::from(at_ps ^ 0x9E37_79B9_7F4A_7C15) * u128::from(u64::from(entity) ^ 0xA24B_AED4_963E_E407);
+    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]
@@ -38,6 +48,9 @@ mod tests {
         turned.reverse();
         assert_eq!(digest(&events), digest(&turned));
         assert_ne!(digest(&events), digest(&events[1..]));
+        let mut less = Digest(digest(&events));
+        less.remove(events[0].0, events[0].1);
+        assert_eq!(less.value(), digest(&events[1..]));
         assert_ne!(digest(&events), digest(&[events, events].concat()));
     }
 

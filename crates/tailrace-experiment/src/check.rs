@@ -69,7 +69,7 @@ pub fn check(
     jobs: usize,
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
-    let options = Options { jobs, resume: false, pcap: Vec::new(), runs: None };
+    let options = Options { jobs, threads: None, resume: false, pcap: Vec::new(), runs: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tailrace_core::{Ledger, PortView, Progress, Running};
-use tailrace_run::{Control, StartAgents};
+use tailrace_run::{Control, StartAgents, Threads};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
@@ -71,6 +71,9 @@ const POLL: Duration = Duration::from_millis(100);
 pub struct Options {
     /// Runs at a time.
     pub jobs: usize,
+    /// Threads of each run, if somebody asks for so many. Otherwise a run that is alone has as many as there would be runs at
+    /// a time, and others have one.
+    pub threads: Option<usize>,
     /// Runs whose results are there already are not made again.
     pub resume: bool,
     /// Ports whose packets are written into each run's folder.
@@ -212,13 +215,15 @@ impl Folder {
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
         let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
+        let alone = if numbers.len() == 1 && looks_every.is_none() { options.jobs } else { 1 };
+        let threads = Threads { at_most: options.threads.unwrap_or(alone), asked: options.threads.is_some() };
         let stop = AtomicBool::new(false);
         let (sender, receiver) = channel();
         let worker = |sender: Sender<Message>| {
             loop {
                 let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                 let line = Mutex::new(Line { sender: sender.clone(), looked: None });
-                let link = Link { index, line, stop: &stop, agents, looks_every };
+                let link = Link { index, line, stop: &stop, agents, looks_every, threads };
                 let done = one(&experiment.runs[index], &self.entries[index], &self.store, options, &link);
                 let failed = done.is_err();
                 if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
@@ -341,6 +346,7 @@ struct Link<'a> {
     stop: &'a AtomicBool,
     agents: Option<StartAgents>,
     looks_every: Option<Duration>,
+    threads: Threads,
 }
 
 struct Line {
@@ -383,6 +389,9 @@ impl Control for Link<'_> {
     }
     fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+    fn threads(&self) -> Threads {
+        self.threads
     }
     fn agents(&self) -> Option<StartAgents> {
         self.agents

@@ -2,8 +2,10 @@
 
 use tailrace_core::{FlowId, FlowRecord, FlowRecords};
 
-/// Slot of a flow that has finished, and flow of a slot that is free.
+/// Slot of a flow that is gone, and flow of a slot that is free.
 const NONE: u32 = u32::MAX;
+/// Set in the slot of a flow whose sender is done, as long as its receiver does not know.
+const ENDED: u32 = 1 << 31;
 
 /// All flows by number.
 #[derive(Default)]
@@ -33,26 +35,40 @@ impl FlowTable {
         slot
     }
 
-    /// The slot of a flow in progress.
+    /// The slot of a flow whose sender is not done.
     #[inline]
     pub(crate) fn slot(&self, flow: FlowId) -> Option<usize> {
-        self.slots.get(flow as usize).filter(|&&slot| slot != NONE).map(|&slot| slot as usize)
+        self.slots.get(flow as usize).filter(|&&slot| slot & ENDED == 0).map(|&slot| slot as usize)
     }
 
-    /// Frees the slot of a flow.
-    pub(crate) fn finish(&mut self, flow: FlowId) {
-        let slot = std::mem::replace(&mut self.slots[flow as usize], NONE);
+    /// The slot of a flow whose receiver is there.
+    #[inline]
+    pub(crate) fn slot_of_receiver(&self, flow: FlowId) -> Option<usize> {
+        self.slots.get(flow as usize).filter(|&&slot| slot != NONE).map(|&slot| (slot & !ENDED) as usize)
+    }
+
+    /// The flow's sender is done.
+    pub(crate) fn end(&mut self, flow: FlowId) {
+        self.slots[flow as usize] |= ENDED;
+    }
+
+    /// Frees the slot of a flow, and returns it.
+    pub(crate) fn free(&mut self, flow: FlowId) -> usize {
+        let slot = std::mem::replace(&mut self.slots[flow as usize], NONE) & !ENDED;
         self.occupants[slot as usize] = NONE;
         self.free.push(slot);
+        slot as usize
     }
 
-    /// The flows in progress with their slots.
+    /// The flows whose senders are not done, with their slots.
     pub(crate) fn in_progress(&self) -> impl Iterator<Item = (FlowId, usize)> {
-        let occupied = self.occupants.iter().enumerate().filter(|(_, flow)| **flow != NONE);
-        occupied.map(|(slot, &flow)| (flow, slot))
+        let occupied = self.occupants.iter().enumerate();
+        occupied
+            .filter(|(_, flow)| **flow != NONE && self.slot(**flow).is_some())
+            .map(|(slot, &flow)| (flow, slot))
     }
 
-    /// How many flows are in progress.
+    /// How many flows have both or one of their ends.
     pub(crate) fn active(&self) -> usize {
         self.occupants.len() - self.free.len()
     }

@@ -8,6 +8,7 @@ mod endpoint;
 mod failing;
 mod flows;
 mod network;
+mod parts;
 mod port;
 pub mod reflect;
 mod tap;
@@ -16,5 +17,6 @@ mod world;
 
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
+pub use parts::{Cut, PartOf, run_parts};
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

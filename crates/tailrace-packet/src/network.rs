@@ -10,6 +10,7 @@ use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
 use tailrace_switch::{Holder, Switching};
 
 use crate::failing::Failing;
+use crate::parts::Border;
 use crate::port::Port;
 use crate::tap::Tapped;
 
@@ -43,11 +44,11 @@ pub struct Lost<H> {
 
 /// A running network.
 pub struct Network<P, H> {
-    now: Time,
-    agenda: Agenda,
+    pub(crate) now: Time,
+    pub(crate) agenda: Agenda,
     digest: Digest,
     events: u64,
-    ports: Vec<Port<P, H>>,
+    pub(crate) ports: Vec<Port<P, H>>,
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
     reverse: Vec<PortId>,
     switching: Switching,
@@ -55,6 +56,8 @@ pub struct Network<P, H> {
     failing: Option<Failing>,
     /// Where hosts stand outside.
     outside: Option<Outside<H>>,
+    /// What this is a part of, if it is not the whole network.
+    pub(crate) border: Option<Border<H>>,
     injected: Count,
     delivered: Count,
     ledger: Ledger,
@@ -98,6 +101,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             tapped: Vec::new(),
             failing,
             outside: None,
+            border: None,
             injected: Count::default(),
             delivered: Count::default(),
             ledger: Ledger::default(),
@@ -150,6 +154,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.outside.as_mut()
     }
 
+    /// The last event happens in other parts as well, and is counted there.
+    pub(crate) fn uncount(&mut self, entity: Entity) {
+        self.digest.remove(self.now.as_ps(), self.ports.len() as Entity + entity);
+        self.events -= 1;
+    }
+
     /// When the next event is.
     pub fn next_event(&self) -> Option<Time> {
         self.agenda.peek().map(Time::from_ps)
@@ -200,15 +210,23 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Runs until something concerns the edge; `None` when nothing is pending.
     #[inline]
     pub fn next(&mut self) -> Option<Step<H>> {
+        self.step(|agenda| agenda.next())
+    }
+
+    #[inline(always)]
+    pub(crate) fn step(&mut self, next: impl Fn(&mut Agenda) -> Option<(u64, Entity)>) -> Option<Step<H>> {
         loop {
-            let (at, entity) = self.agenda.next()?;
+            let (at, entity) = next(&mut self.agenda)?;
             self.now = Time::from_ps(at);
-            self.digest.add(at, entity);
-            self.events += 1;
+            if self.border.as_ref().is_some_and(|border| border.leads_out(entity)) {
+                self.depart(entity);
+                continue;
+            }
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 if self.failing.is_some() && !self.is_of_edge(entity) {
                     continue;
                 }
+                self.count(at, entity);
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
             if !port.has_arrival(self.now) {
@@ -219,6 +237,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             }
             let (mut packet, next) = port.arrive(self.now);
             let mut to = port.to;
+            self.count(at, entity);
             if let Some(next) = next {
                 self.agenda.wake(entity, next.as_ps());
             }
@@ -243,6 +262,13 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
+    /// Counts an event. That a port was looked at is none: how often depends on who looks.
+    #[inline]
+    fn count(&mut self, at: u64, entity: Entity) {
+        self.digest.add(at, entity);
+        self.events += 1;
+    }
+
     /// Tells the port that sends back over the link of `port` what has come.
     #[inline]
     fn reverse(&mut self, port: PortId, packet: &mut Packet<H>) {
@@ -261,7 +287,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             }
         });
         if let Some(at) = head {
-            self.agenda.wake(port, at.as_ps());
+            if self.border.as_ref().is_some_and(|border| border.leads_out(port)) {
+                self.export(port);
+            } else {
+                self.agenda.wake(port, at.as_ps());
+            }
         }
     }
 
@@ -337,9 +367,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Wakes a port's policy.
     pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
-        if let Some(at) = self.ports[port as usize].wake_policy(self.now, series) {
+        let next = self.ports[port as usize].wake_policy(self.now, series);
+        if self.border.as_ref().is_some_and(|border| border.leads_out(port)) {
+            self.export(port);
+        } else if let Some(at) = next {
             self.agenda.wake(port, at.as_ps());
         }
+    }
+
+    /// Lets all that is due at ports happen, whether or not somebody would have looked.
+    pub(crate) fn catch_up(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.catch_up(self.now));
     }
 
     /// What a port has sent, dropped and marked.
@@ -397,6 +435,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         for port in &self.ports {
             ledger.queued += port.egress.queued();
             ledger.in_flight += port.in_flight();
+        }
+        if let Some(border) = &self.border {
+            ledger.in_flight += border.in_flight();
         }
         ledger
     }

@@ -131,6 +131,27 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.egress.start_of(at - self.link.delay, packet.bytes)
     }
 
+    /// Takes what is on the link off it, with when each arrives: the link is another part's.
+    pub(crate) fn take_flights(&mut self, mut take: impl FnMut(Time, Packet<H>)) {
+        self.link.flights.drain(..).for_each(|flight| take(flight.at, flight.packet));
+    }
+
+    /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.
+    pub(crate) fn put_flight(&mut self, at: Time, packet: Packet<H>) -> bool {
+        self.link.flights.push_back(Flight { at, packet });
+        self.link.flights.len() == 1
+    }
+
+    /// When the port is to be looked at next where its link is another part's: when it has sent what it sends, or its policy
+    /// has something to send.
+    pub(crate) fn next_departure(&self, now: Time) -> Option<Time> {
+        if P::WORK_CONSERVING {
+            let free_at = self.egress.free_at();
+            return (free_at > now).then_some(free_at);
+        }
+        self.egress.next_departure()
+    }
+
     /// What is on the link, and when each arrives.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = (Time, &Packet<H>)> {
         self.link.flights.iter().map(|flight| (flight.at, &flight.packet))

@@ -2,6 +2,7 @@
 
 mod capped;
 mod control;
+mod edicts;
 mod life;
 mod live;
 mod observe;
@@ -9,6 +10,7 @@ mod slices;
 mod stall;
 mod wakes;
 
+pub(crate) use edicts::Edict;
 pub use live::Pause;
 use observe::PortMeter;
 pub use observe::Watch;
@@ -26,16 +28,28 @@ use tailrace_traffic::{Feed, GammaControl};
 use tailrace_transport::{Receiver, Sender};
 
 use self::control::Control;
+use self::edicts::Edicts;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
 use crate::flows::FlowTable;
+use crate::parts::{Crossing, PartOf};
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
 
-/// Events between two looks at the caller.
-const EVENTS_PER_REPORT: u32 = 1 << 17;
+/// Steps between two looks at the caller.
+const STEPS_PER_REPORT: u32 = 1 << 17;
+
+/// Why a stretch of a run is over.
+pub(crate) enum Stretch {
+    /// The run is.
+    Ended(Ending),
+    /// What follows is later, if anything does.
+    Reached,
+    /// It had so many steps.
+    Spent,
+}
 
 /// What a host is made of.
 struct Host<P> {
@@ -94,6 +108,7 @@ pub struct World<S: Scheme> {
     watched_host: Vec<bool>,
     series: Series,
     taps: Vec<Tap>,
+    edicts: Edicts,
     stall: Stall,
 }
 
@@ -108,10 +123,29 @@ impl<S: Scheme> World<S> {
         watch: Watch,
         seed: u64,
     ) -> Self {
+        Self::part(scheme, fabric, transport, feed, horizon, watch, seed, None)
+    }
+
+    /// The same, or one part of it.
+    #[allow(clippy::too_many_arguments, reason = "a world's, and one more")]
+    pub fn part(
+        scheme: S,
+        fabric: &Fabric,
+        transport: TransportParams,
+        feed: Feed,
+        horizon: Option<Time>,
+        watch: Watch,
+        seed: u64,
+        part: Option<PartOf>,
+    ) -> Self {
         let control = scheme.controller().map(Control::new);
-        // The controller and the driver's clock come last: they move no other entity.
-        let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 2;
-        let network = Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
+        // The controller, the driver's clock, edicts and the watch over stalls come last: they move no other entity.
+        let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 4;
+        let mut network =
+            Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
+        if let Some(PartOf { cut, own }) = part {
+            network.confine(cut, own);
+        }
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
         let hosts = (0..fabric.hosts).map(host).collect();
         let mut watched_port = vec![false; fabric.ports.len()];
@@ -142,6 +176,7 @@ impl<S: Scheme> World<S> {
             watched_host,
             series: Series::default(),
             taps: Vec::new(),
+            edicts: Edicts::new(fabric),
             stall: Stall::new(fabric, &transport),
         };
         world.arm_at_start();
@@ -184,6 +219,11 @@ impl<S: Scheme> World<S> {
         self.arm_control();
     }
 
+    /// Before the first step of a run.
+    pub(crate) fn begin(&mut self) {
+        self.network.wake(self.stall_entity(), self.stall.every());
+    }
+
     /// Runs to the end. `report` is called now and then and may end the run.
     pub fn run(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
         let ending = self.run_on(report);
@@ -192,34 +232,61 @@ impl<S: Scheme> World<S> {
     }
 
     fn run_on(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
-        let mut until_report = EVENTS_PER_REPORT;
-        while let Some(step) = self.network.next() {
-            match step {
-                Step::Arrival(host, packet) if packet.is_ack() => self.on_ack(host, &packet),
-                Step::Arrival(host, packet) => self.on_data(host, &packet),
-                Step::Wake(entity) => {
-                    if entity == self.special(HORIZON) {
-                        return Ending::Horizon;
-                    }
-                    self.on_wake(entity);
+        self.begin();
+        loop {
+            match self.run_before(Time::MAX, STEPS_PER_REPORT) {
+                Stretch::Ended(ending) => return ending,
+                Stretch::Reached => {
+                    return if self.flows.active() == 0 { Ending::Finished } else { Ending::Stalled };
                 }
+                Stretch::Spent => self.tell_taps(false),
             }
-            until_report -= 1;
-            if until_report == 0 {
-                until_report = EVENTS_PER_REPORT;
-                self.tell_taps(false);
-                if report(self).is_break() {
-                    return Ending::Interrupted;
-                }
-                if self.is_stalled() {
-                    return Ending::Stalled;
-                }
-            }
-            if self.is_over() {
-                return Ending::Finished;
+            if report(self).is_break() {
+                return Ending::Interrupted;
             }
         }
-        if self.flows.active() == 0 { Ending::Finished } else { Ending::Stalled }
+    }
+
+    /// Goes on up to `end`, or for so many steps.
+    #[inline(never)]
+    pub(crate) fn run_before(&mut self, end: Time, steps: u32) -> Stretch {
+        for _ in 0..steps {
+            let Some(step) = self.network.next_before(end) else { return Stretch::Reached };
+            if let Some(ending) = self.take(step) {
+                return Stretch::Ended(ending);
+            }
+        }
+        Stretch::Spent
+    }
+
+    /// Takes the next step; returns how the run has ended by it, if it has. Inlined, or the packet would be copied.
+    #[inline(always)]
+    fn take(&mut self, step: Step<S::Header>) -> Option<Ending> {
+        match step {
+            Step::Arrival(host, packet) if packet.is_ack() => self.on_ack(host, &packet),
+            Step::Arrival(host, packet) => self.on_data(host, &packet),
+            Step::Wake(entity) => {
+                if entity == self.special(HORIZON) {
+                    self.count_once(entity);
+                    return Some(Ending::Horizon);
+                }
+                self.on_wake(entity);
+                if self.stall.is_certain() {
+                    return Some(Ending::Stalled);
+                }
+            }
+        }
+        self.is_over().then_some(Ending::Finished)
+    }
+
+    /// What has left this part for others, by part.
+    pub(crate) fn exports(&mut self) -> &mut [Vec<Crossing<S::Header>>] {
+        self.network.exports()
+    }
+
+    /// Takes in what has left other parts for this one.
+    pub(crate) fn import(&mut self, crossings: impl Iterator<Item = Crossing<S::Header>>) {
+        self.network.import(crossings);
     }
 
     /// Whether all flows have ended, and none will start.
@@ -255,7 +322,7 @@ impl<S: Scheme> World<S> {
 
     #[inline]
     fn on_data(&mut self, host: HostId, packet: &Packet<S::Header>) {
-        let Some(slot) = self.flows.slot(packet.flow) else { return };
+        let Some(slot) = self.flows.slot_of_receiver(packet.flow) else { return };
         let now = self.network.now();
         let receiver = &mut self.receivers[slot];
         let was_complete = receiver.is_complete();
@@ -309,7 +376,8 @@ impl<S: Scheme> World<S> {
         let unfinished: Vec<_> = self.flows.in_progress().collect();
         unfinished.into_iter().for_each(|(id, slot)| self.note(id, slot));
         let end = self.network.now();
-        Outcome {
+        self.network.catch_up();
+        let outcome = Outcome {
             end,
             digest: self.network.digest(),
             events: self.network.events(),
@@ -320,7 +388,8 @@ impl<S: Scheme> World<S> {
             ledger: Some(self.network.ledger()),
             real_time: None,
             flows: self.flows.into_records(),
-        }
+        };
+        outcome.settled()
     }
 }
 

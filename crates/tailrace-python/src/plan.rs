@@ -145,7 +145,8 @@ impl Plan {
 
     fn make(&self, index: usize, caller: &Caller) -> Result<PathBuf, Error> {
         let folder = self.opened(caller)?;
-        let options = Options { jobs: 1, resume: true, pcap: Vec::new(), runs: Some(vec![index]) };
+        let options =
+            Options { jobs: 1, threads: None, resume: true, pcap: Vec::new(), runs: Some(vec![index]) };
         let mut caller = caller;
         let results = folder.make(&self.experiment, &options, &mut caller)?;
         Ok(results.runs[0].dir.clone())

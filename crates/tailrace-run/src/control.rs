@@ -14,9 +14,28 @@ pub trait Control: Sync {
     fn note(&self, text: String);
     /// Whether the run should stop.
     fn interrupted(&self) -> bool;
+    /// How many threads a run may have. What comes of it does not depend on that.
+    fn threads(&self) -> Threads {
+        Threads::default()
+    }
     /// How agents are started at hosts, if whoever follows can do that.
     fn agents(&self) -> Option<StartAgents> {
         None
+    }
+}
+
+/// Threads of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// So many at most.
+    pub at_most: usize,
+    /// Whether somebody has asked for them, who wants to know if there is only one.
+    pub asked: bool,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Threads { at_most: 1, asked: false }
     }
 }
 

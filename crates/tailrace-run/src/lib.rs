@@ -28,13 +28,14 @@ pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
-pub use control::{Control, Unattended};
+pub use control::{Control, Threads, Unattended};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
 pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
+pub use packets::{run_cut, run_cut_in_windows};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
 pub use replay::replay;
@@ -56,6 +57,13 @@ pub fn run(
     control: &dyn Control,
     taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), RunError> {
+    let threads = control.threads();
+    if scenario.level != Level::Packet && threads.asked && threads.at_most > 1 {
+        control.note(format!(
+            "on one thread, since only packets are run in parts, and not the {} level",
+            scenario.level.name()
+        ));
+    }
     match scenario.level {
         Level::Packet => Ok(packets::run(scenario, feed, control, taps)?),
         Level::Flow => Ok(rates::run(scenario, feed, control)?),

@@ -1,9 +1,11 @@
 //! Runs at packet level.
 
+use std::sync::Arc;
+
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, Outcome, PortId, Scheme};
+use tailrace_core::{Ending, Outcome, PortId, Scheme, Time};
 use tailrace_fabric::Fabric;
-use tailrace_packet::{Tap, Watch, World};
+use tailrace_packet::{Cut, PartOf, Tap, Watch, World, run_parts};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
@@ -34,12 +36,113 @@ impl SchemeVisitor for Runner<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
+        let threads = control.threads();
+        if threads.at_most > 1 {
+            let cut = Cut::by_racks(&fabric, threads.at_most);
+            let captured = (!taps.is_empty()).then_some("packets of a port are captured");
+            match captured
+                .map_or_else(|| whole_because::<S>(scenario, &fabric, &feed, &cut), |why| Ok(Some(why)))?
+            {
+                None => return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control),
+                Some(why) if threads.asked => control.note(format!("on one thread, since {why}")),
+                Some(_) => {}
+            }
+        }
         let mut world = world::<S>(scenario, &fabric, feed)?;
         for (port, tap) in taps {
             world = world.tapping(port, tap);
         }
         let ending = world.run(&mut |run| look(control, run));
         Ok((balanced(world.into_outcome()), ending))
+    }
+}
+
+/// Why a run cannot be cut like this, if it cannot: what reaches across the fabric without delay.
+fn whole_because<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: &Feed,
+    cut: &Cut,
+) -> Result<Option<&'static str>, ScenarioError> {
+    let reasons = [
+        (cut.parts() < 2, "the fabric cannot be cut: hosts stay with their switch"),
+        (cut.look_ahead(fabric, &scenario.transport) == Time::ZERO, "links between racks take no time"),
+        (
+            build::for_packets::<S>(scenario, fabric)?.controller().is_some(),
+            "the scheme's controller sees all flows at once",
+        ),
+        (gamma(scenario).is_some(), "deadlines are given by what all other flows do"),
+        (feed.has_tasks(), "flows of tasks start when others have ended"),
+        (!scenario.slices.is_empty(), "throughput of slices is sampled over all hosts at once"),
+        (scenario.measure.trace_every_flow.is_some(), "flows are traced beside the queues on their way"),
+        (!fabric.outages.is_empty(), "links fail"),
+    ];
+    Ok(reasons.into_iter().find_map(|(reaches, why)| reaches.then_some(why)))
+}
+
+/// What decides which flows get deadlines, if the workload leaves that open.
+fn gamma(scenario: &Scenario) -> Option<GammaControl> {
+    GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed)
+}
+
+/// Runs a scenario on a thread for each part.
+fn in_parts<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: &Feed,
+    cut: Cut,
+    percent: u64,
+    control: &dyn Control,
+) -> Result<(Outcome, Ending), ScenarioError> {
+    let window = cut.look_ahead(fabric, &scenario.transport);
+    let window = if window < Time::MAX { Time::from_ps(window.as_ps() * percent / 100) } else { window };
+    let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
+    let (outcome, ending) = run_parts(&Arc::new(cut), window, &build, &mut |run| look(control, run))?;
+    Ok((balanced(outcome), ending))
+}
+
+/// Runs a scenario in the parts that hosts and switches are of, whatever is given for them: for tests of cuts. Fails as
+/// [`crate::run`] does, and with the reason where the run cannot be cut.
+pub fn run_cut(
+    scenario: &Scenario,
+    hosts: &[usize],
+    switches: &[usize],
+) -> Result<(Outcome, Ending), ScenarioError> {
+    run_cut_in_windows(scenario, hosts, switches, 100)
+}
+
+/// The same in windows of so many percent of what they may be.
+///
+/// # Panics
+///
+/// If packets arrive in the past.
+pub fn run_cut_in_windows(
+    scenario: &Scenario,
+    hosts: &[usize],
+    switches: &[usize],
+    percent: u64,
+) -> Result<(Outcome, Ending), ScenarioError> {
+    build::visit(scenario, Cutter { scenario, hosts, switches, percent })
+}
+
+struct Cutter<'a> {
+    scenario: &'a Scenario,
+    hosts: &'a [usize],
+    switches: &'a [usize],
+    percent: u64,
+}
+
+impl SchemeVisitor for Cutter<'_> {
+    type Output = Result<(Outcome, Ending), ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let Cutter { scenario, hosts, switches, percent } = self;
+        let (fabric, feed) = (scenario.fabric.build(), crate::feed(scenario)?);
+        let cut = Cut::new(&fabric, hosts, switches);
+        match whole_because::<S>(scenario, &fabric, &feed, &cut)? {
+            Some(why) => Err(ScenarioError::new("threads", why)),
+            None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &crate::Unattended),
+        }
     }
 }
 
@@ -70,11 +173,21 @@ pub(crate) fn world_watching<S: Scheme>(
     feed: Feed,
     watch: Watch,
 ) -> Result<World<S>, ScenarioError> {
+    part_of(scenario, fabric, feed, watch, None)
+}
+
+/// The same, or a part of it.
+fn part_of<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    feed: Feed,
+    watch: Watch,
+    part: Option<PartOf>,
+) -> Result<World<S>, ScenarioError> {
     let scheme = build::for_packets::<S>(scenario, fabric)?;
     let horizon = scenario.measure.horizon;
-    let gamma = GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed);
-    let world = World::new(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed);
-    Ok(world.controlled(gamma).omniscient(scenario.scheme.oracle))
+    let world = World::part(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed, part);
+    Ok(world.controlled(gamma(scenario)).omniscient(scenario.scheme.oracle))
 }
 
 /// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.

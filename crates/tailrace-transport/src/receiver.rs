@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Directive, Ecn, Header, HostId, Packet, PacketKind, Time};
+use tailrace_core::{Ecn, Header, HostId, Packet, PacketKind, Time};
 
 use crate::SeqSet;
 use crate::reorder::Reorder;
@@ -74,9 +74,9 @@ impl<H: Header> Receiver<H> {
         self.next
     }
 
-    /// Acknowledges as the new directive of its flow says from now on.
-    pub fn direct(&mut self, directive: &Directive) {
-        self.priority = directive.acks;
+    /// Acknowledges in this priority from now on.
+    pub fn acknowledge_in(&mut self, priority: u8) {
+        self.priority = priority;
     }
 
     /// Takes over the memory of a finished receiver's segments, and puts cells back in order as it did.

@@ -1,7 +1,7 @@
 //! What a receiver answers, packet by packet.
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Directive, Ecn, Packet, PacketKind, TagTable, Time};
+use tailrace_core::{Ecn, Packet, PacketKind, Time};
 
 use crate::Receiver;
 use crate::news::News;
@@ -60,8 +60,7 @@ fn a_probe_is_answered_and_tells_nothing_of_segments() {
 #[test]
 fn a_directive_changes_the_priority_of_acknowledgements() {
     let mut receiver = Receiver::new(4, 2, &params(1));
-    let directive = Directive { acks: 5, ..Directive::tagged(TagTable::FLAT) };
-    receiver.direct(&directive);
+    receiver.acknowledge_in(5);
     assert_eq!(answers(&mut receiver, &packet(0, 0))[0].priority, 5);
 }
 

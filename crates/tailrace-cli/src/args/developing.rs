@@ -32,6 +32,7 @@ pub struct NewScheme {
 #[command(after_help = "Examples:
   tailrace bench                                    packet by packet, against its own kernel and ns-3
   tailrace bench --schemes                          each scheme against DCTCP
+  tailrace bench --threads                          one run on one thread and on several
   tailrace bench --growth                           time and memory by hosts and flows
   tailrace bench --level flow
   tailrace bench --level linux --check              what the host agent costs; fail where a goal is missed")]
@@ -67,6 +68,9 @@ pub struct Bench {
     /// Measure how time and memory grow with hosts and flows instead
     #[arg(long)]
     pub growth: bool,
+    /// Measure one run on several threads instead, on 144 and on 1,024 hosts
+    #[arg(long)]
+    pub threads: bool,
     /// Measure only how a slot of Uranus' controller grows with the flows in progress
     #[arg(long)]
     pub allocator: bool,

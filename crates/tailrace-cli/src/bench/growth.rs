@@ -40,22 +40,32 @@ impl Size {
         u32::from(self.leaves) * u32::from(self.hosts_per_leaf)
     }
 
-    /// Runs it in this process.
-    pub fn run(&self) -> Result<Value, Error> {
+    /// Leaves with hosts, and 20 Web Search flows a host.
+    pub fn of_hosts(leaves: u16, hosts_per_leaf: u16) -> Self {
+        let flows = 20 * u32::from(leaves) * u32::from(hosts_per_leaf);
+        Size { leaves, hosts_per_leaf, sizes: "web-search".to_owned(), flows }
+    }
+
+    /// The scenario.
+    pub fn text(&self) -> String {
         let Size { leaves, hosts_per_leaf, sizes, flows } = self;
         let spines = (hosts_per_leaf / 4).max(1);
-        let text = format!(
+        format!(
             "[fabric]\nkind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts_per_leaf}\n\
              host_rate = \"10Gbps\"\nspine_rate = \"40Gbps\"\nhost_delay = \"20.2us\"\nspine_delay = \"0.2us\"\n\
              buffer = \"360KB\"\nload_balancing = \"spray\"\n\
              [transport]\ninitial_window = 70\nmax_window = 239\nrto = \"fixed\"\nloss_detection = \"timeout-only\"\n\
              [workload]\nsizes = \"{sizes}\"\nload = 0.6\nflows = {flows}\n[scheme]\nname = \"pias\"\n"
-        );
+        )
+    }
+
+    /// Runs it in this process.
+    pub fn run(&self) -> Result<Value, Error> {
         let before = peak_memory();
-        let Cost { packet_hops, cpu_seconds } = full(&Scenario::parse(&text)?)?;
+        let Cost { packet_hops, cpu_seconds } = full(&Scenario::parse(&self.text())?)?;
         let peak = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
         Ok(json!({
-            "hosts": self.hosts(), "sizes": sizes, "flows": flows, "packet_hops": packet_hops,
+            "hosts": self.hosts(), "sizes": self.sizes, "flows": self.flows, "packet_hops": packet_hops,
             "cpu_seconds": cpu_seconds, "packet_hops_per_cpu_second": packet_hops as f64 / cpu_seconds,
             "memory_bytes": peak,
         }))
@@ -64,13 +74,8 @@ impl Size {
 
 /// Both tables.
 pub fn measure() -> Result<Report, Error> {
-    let by_hosts =
-        [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32)].map(|(leaves, hosts_per_leaf)| Size {
-            leaves,
-            hosts_per_leaf,
-            sizes: "web-search".to_owned(),
-            flows: 20 * u32::from(leaves) * u32::from(hosts_per_leaf),
-        });
+    let by_hosts = [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32)]
+        .map(|(leaves, hosts)| Size::of_hosts(leaves, hosts));
     let by_flows = [1_000, 10_000, 100_000, 1_000_000].map(|flows| Size {
         leaves: 9,
         hosts_per_leaf: 16,

@@ -15,6 +15,7 @@ mod ns3;
 mod parts;
 mod schemes;
 mod simgrid;
+mod threads;
 
 use std::process::Command;
 
@@ -51,6 +52,7 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     let report = match (options.schemes, options.growth, options.allocator) {
         (true, _, _) => schemes::compare(options)?,
         (_, true, _) => growth::measure()?,
+        _ if options.threads => threads::measure(options)?,
         (_, _, true) => allocator::measure(),
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
         #[cfg(feature = "agent")]

@@ -60,7 +60,7 @@ impl<S: Scheme> Rig<S> {
                     sender.demote(info);
                     let directive = self.host.directive(&info);
                     sender.direct(&directive);
-                    receiver.direct(&directive);
+                    receiver.acknowledge_in(directive.acks);
                     ensure!(sender.standing() != Standing::Demoted, "flow {id} is demoted again and again");
                 }
             }
@@ -92,7 +92,7 @@ impl<S: Scheme> Rig<S> {
                     self.host.on_timeout(sender.info(), &view, timeouts, sender.directive())
                 {
                     sender.direct(&directive);
-                    receiver.direct(&directive);
+                    receiver.acknowledge_in(directive.acks);
                 }
             }
             self.answer(acks)?;

@@ -346,7 +346,7 @@ impl<S: Scheme> Rig<S> {
                 for flow in self.flows.values_mut() {
                     let directive = self.host.directive(flow.sender.info());
                     flow.sender.direct(&directive);
-                    flow.receiver.direct(&directive);
+                    flow.receiver.acknowledge_in(directive.acks);
                 }
             }
         }

@@ -52,7 +52,9 @@ impl<S: Scheme> World<S> {
             control.controller().on_flow_start(spec.start, &info);
             self.arm_control();
         }
-        self.go_on(spec.src, slot);
+        if self.network.has_host(spec.src) {
+            self.go_on(spec.src, slot);
+        }
     }
 
     /// Puts both ends of a flow into a slot, with the memory of its last occupant.
@@ -82,18 +84,18 @@ impl<S: Scheme> World<S> {
 
     /// Gives all flows of a host the directives that its policy now has for them.
     pub(super) fn redirect(&mut self, host: HostId) {
-        let Host { policy, caps, .. } = &mut self.hosts[usize::from(host)];
-        for (flow, slot) in self.flows.in_progress() {
-            if self.flows.record(flow).src == host {
-                let fresh = policy.directive(self.senders[slot].info());
-                let directive = renewed(self.control.is_some(), self.senders[slot].directive(), fresh);
-                direct(&mut self.senders[slot], &mut self.receivers[slot], &directive);
-                if S::Host::CAPS
-                    && let Some(cap) = directive.cap
-                {
-                    caps.set(cap);
-                }
+        let own = self.flows.in_progress().filter(|(flow, _)| self.flows.record(*flow).src == host);
+        let slots: Vec<usize> = own.map(|(_, slot)| slot).collect();
+        for slot in slots {
+            let Host { policy, caps, .. } = &mut self.hosts[usize::from(host)];
+            let fresh = policy.directive(self.senders[slot].info());
+            let directive = renewed(self.control.is_some(), self.senders[slot].directive(), fresh);
+            if S::Host::CAPS
+                && let Some(cap) = directive.cap
+            {
+                caps.set(cap);
             }
+            self.direct(slot, &directive);
         }
     }
 
@@ -103,7 +105,7 @@ impl<S: Scheme> World<S> {
         let sender = &mut self.senders[slot];
         let (view, timeouts) = (sender.view(), sender.consecutive_timeouts());
         if let Some(directive) = policy.on_timeout(sender.info(), &view, timeouts, sender.directive()) {
-            direct(sender, &mut self.receivers[slot], &directive);
+            self.direct(slot, &directive);
         }
     }
 
@@ -116,7 +118,7 @@ impl<S: Scheme> World<S> {
         sender.demote(without);
         let fresh = self.hosts[usize::from(host)].policy.directive(&without);
         let directive = renewed(self.control.is_some(), sender.directive(), fresh);
-        direct(sender, &mut self.receivers[slot], &directive);
+        self.direct(slot, &directive);
         self.pump(host, slot);
     }
 
@@ -130,8 +132,7 @@ impl<S: Scheme> World<S> {
         }
         let record = self.flows.record_mut(id);
         if !self.senders[slot].is_done() {
-            // The last bytes may have arrived while the sender gave up.
-            record.stopped = record.end == Time::MAX;
+            record.stopped = true;
         } else if self.transport.fct_end == FctEnd::Acked {
             record.end = now;
         }
@@ -147,8 +148,8 @@ impl<S: Scheme> World<S> {
             control.controller().on_flow_end(now, id);
             self.arm_control();
         }
-        self.armed[slot] = UNARMED;
-        self.flows.finish(id);
+        self.armed[slot].sender = Time::MAX;
+        self.decree_end(id);
         self.tell_end(slot);
     }
 
@@ -173,17 +174,6 @@ impl<S: Scheme> World<S> {
 /// A host policy's fresh directive for a flow in progress: its weight is the controller's, where there is one.
 fn renewed(controlled: bool, current: &Directive, fresh: Directive) -> Directive {
     if controlled { Directive { weight: current.weight, ..fresh } } else { fresh }
-}
-
-/// Both ends of a flow obey a new directive. The receiver is told at once; a real one would read it from the
-/// next packet.
-fn direct<L: CongestionLaw<H>, H: Header>(
-    sender: &mut Sender<L, H>,
-    receiver: &mut Receiver<H>,
-    directive: &Directive,
-) {
-    sender.direct(directive);
-    receiver.direct(directive);
 }
 
 /// Bytes of a flow that are not acknowledged.

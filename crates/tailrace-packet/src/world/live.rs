@@ -21,6 +21,7 @@ impl<S: Scheme> World<S> {
     /// Puts the hosts outside, before anything has happened.
     pub fn outside(mut self) -> Self {
         self.network.open();
+        self.begin();
         self
     }
 

@@ -76,6 +76,9 @@ impl<S: Scheme> World<S> {
         let seconds = at.saturating_sub(self.port_meter.at).as_secs_f64();
         self.port_meter.at = at;
         for (place, &port) in self.watch.ports.iter().enumerate() {
+            if !self.network.has_port(port) {
+                continue;
+            }
             let mut sink = self.series.at(Place::Port(port), true);
             let (bytes, packets, by_queue) = self.network.sample(port);
             let mut row = |metric, index, value| sink.push(SeriesRow { at, metric, index, value });

@@ -10,15 +10,30 @@ impl<S: Scheme> World<S> {
     pub(super) fn on_wake(&mut self, entity: Entity) {
         let hosts = self.hosts.len() as Entity;
         if entity < hosts {
-            self.wake_host(entity as HostId);
-        } else if entity == self.special(SOURCE) {
+            return self.wake_host(entity as HostId);
+        }
+        let ports = hosts + SPECIAL as Entity..self.control_entity();
+        if ports.contains(&entity) {
+            return self.wake_port(entity - ports.start);
+        }
+        self.count_once(entity);
+        if entity == self.special(SOURCE) {
             self.start_flows();
         } else if entity == self.special(SAMPLER) {
             self.sample();
+        } else if entity == self.edicts_entity() {
+            self.wake_edicts();
         } else if entity == self.control_entity() {
             self.wake_control();
-        } else {
-            self.wake_port(entity - hosts - SPECIAL as Entity);
+        } else if entity == self.stall_entity() {
+            self.look_for_a_stall();
+        }
+    }
+
+    /// Every part is woken for this, and one of them counts it.
+    pub(super) fn count_once(&mut self, entity: Entity) {
+        if !self.network.counts_for_all() {
+            self.network.uncount(entity);
         }
     }
 
@@ -76,6 +91,9 @@ impl<S: Scheme> World<S> {
     }
 
     pub(super) fn arm_host(&mut self, host: HostId) {
+        if !self.network.has_host(host) {
+            return;
+        }
         let this = &mut self.hosts[usize::from(host)];
         let timer = this.timers.next(|timer| armed_for(&self.armed, timer));
         if let Some(at) = [timer, this.policy.next_wake()].into_iter().flatten().min() {
@@ -84,6 +102,9 @@ impl<S: Scheme> World<S> {
     }
 
     pub(super) fn arm_port(&mut self, port: PortId) {
+        if !self.network.has_port(port) {
+            return;
+        }
         if let Some(at) = self.network.policy_wake(port) {
             // A policy that came later than the world begins at zero all the same.
             let at = at.max(self.network.now());

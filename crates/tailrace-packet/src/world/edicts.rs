@@ -1,0 +1,130 @@
+//! What is told across the fabric without a packet: that a flow's sender is done, in what priority its receiver is to
+//! acknowledge, and what senders know to have arrived. It counts a while later, as if somebody had carried it: as long as
+//! the slowest link takes for a full packet. So it is known in every part of a run that is cut, before it counts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tailrace_core::{Bytes, Directive, FlowId, MTU_BYTES, Scheme, Time};
+use tailrace_engine::Entity;
+use tailrace_fabric::Fabric;
+
+use super::{SPECIAL, World};
+
+/// Something to be known from some time on, in order of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edict {
+    at: Time,
+    flow: FlowId,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// The flow is acknowledged in this priority.
+    Acks(u8),
+    /// The flow's sender is done: its receiver may go.
+    Done,
+    /// So many bytes have arrived, as senders of one part know.
+    Arrived(u64),
+}
+
+/// What is on its way.
+#[derive(Debug)]
+pub(super) struct Edicts {
+    pending: BinaryHeap<Reverse<Edict>>,
+    /// What other parts must be told.
+    news: Vec<Edict>,
+    delay: Time,
+}
+
+impl Edicts {
+    pub(super) fn new(fabric: &Fabric) -> Self {
+        let longest = Bytes::new(MTU_BYTES.into());
+        let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
+        Edicts { pending: BinaryHeap::new(), news: Vec::new(), delay: slowest.unwrap_or_default() }
+    }
+}
+
+impl<S: Scheme> World<S> {
+    /// The place of edicts among those that are woken, after the driver's clock.
+    pub(super) fn edicts_entity(&self) -> Entity {
+        (self.hosts.len() + SPECIAL + self.watched_port.len() + 2) as Entity
+    }
+
+    /// The flow's sender is done.
+    pub(super) fn decree_end(&mut self, flow: FlowId) {
+        self.flows.end(flow);
+        self.decree(flow, What::Done);
+    }
+
+    /// So many bytes have arrived.
+    pub(super) fn decree_arrived(&mut self, bytes: u64) {
+        self.decree(0, What::Arrived(bytes));
+    }
+
+    /// The flow in `slot` obeys a new directive: its sender at once, its receiver as soon as it knows.
+    pub(super) fn direct(&mut self, slot: usize, directive: &Directive) {
+        let sender = &mut self.senders[slot];
+        let (flow, before) = (sender.info().id, sender.directive().acks);
+        sender.direct(directive);
+        if directive.acks != before {
+            self.decree(flow, What::Acks(directive.acks));
+        }
+    }
+
+    fn decree(&mut self, flow: FlowId, what: What) {
+        let edict = Edict { at: self.network.now() + self.edicts.delay, flow, what };
+        self.expect(edict);
+        if self.network.is_part() {
+            self.edicts.news.push(edict);
+        }
+    }
+
+    /// Another part has decreed something.
+    pub(crate) fn hear(&mut self, edict: Edict) {
+        if let What::Done = edict.what {
+            self.flows.end(edict.flow);
+        }
+        self.expect(edict);
+    }
+
+    fn expect(&mut self, edict: Edict) {
+        self.edicts.pending.push(Reverse(edict));
+        self.network.wake(self.edicts_entity(), edict.at);
+    }
+
+    /// What other parts must be told.
+    pub(crate) fn news(&mut self) -> &mut Vec<Edict> {
+        &mut self.edicts.news
+    }
+
+    /// Lets what is due count.
+    pub(super) fn wake_edicts(&mut self) {
+        let now = self.network.now();
+        let mut arrived = None;
+        while let Some(&Reverse(edict)) = self.edicts.pending.peek()
+            && edict.at <= now
+        {
+            self.edicts.pending.pop();
+            match edict.what {
+                What::Acks(priority) => {
+                    if let Some(slot) = self.flows.slot_of_receiver(edict.flow) {
+                        self.receivers[slot].acknowledge_in(priority);
+                    }
+                }
+                What::Done => {
+                    let slot = self.flows.free(edict.flow);
+                    self.armed[slot] = super::UNARMED;
+                }
+                What::Arrived(bytes) => arrived = Some(arrived.unwrap_or(0) + bytes),
+            }
+        }
+        if let Some(bytes) = arrived {
+            self.judge(bytes);
+        }
+        if let Some(&Reverse(edict)) = self.edicts.pending.peek() {
+            self.network.wake(self.edicts_entity(), edict.at);
+        }
+    }
+}

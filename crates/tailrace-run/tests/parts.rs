@@ -1,0 +1,139 @@
+//! A run is the same in any parts: whatever is of which part, for every scheme, balancer and kind of memory.
+
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use tailrace_core::Outcome;
+use tailrace_run::{Unattended, feed, run, run_cut, run_cut_in_windows};
+use tailrace_scenario::Scenario;
+use tailrace_schemes::NAMES;
+
+/// All that comes of a run, as text.
+fn told(outcome: &Outcome) -> Vec<String> {
+    let Outcome { end, digest, events, tasks, ports, series, updates, ledger, .. } = outcome;
+    let mut told = vec![
+        format!("end {end}, digest {digest:x}, {events} events, {updates:?}, {tasks:?}"),
+        format!("{ledger:?}"),
+    ];
+    told.extend(outcome.flows.iter().map(|flow| format!("{flow:?}")));
+    told.extend(ports.iter().zip(0..).map(|(counts, port)| format!("port {port}: {counts:?}")));
+    told.extend(series.rows.iter().map(|row| format!("{row:?}")));
+    told
+}
+
+fn differs(whole: &Outcome, cut: &Outcome) -> Option<String> {
+    let (whole, cut) = (told(whole), told(cut));
+    let first = whole.iter().zip(&cut).find(|(one, other)| one != other);
+    let lengths = (whole.len() != cut.len()).then(|| format!("{} rows, {} in parts", whole.len(), cut.len()));
+    first.map(|(one, other)| format!("{one}\nin parts:\n{other}")).or(lengths)
+}
+
+/// A scenario that has something of everything, and how many hosts and switches it has.
+fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenario, usize, usize) {
+    let (shape, hosts, switches) = [
+        (
+            "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nspine_rate = \"20Gbps\"\n\
+             spine_delay = \"200ns\"",
+            9,
+            5,
+        ),
+        ("kind = \"star\"\nhosts = 6", 6, 1),
+        ("kind = \"dumbbell\"\nleft = 3\nright = 3\nbottleneck_rate = \"10Gbps\"", 6, 2),
+        (
+            "kind = \"tree\"\npods = 2\nedges_per_pod = 2\nhosts_per_edge = 2\naggs_per_pod = 2\ncores = 2\nedge_rate = \"10Gbps\"\ncore_rate = \"20Gbps\"",
+            8,
+            10,
+        ),
+    ][fabric];
+    let text = format!(
+        "{rest}\n[scheme]\nname = \"{scheme}\"\n[transport]\nmin_rto = \"1ms\"\n[fabric]\n{shape}\nhost_rate = \"10Gbps\"\ndelay = \"600ns\"\n\
+         load_balancing = \"{balancer}\"\n"
+    );
+    (Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), hosts, switches)
+}
+
+const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowcell"];
+
+fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(), String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let feed = feed(scenario).map_err(|error| text(&error))?;
+    let whole = run(scenario, feed, &Unattended, Vec::new()).map_err(|error| text(&error))?;
+    let (cut, ending) = run_cut(scenario, hosts, switches).map_err(|error| error.to_string())?;
+    if ending != whole.1 {
+        return Err(format!("{:?}, in parts {ending:?}", whole.1));
+    }
+    differs(&whole.0, &cut).map_or(Ok(()), Err)
+}
+
+const WORKLOAD: &str =
+    "[workload]\nsizes = \"web-search\"\nload = 0.9\nflows = 25\ndeadline = { exp = \"20ms\" }";
+
+/// Schemes whose parts cannot be told apart: what they decide for all flows at once. The others are cut.
+#[test]
+fn every_scheme_that_decides_at_hosts_and_ports() {
+    let mut whole = Vec::new();
+    for &scheme in NAMES {
+        let slices = "[[slice]]\nweight = 1\n";
+        let of_slices = matches!(scheme, "uranus" | "scc");
+        let (slice, of) = if of_slices { (slices, "slice = 1\n") } else { ("", "") };
+        let rest = format!("[measure]\nhorizon = \"2ms\"\n{slice}{WORKLOAD}\n{of}");
+        let (scenario, _, _) = scenario(0, scheme, "ecmp", &rest);
+        match check(&scenario, &[0, 1, 0, 1, 2, 1, 1, 2, 0], &[0, 1, 2, 0, 1]) {
+            Ok(()) => {}
+            Err(why) if why.starts_with("threads: ") => whole.push(scheme),
+            Err(why) => panic!("{scheme}: {why}"),
+        }
+    }
+    assert_eq!(whole, ["uranus", "scc"]);
+}
+
+/// A window that is a packet's time too long lets packets arrive in the past, which is noticed: the look-ahead is tight.
+#[test]
+fn nothing_arrives_in_the_past() {
+    let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
+    let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
+    let run = |percent| {
+        let run = || run_cut_in_windows(&scenario, &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
+        std::panic::catch_unwind(run)
+    };
+    assert!(run(100).is_ok());
+    assert!(run(150).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
+        ..ProptestConfig::default()
+    })]
+    #[test]
+    fn any_cut(
+        seed in 1u64..1_000,
+        (fabric, balancer) in (0usize..4, 0usize..5),
+        scheme in prop::sample::select(vec!["fifo", "tcp", "dctcp", "hull", "qjump", "pias", "awafs", "karuna", "pfabric", "pdq", "d3", "wvcc"]),
+        parts in 2usize..8,
+        draws in prop::collection::vec(0usize..64, 19),
+        shared: bool,
+        horizon: bool,
+    ) {
+        let one_path = matches!(scheme, "pdq" | "d3" | "rcp" | "baraat");
+        let balancer = if one_path { "ecmp" } else { BALANCERS[balancer] };
+        let horizon = if horizon { "horizon = \"3ms\"\n" } else { "" };
+        let rest = format!(
+            "seed = {seed}\n[measure]\n{horizon}sample_every = \"100us\"\nsample_ports = \"all\"\n{WORKLOAD}\n"
+        );
+        let (mut scenario, hosts, switches) = scenario(fabric, scheme, balancer, &rest);
+        if shared {
+            scenario.fabric.buffer = tailrace_fabric::Buffer::Shared {
+                total: tailrace_core::Bytes::new(150_000),
+                alpha_percent: 100,
+            };
+        }
+        let part = |node: usize| draws[node] % parts;
+        let hosts: Vec<usize> = (0..hosts).map(part).collect();
+        let switches: Vec<usize> = (0..switches).map(|switch| part(9 + switch)).collect();
+        match check(&scenario, &hosts, &switches) {
+            Err(why) if why.starts_with("threads: ") => prop_assert!(hosts.iter().chain(&switches).max() == Some(&0), "{why}"),
+            done => prop_assert!(done.is_ok(), "{scheme}: {}", done.unwrap_err()),
+        }
+    }
+}
