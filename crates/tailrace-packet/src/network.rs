@@ -207,21 +207,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// Runs until something concerns the edge; `None` when nothing is pending.
-    #[inline]
-    pub fn next(&mut self) -> Option<Step<H>> {
-        self.step(|agenda| agenda.next())
+    /// Nothing from `end` on happens, until a later end is set.
+    pub(crate) fn run_until(&mut self, end: Time) {
+        self.agenda.run_until(end.as_ps());
     }
 
-    #[inline(always)]
-    pub(crate) fn step(&mut self, next: impl Fn(&mut Agenda) -> Option<(u64, Entity)>) -> Option<Step<H>> {
+    /// Runs until something concerns the edge; `None` when nothing is pending before the end.
+    #[inline]
+    pub fn next(&mut self) -> Option<Step<H>> {
         loop {
-            let (at, entity) = next(&mut self.agenda)?;
+            let (at, entity) = self.agenda.next()?;
             self.now = Time::from_ps(at);
-            if self.border.as_ref().is_some_and(|border| border.leads_out(entity)) {
-                self.depart(entity);
-                continue;
-            }
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 if self.failing.is_some() && !self.is_of_edge(entity) {
                     continue;
@@ -272,8 +268,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Tells the port that sends back over the link of `port` what has come.
     #[inline]
     fn reverse(&mut self, port: PortId, packet: &mut Packet<H>) {
-        let back = self.reverse[port as usize];
-        self.ports[back as usize].egress.policy_mut().on_reverse(self.now, packet);
+        let back = &mut self.ports[self.reverse[port as usize] as usize];
+        back.catch_up(self.now);
+        back.egress.policy_mut().on_reverse(self.now, packet);
     }
 
     #[inline]
@@ -287,12 +284,19 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             }
         });
         if let Some(at) = head {
-            if self.border.as_ref().is_some_and(|border| border.leads_out(port)) {
-                self.export(port);
-            } else {
-                self.agenda.wake(port, at.as_ps());
-            }
+            self.wake_port(port, at);
         }
+    }
+
+    /// A port is to be looked at, unless its link is another part's.
+    #[inline]
+    fn wake_port(&mut self, port: PortId, at: Time) {
+        if self.ports[port as usize].to == Port::<P, H>::OUT
+            && let Some(border) = &mut self.border
+        {
+            return border.note(port);
+        }
+        self.agenda.wake(port, at.as_ps());
     }
 
     /// A packet is lost with its link, or at a switch that has no way for it.
@@ -368,10 +372,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Wakes a port's policy.
     pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
         let next = self.ports[port as usize].wake_policy(self.now, series);
-        if self.border.as_ref().is_some_and(|border| border.leads_out(port)) {
-            self.export(port);
-        } else if let Some(at) = next {
-            self.agenda.wake(port, at.as_ps());
+        if let Some(at) = next {
+            self.wake_port(port, at);
         }
     }
 

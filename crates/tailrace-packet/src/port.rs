@@ -38,7 +38,7 @@ impl<H: Header> Link<H> {
 pub(crate) struct Port<P, H> {
     pub(crate) egress: Egress<P, H>,
     link: Link<H>,
-    /// Host number, switch number with [`Port::SWITCH`] set, or [`Port::WATCHED`].
+    /// Host number, switch number with [`Port::SWITCH`] set, [`Port::WATCHED`] or [`Port::OUT`].
     pub(crate) to: u32,
 }
 
@@ -46,6 +46,8 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) const SWITCH: u32 = 1 << 31;
     /// Stands for where a port leads that is tapped, or whose link fails; no host and no switch.
     pub(crate) const WATCHED: u32 = 1 << 30;
+    /// Stands for another part, of which a port's link is.
+    pub(crate) const OUT: u32 = 1 << 29;
 
     pub(crate) fn new(policy: P, rate: LinkRate, delay: Time, to: u32) -> Self {
         Port { egress: Egress::new(policy, rate), link: Link { delay, flights: VecDeque::new() }, to }
@@ -140,16 +142,6 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) fn put_flight(&mut self, at: Time, packet: Packet<H>) -> bool {
         self.link.flights.push_back(Flight { at, packet });
         self.link.flights.len() == 1
-    }
-
-    /// When the port is to be looked at next where its link is another part's: when it has sent what it sends, or its policy
-    /// has something to send.
-    pub(crate) fn next_departure(&self, now: Time) -> Option<Time> {
-        if P::WORK_CONSERVING {
-            let free_at = self.egress.free_at();
-            return (free_at > now).then_some(free_at);
-        }
-        self.egress.next_departure()
     }
 
     /// What is on the link, and when each arrives.

@@ -33,7 +33,7 @@ use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
 use crate::flows::FlowTable;
-use crate::parts::{Crossing, PartOf};
+use crate::parts::PartOf;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
@@ -250,8 +250,9 @@ impl<S: Scheme> World<S> {
     /// Goes on up to `end`, or for so many steps.
     #[inline(never)]
     pub(crate) fn run_before(&mut self, end: Time, steps: u32) -> Stretch {
+        self.network.run_until(end);
         for _ in 0..steps {
-            let Some(step) = self.network.next_before(end) else { return Stretch::Reached };
+            let Some(step) = self.network.next() else { return Stretch::Reached };
             if let Some(ending) = self.take(step) {
                 return Stretch::Ended(ending);
             }
@@ -274,19 +275,12 @@ impl<S: Scheme> World<S> {
                 if self.stall.is_certain() {
                     return Some(Ending::Stalled);
                 }
+                if self.edicts.are_to_stop() {
+                    return Some(Ending::Interrupted);
+                }
             }
         }
         self.is_over().then_some(Ending::Finished)
-    }
-
-    /// What has left this part for others, by part.
-    pub(crate) fn exports(&mut self) -> &mut [Vec<Crossing<S::Header>>] {
-        self.network.exports()
-    }
-
-    /// Takes in what has left other parts for this one.
-    pub(crate) fn import(&mut self, crossings: impl Iterator<Item = Crossing<S::Header>>) {
-        self.network.import(crossings);
     }
 
     /// Whether all flows have ended, and none will start.

@@ -94,10 +94,10 @@ fn in_parts<S: Scheme>(
     percent: u64,
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    let window = cut.look_ahead(fabric, &scenario.transport);
-    let window = if window < Time::MAX { Time::from_ps(window.as_ps() * percent / 100) } else { window };
+    let ahead = cut.look_ahead(fabric, &scenario.transport);
+    let ahead = if ahead < Time::MAX { Time::from_ps(ahead.as_ps() * percent / 100) } else { ahead };
     let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
-    let (outcome, ending) = run_parts(&Arc::new(cut), window, &build, &mut |run| look(control, run))?;
+    let (outcome, ending) = run_parts(&Arc::new(cut), ahead, &build, &mut |run| look(control, run))?;
     Ok((balanced(outcome), ending))
 }
 
@@ -108,15 +108,15 @@ pub fn run_cut(
     hosts: &[usize],
     switches: &[usize],
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    run_cut_in_windows(scenario, hosts, switches, 100)
+    run_cut_looking(scenario, hosts, switches, 100)
 }
 
-/// The same in windows of so many percent of what they may be.
+/// The same with so many percent of the look-ahead that there is.
 ///
 /// # Panics
 ///
 /// If packets arrive in the past.
-pub fn run_cut_in_windows(
+pub fn run_cut_looking(
     scenario: &Scenario,
     hosts: &[usize],
     switches: &[usize],

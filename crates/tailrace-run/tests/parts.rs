@@ -1,9 +1,11 @@
 //! A run is the same in any parts: whatever is of which part, for every scheme, balancer and kind of memory.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use tailrace_core::Outcome;
-use tailrace_run::{Unattended, feed, run, run_cut, run_cut_in_windows};
+use tailrace_core::{Ending, Outcome, Running, Time};
+use tailrace_run::{Control, Threads, Unattended, feed, run, run_cut, run_cut_looking};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -86,13 +88,56 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
     assert_eq!(whole, ["uranus", "scc"]);
 }
 
-/// A window that is a packet's time too long lets packets arrive in the past, which is noticed: the look-ahead is tight.
+/// Whoever follows a run wants no more of it.
+struct Stops(AtomicUsize);
+
+impl Control for Stops {
+    fn progress(&self, _: &mut dyn Running) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn note(&self, text: String) {
+        panic!("{text}");
+    }
+    fn interrupted(&self) -> bool {
+        true
+    }
+    fn threads(&self) -> Threads {
+        Threads { at_most: 3, asked: true }
+    }
+}
+
+/// All parts stop at the same time, and what is on its way between them is counted: the ledger of a run that does not balance is
+/// a panic.
+#[test]
+fn a_run_in_parts_stops_where_it_is_to() {
+    let (scenario, _, _) = scenario(0, "pias", "ecmp", WORKLOAD);
+    let control = Stops(AtomicUsize::new(0));
+    let feed = feed(&scenario).unwrap();
+    let (outcome, ending) = run(&scenario, feed, &control, Vec::new()).unwrap();
+    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(control.0.load(Ordering::Relaxed), 1, "it stops at the first look");
+    let ledger = outcome.ledger.unwrap();
+    assert!(ledger.delivered.packets > 0 && outcome.end > Time::ZERO);
+}
+
+/// A part that has nothing to do until the end may still have packets waiting at ports that lead out: they leave, and arrive in
+/// time for what others do until then.
+#[test]
+fn what_leaves_a_part_at_rest_is_not_held_back_at_the_end() {
+    for seed in [346, 1, 2, 3] {
+        let rest = format!("seed = {seed}\n[measure]\nhorizon = \"3ms\"\n{WORKLOAD}\n");
+        let (scenario, _, _) = scenario(1, "fifo", "spray-random", &rest);
+        check(&scenario, &[1, 1, 1, 0, 0, 0], &[3]).unwrap();
+    }
+}
+
+/// Who looks half a look-ahead too far hears of things too late, which is noticed: the look-ahead is tight.
 #[test]
 fn nothing_arrives_in_the_past() {
     let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
     let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
     let run = |percent| {
-        let run = || run_cut_in_windows(&scenario, &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
+        let run = || run_cut_looking(&scenario, &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
         std::panic::catch_unwind(run)
     };
     assert!(run(100).is_ok());

@@ -29,19 +29,20 @@ impl Control for OnThreads {
     }
 }
 
-/// Both fabrics, on one thread up to as many as there are processors, and on twice as many to see what waiting costs.
+/// Both fabrics, on one thread up to as many as there are processors; the smaller one on twice as many as well, to see what
+/// waiting costs.
 pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let counts: Vec<usize> = (1..=processors).chain([2 * processors]).collect();
+    let counts = |more: &[usize]| (1..=processors).chain(more.iter().copied()).collect::<Vec<_>>();
     let fabrics = [
-        ("144 hosts", scenario(options.flows, "pias")?),
-        ("1,024 hosts", Scenario::parse(&Size::of_hosts(32, 32).text())?),
+        ("144 hosts", scenario(options.flows, "pias")?, counts(&[2 * processors])),
+        ("1,024 hosts", Scenario::parse(&Size::of_hosts(32, 32).text())?, counts(&[])),
     ];
     let mut text = format!(
         "{processors} processors\n\n| fabric | threads | M packet-hops/s | times one thread |\n|---|---|---|---|\n"
     );
     let mut rows: Vec<Value> = Vec::new();
-    for (name, scenario) in fabrics {
+    for (name, scenario, counts) in fabrics {
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);

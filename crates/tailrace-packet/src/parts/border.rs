@@ -1,26 +1,27 @@
 //! Where a part of a network ends: links that lead out of it, and what is on its way to other parts.
 //!
 //! A link that leads out has its port here and its far end in another part. There the port stands for the link: it holds
-//! what is on it, and is woken when its head arrives. Here the port is woken when it has sent a packet, so that the next
-//! one is known, and handed over, when its transmission starts: no later than that, and so a link's delay before it arrives.
+//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock advances it catches
+//! up, and what it has begun to send by then is handed over: that is less than a look-ahead later, and so before it arrives.
 
 use std::sync::Arc;
 
 use tailrace_core::{Count, Header, HostId, Packet, PortPolicy, Time};
-use tailrace_engine::Entity;
 use tailrace_fabric::PortId;
+use tailrace_switch::Holder;
 
 use super::Cut;
 use crate::Network;
+use crate::port::Port;
+use crate::world::Edict;
 
-/// A packet on a link between two parts.
+/// What one part tells another one.
 #[derive(Clone, Copy)]
-pub(crate) struct Crossing<H> {
-    /// When it arrives.
-    pub(crate) at: Time,
-    /// The port that has sent it.
-    port: PortId,
-    packet: Packet<H>,
+pub(crate) enum Letter<H> {
+    /// A packet that `port` has sent arrives over its link.
+    Packet { at: Time, port: PortId, packet: Packet<H> },
+    /// Something that all must know.
+    Edict(Edict),
 }
 
 /// The border of a part.
@@ -29,8 +30,11 @@ pub(crate) struct Border<H> {
     own: usize,
     /// Of each port, the part that its link leads to, if it leads out of this one.
     leads_to: Vec<Option<u8>>,
-    /// What has left for each part and was not fetched.
-    pub(crate) out: Vec<Vec<Crossing<H>>>,
+    /// Ports that lead out and have something to send, or to hand over.
+    busy: Vec<PortId>,
+    is_busy: Vec<bool>,
+    /// What has left for each part and was not sent.
+    out: Vec<Vec<Letter<H>>>,
 }
 
 impl<H: Header> Border<H> {
@@ -41,22 +45,30 @@ impl<H: Header> Border<H> {
         };
         Border {
             leads_to: (0..cut.ports() as PortId).map(leads_to).collect(),
+            busy: Vec::new(),
+            is_busy: vec![false; cut.ports()],
             out: (0..cut.parts()).map(|_| Vec::new()).collect(),
             cut,
             own,
         }
     }
 
-    /// Whether an entity is a port here whose link leads out.
+    /// A port that leads out may have something to hand over.
     #[inline]
-    pub(crate) fn leads_out(&self, entity: Entity) -> bool {
-        self.leads_to.get(entity as usize).is_some_and(Option::is_some)
+    pub(crate) fn note(&mut self, port: PortId) {
+        if !std::mem::replace(&mut self.is_busy[port as usize], true) {
+            self.busy.push(port);
+        }
     }
 
     /// What is on its way out.
     pub(crate) fn in_flight(&self) -> Count {
         let mut count = Count::default();
-        self.out.iter().flatten().for_each(|crossing| count.count(crossing.packet.bytes));
+        for letter in self.out.iter().flatten() {
+            if let Letter::Packet { packet, .. } = letter {
+                count.count(packet.bytes);
+            }
+        }
         count
     }
 }
@@ -64,7 +76,11 @@ impl<H: Header> Border<H> {
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Makes this a part of a network that is cut.
     pub(crate) fn confine(&mut self, cut: Arc<Cut>, own: usize) {
-        self.border = Some(Border::new(cut, own));
+        let border = Border::new(cut, own);
+        for (port, _) in self.ports.iter_mut().zip(&border.leads_to).filter(|(_, to)| to.is_some()) {
+            port.to = Port::<P, H>::OUT;
+        }
+        self.border = Some(border);
     }
 
     /// Whether a host is of this part.
@@ -88,42 +104,35 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.border.as_ref().is_none_or(|border| border.own == 0)
     }
 
-    /// A port whose link leads out has sent its packet, or has something to send.
-    pub(crate) fn depart(&mut self, port: PortId) {
-        self.ports[port as usize].look(self.now);
-        self.export(port);
-    }
-
-    /// Hands over what a port has begun to send, and has itself woken when it has sent that.
-    pub(crate) fn export(&mut self, port: PortId) {
-        let Some(border) = &mut self.border else { return };
-        let Some(to) = border.leads_to[port as usize] else { return };
-        let from = &mut self.ports[port as usize];
-        let out = &mut border.out[usize::from(to)];
-        from.take_flights(|at, packet| out.push(Crossing { at, port, packet }));
-        if let Some(next) = from.next_departure(self.now) {
-            self.agenda.wake(port, next.as_ps());
-        }
-    }
-
-    /// Takes in what has left other parts for this one.
-    pub(crate) fn import(&mut self, crossings: impl Iterator<Item = Crossing<H>>) {
-        for Crossing { at, port, packet } in crossings {
-            assert!(at > self.now, "a packet arrives at {at} in a part that is at {}", self.now);
-            if self.ports[port as usize].put_flight(at, packet) {
-                self.agenda.wake(port, at.as_ps());
+    /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
+    /// must have happened.
+    pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
+        let Some(border) = &mut self.border else { return &mut [] };
+        let (ports, out) = (&mut self.ports, &mut border.out);
+        // At `end` itself, packets may arrive before the port looks what to send.
+        let last = end.saturating_sub(Time::from_ps(1));
+        border.busy.retain(|&number| {
+            let port = &mut ports[number as usize];
+            port.catch_up(last);
+            if let Some(to) = border.leads_to[number as usize] {
+                let out = &mut out[usize::from(to)];
+                port.take_flights(|at, packet| out.push(Letter::Packet { at, port: number, packet }));
             }
+            let stays = port.egress.free_at() > last || port.egress.policy().backlog_packets() > 0;
+            border.is_busy[number as usize] = stays;
+            stays
+        });
+        for edict in news.drain(..) {
+            let others = out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
+            others.for_each(|(_, out)| out.push(Letter::Edict(edict)));
         }
+        out
     }
 
-    /// What has left for each part and was not fetched.
-    pub(crate) fn exports(&mut self) -> &mut [Vec<Crossing<H>>] {
-        self.border.as_mut().map_or(&mut [], |border| &mut border.out)
-    }
-
-    /// Runs until something before `end` concerns the edge; `None` when nothing before it is pending.
-    #[inline(always)]
-    pub(crate) fn next_before(&mut self, end: Time) -> Option<crate::Step<H>> {
-        self.step(|agenda| agenda.next_before(end.as_ps()))
+    /// A packet comes over the link of a port of another part.
+    pub(crate) fn import(&mut self, at: Time, port: PortId, packet: Packet<H>) {
+        if self.ports[port as usize].put_flight(at, packet) {
+            self.agenda.wake(port, at.as_ps());
+        }
     }
 }

@@ -37,36 +37,32 @@ impl Cut {
         }
     }
 
-    /// A cut into `parts` or fewer of about the same number of ports: hosts are with their edge switch, edge switches in
-    /// their order, so that pods stay together, and each other switch is where most of its links are.
+    /// A cut into `parts` or fewer of about the same work: hosts are with their edge switch, edge switches in their order,
+    /// so that pods stay together, and each other switch is where most of its links are, or nearly.
     pub fn by_racks(fabric: &Fabric, parts: usize) -> Self {
         let mut edges: Vec<usize> = fabric.edge_of.iter().map(|&edge| usize::from(edge)).collect();
         edges.sort_unstable();
         edges.dedup();
         let parts = parts.clamp(1, Self::MOST).min(edges.len());
-        let mut of: Vec<Option<usize>> = vec![None; fabric.switches];
-        for (place, &edge) in edges.iter().enumerate() {
-            of[edge] = Some(place * parts / edges.len());
-        }
-        let mut ports = vec![0; parts];
-        for port in &fabric.ports {
-            if let Node::Switch(switch) = port.from
-                && let Some(part) = of[usize::from(switch)]
-            {
-                ports[part] += 1;
-            }
+        let work = work(fabric);
+        let mut dealt = Dealt::new(fabric, parts);
+        let all: u64 = edges.iter().map(|&edge| work[edge]).sum();
+        let mut before = 0;
+        for &edge in &edges {
+            let middle = before + work[edge] / 2;
+            dealt.give(
+                edge,
+                (u128::from(middle) * parts as u128 / u128::from(all.max(1))) as usize,
+                work[edge],
+            );
+            before += work[edge];
         }
         // From the edge on inwards.
-        while let Some(next) = most_linked(fabric, &of, parts) {
-            let (switch, links) = next;
-            let most = links.iter().max().copied().unwrap_or(0);
-            let part =
-                (0..parts).filter(|&part| links[part] == most).min_by_key(|&part| ports[part]).unwrap_or(0);
-            ports[part] +=
-                fabric.ports.iter().filter(|port| port.from == Node::Switch(switch as u16)).count();
-            of[switch] = Some(part);
+        while let Some(next) = dealt.next() {
+            let part = dealt.part_for(next);
+            dealt.give(next, part, work[next]);
         }
-        let switches: Vec<usize> = of.into_iter().map(Option::unwrap_or_default).collect();
+        let switches: Vec<usize> = dealt.of.into_iter().map(Option::unwrap_or_default).collect();
         let hosts: Vec<usize> = fabric.edge_of.iter().map(|&edge| switches[usize::from(edge)]).collect();
         Self::new(fabric, &hosts, &switches)
     }
@@ -102,17 +98,97 @@ impl Cut {
     }
 }
 
-/// The switch without a part that has the most links to those that have one, the first of several, and how many to each.
-fn most_linked(fabric: &Fabric, of: &[Option<usize>], parts: usize) -> Option<(usize, Vec<usize>)> {
-    let mut links = vec![vec![0; parts]; fabric.switches];
+/// What a run spends at each switch and its hosts, in bits a second that may pass: a port of a host counts twice, since
+/// its transport works about as much for a packet as a port does.
+fn work(fabric: &Fabric) -> Vec<u64> {
+    let mut work = vec![0; fabric.switches];
     for port in &fabric.ports {
-        if let (Node::Switch(from), Node::Switch(to)) = (port.from, port.to)
-            && let Some(part) = of[usize::from(to)]
-        {
-            links[usize::from(from)][part] += 1;
+        let rate = port.rate.as_bps();
+        match port.from {
+            Node::Host(host) => work[usize::from(fabric.edge_of[usize::from(host)])] += 2 * rate,
+            Node::Switch(switch) => work[usize::from(switch)] += rate,
         }
     }
-    let open = (0..fabric.switches).filter(|&switch| of[switch].is_none());
-    let switch = open.rev().max_by_key(|&switch| links[switch].iter().sum::<usize>())?;
-    Some((switch, std::mem::take(&mut links[switch])))
+    work
+}
+
+/// Switches that are dealt out to parts.
+struct Dealt {
+    of: Vec<Option<usize>>,
+    work: Vec<u64>,
+    /// To which switches each has links.
+    neighbours: Vec<Vec<usize>>,
+    /// Links of each switch to each part.
+    links: Vec<Vec<usize>>,
+}
+
+impl Dealt {
+    fn new(fabric: &Fabric, parts: usize) -> Self {
+        let mut neighbours = vec![Vec::new(); fabric.switches];
+        for port in &fabric.ports {
+            if let (Node::Switch(from), Node::Switch(to)) = (port.from, port.to) {
+                neighbours[usize::from(from)].push(usize::from(to));
+            }
+        }
+        Dealt {
+            of: vec![None; fabric.switches],
+            work: vec![0; parts],
+            neighbours,
+            links: vec![vec![0; parts]; fabric.switches],
+        }
+    }
+
+    fn give(&mut self, switch: usize, part: usize, work: u64) {
+        self.of[switch] = Some(part);
+        self.work[part] += work;
+        self.neighbours[switch].iter().for_each(|&neighbour| self.links[neighbour][part] += 1);
+    }
+
+    /// The switch without a part that has the most links to those that have one, the first of several.
+    fn next(&self) -> Option<usize> {
+        let open = (0..self.of.len()).filter(|&switch| self.of[switch].is_none());
+        open.rev().max_by_key(|&switch| self.links[switch].iter().sum::<usize>())
+    }
+
+    /// The part with the least work of those that a switch has about as many links to as to any.
+    fn part_for(&self, switch: usize) -> usize {
+        let links = &self.links[switch];
+        let most = links.iter().max().copied().unwrap_or(0);
+        let near = (0..links.len()).filter(|&part| 2 * links[part] >= most);
+        near.min_by_key(|&part| self.work[part]).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_fabric::FabricParams;
+
+    use super::*;
+
+    fn shares(text: &str, parts: usize) -> Vec<f64> {
+        let table = text.parse().expect("a table");
+        let fabric = FabricParams::from_table(&table).expect("a fabric").build();
+        let cut = Cut::by_racks(&fabric, parts);
+        let mut shares = vec![0.0; cut.parts()];
+        for (port, &(from, _)) in fabric.ports.iter().zip(&cut.ends) {
+            let host = matches!(port.from, Node::Host(_));
+            shares[usize::from(from)] += port.rate.bytes_per_sec() * if host { 2.0 } else { 1.0 };
+        }
+        let all: f64 = shares.iter().sum();
+        shares.iter().map(|share| share / all).collect()
+    }
+
+    #[test]
+    fn parts_have_about_the_same_work() {
+        for (text, parts, most) in [
+            ("preset = \"spine144\"", 2, 0.51),
+            // Four spines for three parts.
+            ("preset = \"spine144\"", 3, 0.37),
+            ("preset = \"fattree64\"", 4, 0.26),
+        ] {
+            let shares = shares(text, parts);
+            assert_eq!(shares.len(), parts);
+            assert!(shares.iter().all(|&share| share < most), "{text} in {parts}: {shares:?}");
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! One run on several threads: the fabric is cut into parts, each with its own agenda, ports and hosts.
 //!
-//! All parts go on in windows of virtual time, no longer than what a packet takes at least from one part to another
-//! ([`Cut::look_ahead`]): what happens in a window in one part concerns others in later windows only. After each window
-//! the threads meet, and leave each other the packets that have crossed, and what all must know of flows' ends.
+//! Each part may go on until a look-ahead after the clock of the last of the others ([`Cut::look_ahead`]): that is what a
+//! packet takes at least from one part to another. It posts what leaves it and advances its own clock several times in
+//! a look-ahead, so that nobody waits for the slower one of the moment, but only for who is slower for long.
 //!
 //! Nothing that comes of a run depends on the cut. Within an instant, order is by a hash of time and entity; what is told
 //! across the fabric takes its time in every run, cut or whole (`world/edicts.rs`); and all parts draw all flows, so that
@@ -10,9 +10,9 @@
 
 mod border;
 mod cut;
-mod meeting;
+mod mail;
 mod run;
 
-pub(crate) use border::{Border, Crossing};
+pub(crate) use border::{Border, Letter};
 pub use cut::Cut;
 pub use run::{PartOf, run_parts};

@@ -7,11 +7,10 @@ use std::{panic, thread};
 
 use tailrace_core::{Ending, FlowRecord, Outcome, Progress, Running, Scheme, Time};
 
-use super::Cut;
-use super::border::Crossing;
-use super::meeting::{Barrier, Board, Presence};
+use super::mail::{END, Mail, mail};
+use super::{Cut, Letter};
 use crate::World;
-use crate::world::{Edict, Stretch};
+use crate::world::Stretch;
 
 /// Which part of a run a world is to be.
 #[derive(Clone, Debug)]
@@ -22,19 +21,13 @@ pub struct PartOf {
     pub own: usize,
 }
 
-/// Windows between two looks at the caller.
-const WINDOWS_PER_REPORT: u32 = 1 << 12;
+/// Steps of a part's clock in a look-ahead: the more, the less parts wait for each other, and the more often they write.
+const STEPS: u64 = 4;
 
-/// What the threads share.
-struct Shared<H> {
-    barrier: Barrier,
-    boards: [Board<Crossing<H>, Edict>; 2],
-    window: Time,
-    /// Packet-hops of each part, now and then.
-    hops: Vec<AtomicU64>,
-}
+/// Turns between two looks at the caller.
+const TURNS_PER_REPORT: u32 = 1 << 12;
 
-/// Runs a scenario in the parts of `cut`, in windows of `window`, which is no longer than its look-ahead. `build` makes the
+/// Runs a scenario in the parts of `cut`, which concern each other `look_ahead` later at the earliest. `build` makes the
 /// world of one part at time zero. `report` is called now and then and may end the run.
 ///
 /// # Panics
@@ -42,35 +35,30 @@ struct Shared<H> {
 /// If a thread does, with what it said.
 pub fn run_parts<S: Scheme, E: Send>(
     cut: &Arc<Cut>,
-    window: Time,
+    look_ahead: Time,
     build: &(impl Fn(PartOf) -> Result<World<S>, E> + Sync),
     report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), E> {
-    let parts = cut.parts();
-    let shared = Shared {
-        barrier: Barrier::new(parts),
-        boards: [Board::new(parts), Board::new(parts)],
-        window,
-        hops: (0..parts).map(|_| AtomicU64::new(0)).collect(),
-    };
-    let of = |own| PartOf { cut: Arc::clone(cut), own };
-    let part = |own, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
-        let _presence = Presence(&shared.barrier);
-        let world = build(of(own)).inspect_err(|_| shared.barrier.break_up())?;
-        Ok(run_part(world, own, &shared, report))
+    let hops: Vec<AtomicU64> = (0..cut.parts()).map(|_| AtomicU64::new(0)).collect();
+    let hops = &hops;
+    let part = |own, mail, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
+        let world = build(PartOf { cut: Arc::clone(cut), own })?;
+        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, hops }.run(report))
     };
     #[expect(clippy::disallowed_methods, reason = "parts have threads of their own, which end with the run")]
     let done: Vec<Result<(Outcome, Ending), E>> = thread::scope(|scope| {
         let part = &part;
-        let others: Vec<_> = (1..parts)
-            .map(|own| scope.spawn(move || part(own, &mut |_| ControlFlow::Continue(()))))
+        let mut mail = mail(cut.parts()).into_iter().enumerate();
+        let first = mail.next();
+        let others: Vec<_> = mail
+            .map(|(own, mail)| scope.spawn(move || part(own, mail, &mut |_| ControlFlow::Continue(()))))
             .collect();
-        let first = part(0, report);
+        let first = first.map(|(own, mail)| part(own, mail, report));
         let others = others.into_iter().map(|thread| match thread.join() {
             Ok(done) => done,
             Err(said) => panic::resume_unwind(said),
         });
-        std::iter::once(first).chain(others).collect()
+        first.into_iter().chain(others).collect()
     });
     let mut whole = Vec::new();
     for part in done {
@@ -80,64 +68,81 @@ pub fn run_parts<S: Scheme, E: Send>(
     Ok((join(cut, whole.into_iter().map(|(outcome, _)| outcome)), ending))
 }
 
-/// One part's share of a run.
-fn run_part<S: Scheme>(
-    mut world: World<S>,
+/// One part of a run.
+struct Part<'a, S: Scheme> {
     own: usize,
-    shared: &Shared<S::Header>,
-    report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
-) -> (Outcome, Ending) {
-    let (mut windows, mut stop) = (0, false);
-    world.begin();
-    for board in shared.boards.iter().cycle() {
-        hand_over(&mut world, own, board, stop);
-        if !shared.barrier.wait() {
-            return (world.into_outcome(), Ending::Interrupted);
-        }
-        take_over(&mut world, own, board);
-        if board.stop.load(Ordering::Relaxed) {
-            return (world.into_outcome(), Ending::Interrupted);
-        }
-        let first = board.first();
-        // Not without end: there is always the next look for a stall.
-        let end = Time::from_ps(first.saturating_add(shared.window.as_ps()));
-        if let Stretch::Ended(ending) = world.run_before(end, u32::MAX) {
-            return (world.into_outcome(), ending);
-        }
-        windows += 1;
-        if windows % WINDOWS_PER_REPORT == 0 {
-            shared.hops[own].store(world.progress().packet_hops, Ordering::Relaxed);
-            let packet_hops = shared.hops.iter().map(|hops| hops.load(Ordering::Relaxed)).sum();
-            let mut all = Progress { packet_hops, ..world.progress() };
-            stop = own == 0 && report(&mut all).is_break();
-        }
-    }
-    unreachable!("there are always more boards")
+    world: World<S>,
+    mail: Mail<Letter<S::Header>>,
+    look_ahead: u64,
+    /// It is done up to here.
+    done: u64,
+    /// Packet-hops of each part, now and then.
+    hops: &'a [AtomicU64],
 }
 
-fn hand_over<S: Scheme>(
-    world: &mut World<S>,
-    own: usize,
-    board: &Board<Crossing<S::Header>, Edict>,
-    stop: bool,
-) {
-    let mut next = world.next_event().map_or(u64::MAX, Time::as_ps);
-    for (reader, letters) in world.exports().iter_mut().enumerate() {
-        if !letters.is_empty() {
-            next = letters.iter().map(|letter| letter.at.as_ps()).fold(next, u64::min);
-            board.post(own, reader, letters);
+impl<S: Scheme> Part<'_, S> {
+    fn run(mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> (Outcome, Ending) {
+        self.world.begin();
+        let (mut turns, mut stopped) = (0, false);
+        let ending = loop {
+            // Beyond a look-ahead after the last of the others, they may have something to say.
+            let Some(last) = self.wait((self.done + 1).saturating_sub(self.look_ahead)) else {
+                return (self.world.into_outcome(), Ending::Interrupted);
+            };
+            let limit = last.saturating_add(self.look_ahead);
+            if let Some(ending) = self.go_on(limit) {
+                break ending;
+            }
+            turns += 1;
+            if turns % TURNS_PER_REPORT == 0 && self.report(report).is_break() && !stopped {
+                stopped = true;
+                self.world.decree_stop();
+            }
+        };
+        // What the others have sent until their ends is on its way, and is counted here.
+        self.mail.advance(END);
+        self.wait(END);
+        (self.world.into_outcome(), ending)
+    }
+
+    /// Waits until all others are as far as `clock`, and takes in what they have sent. Returns how far the last of them is;
+    /// `None` if somebody is gone.
+    fn wait(&mut self, clock: u64) -> Option<u64> {
+        let Part { world, mail, done, .. } = self;
+        mail.wait(clock, |letter| world.read(letter, Time::from_ps(*done)))
+    }
+
+    /// Goes on up to `limit`, and lets others know every now and then. Returns how the run has ended, if it has.
+    fn go_on(&mut self, limit: u64) -> Option<Ending> {
+        let step = (self.look_ahead / STEPS).max(1);
+        while self.done < limit {
+            let next = self.world.next_event().map_or(u64::MAX, Time::as_ps);
+            self.done = next.max(self.done).saturating_add(step).min(limit);
+            let end = Time::from_ps(self.done);
+            if let Stretch::Ended(ending) = self.world.run_before(end, u32::MAX) {
+                self.send(self.world.progress().now);
+                return Some(ending);
+            }
+            self.send(end);
+            self.mail.advance(self.done);
+        }
+        None
+    }
+
+    /// Sends what others are to know of what was before `end`. While there is no room, they may wait for room here.
+    fn send(&mut self, end: Time) {
+        while !self.mail.send(self.world.letters(end)) && !self.mail.is_broken() {
+            thread::yield_now();
+            self.wait(0);
         }
     }
-    board.announce(own, world.news(), next);
-    if own == 0 {
-        board.stop.store(stop, Ordering::Relaxed);
-    }
-}
 
-fn take_over<S: Scheme>(world: &mut World<S>, own: usize, board: &Board<Crossing<S::Header>, Edict>) {
-    for writer in (0..world.exports().len()).filter(|&writer| writer != own) {
-        board.fetch(writer, own, |letters| world.import(letters));
-        board.news(writer, |edict| world.hear(edict));
+    /// Adds up what all parts have done; the first one tells.
+    fn report(&self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> ControlFlow<()> {
+        let hops = self.hops;
+        hops[self.own].store(self.world.progress().packet_hops, Ordering::Relaxed);
+        let packet_hops = hops.iter().map(|hops| hops.load(Ordering::Relaxed)).sum();
+        report(&mut Progress { packet_hops, ..self.world.progress() })
     }
 }
 

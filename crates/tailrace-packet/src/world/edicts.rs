@@ -10,6 +10,7 @@ use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
 
 use super::{SPECIAL, World};
+use crate::parts::Letter;
 
 /// Something to be known from some time on, in order of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,8 @@ enum What {
     Done,
     /// So many bytes have arrived, as senders of one part know.
     Arrived(u64),
+    /// The run is to stop, for whoever follows it wants no more.
+    Stop,
 }
 
 /// What is on its way.
@@ -36,13 +39,24 @@ pub(super) struct Edicts {
     /// What other parts must be told.
     news: Vec<Edict>,
     delay: Time,
+    stop: bool,
 }
 
 impl Edicts {
     pub(super) fn new(fabric: &Fabric) -> Self {
         let longest = Bytes::new(MTU_BYTES.into());
         let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
-        Edicts { pending: BinaryHeap::new(), news: Vec::new(), delay: slowest.unwrap_or_default() }
+        Edicts {
+            pending: BinaryHeap::new(),
+            news: Vec::new(),
+            delay: slowest.unwrap_or_default(),
+            stop: false,
+        }
+    }
+
+    /// Whether the run is to stop.
+    pub(super) fn are_to_stop(&self) -> bool {
+        self.stop
     }
 }
 
@@ -61,6 +75,11 @@ impl<S: Scheme> World<S> {
     /// So many bytes have arrived.
     pub(super) fn decree_arrived(&mut self, bytes: u64) {
         self.decree(0, What::Arrived(bytes));
+    }
+
+    /// The run is to stop, in all parts at the same time.
+    pub(crate) fn decree_stop(&mut self) {
+        self.decree(0, What::Stop);
     }
 
     /// The flow in `slot` obeys a new directive: its sender at once, its receiver as soon as it knows.
@@ -82,7 +101,7 @@ impl<S: Scheme> World<S> {
     }
 
     /// Another part has decreed something.
-    pub(crate) fn hear(&mut self, edict: Edict) {
+    fn hear(&mut self, edict: Edict) {
         if let What::Done = edict.what {
             self.flows.end(edict.flow);
         }
@@ -94,9 +113,23 @@ impl<S: Scheme> World<S> {
         self.network.wake(self.edicts_entity(), edict.at);
     }
 
-    /// What other parts must be told.
-    pub(crate) fn news(&mut self) -> &mut Vec<Edict> {
-        &mut self.edicts.news
+    /// What concerns other parts of what has happened before `end`, by part.
+    pub(crate) fn letters(&mut self, end: Time) -> &mut [Vec<Letter<S::Header>>] {
+        self.network.letters(end, &mut self.edicts.news)
+    }
+
+    /// Hears from another part. This one was free to go on up to `limit`.
+    ///
+    /// # Panics
+    ///
+    /// If it concerns what was before that.
+    pub(crate) fn read(&mut self, letter: Letter<S::Header>, limit: Time) {
+        let (Letter::Packet { at, .. } | Letter::Edict(Edict { at, .. })) = letter;
+        assert!(at >= limit, "something of {at} is heard of in a part that could have been at {limit}");
+        match letter {
+            Letter::Packet { at, port, packet } => self.network.import(at, port, packet),
+            Letter::Edict(edict) => self.hear(edict),
+        }
     }
 
     /// Lets what is due count.
@@ -117,6 +150,7 @@ impl<S: Scheme> World<S> {
                     let slot = self.flows.free(edict.flow);
                     self.armed[slot] = super::UNARMED;
                 }
+                What::Stop => self.edicts.stop = true,
                 What::Arrived(bytes) => arrived = Some(arrived.unwrap_or(0) + bytes),
             }
         }

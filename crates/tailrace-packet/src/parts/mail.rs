@@ -1,0 +1,189 @@
+//! How the parts of a run keep in step: each has a clock that the others read, and sends them letters.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{hint, thread};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// Turns for which a thread waits without giving its processor away, if there is one for each.
+const SPINS: u32 = 1 << 14;
+
+/// Turns of waiting between two looks for letters.
+const TURNS_PER_READ: u32 = 64;
+
+/// Letters that may be on their way from one part to another: some look-aheads' worth, and little enough to stay in a
+/// core's own cache.
+const ON_THE_WAY: usize = 256;
+
+/// The clock of a part that has come to its end.
+pub(crate) const END: u64 = u64::MAX;
+
+/// How far a part is, in picoseconds: what it does from then on concerns others a look-ahead later at the earliest, and
+/// letters of what it did before are on their way. Two cache lines, which are fetched as one: its readers share it with
+/// nothing else.
+#[repr(align(128))]
+#[derive(Default)]
+struct Clock(AtomicU64);
+
+/// What the threads of a run share.
+struct Clocks {
+    clocks: Vec<Clock>,
+    broken: AtomicBool,
+    spins: u32,
+}
+
+/// One part's mail.
+pub(crate) struct Mail<T> {
+    own: usize,
+    shared: Arc<Clocks>,
+    /// To each other part.
+    out: Vec<(usize, Producer<T>)>,
+    /// From each other part.
+    come: Vec<Consumer<T>>,
+}
+
+/// Mail for so many parts, whose clocks are at zero.
+pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let shared = Arc::new(Clocks {
+        clocks: (0..parts).map(|_| Clock::default()).collect(),
+        broken: AtomicBool::new(false),
+        spins: if parts <= processors { SPINS } else { 0 },
+    });
+    let of = |own| Mail { own, shared: Arc::clone(&shared), out: Vec::new(), come: Vec::new() };
+    let mut mail: Vec<Mail<T>> = (0..parts).map(of).collect();
+    for writer in 0..parts {
+        for reader in (0..parts).filter(|&reader| reader != writer) {
+            let (out, come) = RingBuffer::new(ON_THE_WAY);
+            mail[writer].out.push((reader, out));
+            mail[reader].come.push(come);
+        }
+    }
+    mail
+}
+
+impl<T: Copy> Mail<T> {
+    /// Sends letters, by reader, in their order, as many as there is room for; those are then gone. Tells whether it was all
+    /// of them.
+    pub(crate) fn send(&mut self, letters: &mut [Vec<T>]) -> bool {
+        for (reader, out) in &mut self.out {
+            let letters = &mut letters[*reader];
+            let sent = letters.iter().take_while(|&&letter| out.push(letter).is_ok()).count();
+            letters.drain(..sent);
+        }
+        letters.iter().all(Vec::is_empty)
+    }
+
+    /// Reads all letters that have come.
+    pub(crate) fn read(&mut self, mut read: impl FnMut(T)) {
+        for from in &mut self.come {
+            while let Ok(letter) = from.pop() {
+                read(letter);
+            }
+        }
+    }
+
+    /// This part has come so far, and all letters of before are sent.
+    pub(crate) fn advance(&self, clock: u64) {
+        self.shared.clocks[self.own].0.store(clock, Ordering::Release);
+    }
+
+    /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
+    /// how far the last of the others is; `None` if somebody is gone.
+    pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(T)) -> Option<u64> {
+        let mut turns = 0;
+        loop {
+            let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
+            let last = others.map(|(_, other)| other.0.load(Ordering::Acquire)).min().unwrap_or(END);
+            if last >= clock {
+                self.read(&mut read);
+                return Some(last);
+            }
+            if self.is_broken() {
+                return None;
+            }
+            turns += 1;
+            // Who is waited for may wait for room.
+            if turns % TURNS_PER_READ == 0 {
+                self.read(&mut read);
+            }
+            if turns < self.shared.spins { hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Whether somebody is gone who had not come to the end.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.shared.broken.load(Ordering::Relaxed)
+    }
+}
+
+/// Whoever goes before the end, by a panic or an error, is waited for by nobody.
+impl<T> Drop for Mail<T> {
+    fn drop(&mut self) {
+        if self.shared.clocks[self.own].0.load(Ordering::Relaxed) < END {
+            self.shared.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part writes at each of its times to one of the others. Whoever has waited for clocks finds all letters of before,
+    /// in their order, each once, although there is no room for all of them.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test of threads")]
+    fn letters_have_come_when_the_clock_says_so() {
+        const LAST: u64 = 5_000;
+        for parts in [2, 3, 5] {
+            thread::scope(|scope| {
+                for mut mail in mail::<(usize, u64)>(parts) {
+                    scope.spawn(move || {
+                        let own = mail.own;
+                        let mut letters: Vec<Vec<(usize, u64)>> = vec![Vec::new(); parts];
+                        let mut seen = vec![0; parts];
+                        let mut read = |(writer, letter): (usize, u64)| {
+                            assert_eq!(letter, seen[writer] + 1);
+                            seen[writer] = letter;
+                        };
+                        for now in 1..=LAST {
+                            for reader in (0..parts).filter(|&reader| reader != own) {
+                                letters[reader].push((own, now));
+                            }
+                            while !mail.send(&mut letters) {
+                                mail.read(&mut read);
+                            }
+                            mail.advance(now);
+                            // Not every time, so that there is no room now and then.
+                            if now % 700 == 0 {
+                                mail.wait(now - 300, &mut read).expect("nobody is gone");
+                            }
+                        }
+                        mail.advance(END);
+                        mail.wait(END, &mut read).expect("nobody is gone");
+                        seen[own] = LAST;
+                        assert_eq!(seen, vec![LAST; parts]);
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test of threads")]
+    fn nobody_waits_for_who_panics() {
+        let mut both = mail::<()>(2);
+        let (other, mut own) = (both.remove(1), both.remove(0));
+        thread::scope(|scope| {
+            let waits = scope.spawn(move || own.wait(1, |()| ()));
+            let falls = scope.spawn(move || {
+                let _there = other;
+                panic!("as it must");
+            });
+            assert!(falls.join().is_err());
+            assert_eq!(waits.join().ok(), Some(None));
+        });
+    }
+}
