@@ -10,7 +10,7 @@ mod slices;
 mod stall;
 mod wakes;
 
-pub(crate) use edicts::Edict;
+pub(crate) use edicts::{Edict, delay as edict_delay};
 pub use live::Pause;
 use observe::PortMeter;
 pub use observe::Watch;

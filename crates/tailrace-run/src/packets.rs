@@ -95,7 +95,7 @@ fn in_parts<S: Scheme>(
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
     let ahead = cut.look_ahead(fabric, &scenario.transport);
-    let ahead = if ahead < Time::MAX { Time::from_ps(ahead.as_ps() * percent / 100) } else { ahead };
+    let ahead = Time::from_ps(ahead.as_ps() * percent / 100);
     let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
     let (outcome, ending) = run_parts(&Arc::new(cut), ahead, &build, &mut |run| look(control, run))?;
     Ok((balanced(outcome), ending))

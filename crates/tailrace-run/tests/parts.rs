@@ -131,6 +131,13 @@ fn what_leaves_a_part_at_rest_is_not_held_back_at_the_end() {
     }
 }
 
+/// Parts without a link between them, one of them with nothing at all.
+#[test]
+fn a_part_may_be_empty() {
+    let (scenario, _, _) = scenario(1, "pias", "ecmp", WORKLOAD);
+    check(&scenario, &[1; 6], &[1]).unwrap();
+}
+
 /// Who looks half a look-ahead too far hears of things too late, which is noticed: the look-ahead is tight.
 #[test]
 fn nothing_arrives_in_the_past() {

@@ -4,6 +4,8 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, HEADER_BYTES, HostId, Time};
 use tailrace_fabric::{Fabric, Node, PortId};
 
+use crate::world::edict_delay;
+
 /// Which part each host and switch is of. A port is of its node's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -89,12 +91,13 @@ impl Cut {
         (usize::from(from), usize::from(to))
     }
 
-    /// How long before it arrives in another part a packet is known to arrive: the least that any link between parts takes
-    /// for the shortest packet. [`Time::MAX`] if there is no such link.
+    /// How long before it concerns another part something is known: the least that any link between parts takes for the
+    /// shortest packet, and no longer than what has no packet takes.
     pub fn look_ahead(&self, fabric: &Fabric, transport: &TransportParams) -> Time {
         let shortest = Bytes::new(transport.ack_bytes.min(HEADER_BYTES).into());
         let across = fabric.ports.iter().zip(&self.ends).filter(|(_, (from, to))| from != to);
-        across.map(|(port, _)| port.delay + port.rate.time_for(shortest)).min().unwrap_or(Time::MAX)
+        let links = across.map(|(port, _)| port.delay + port.rate.time_for(shortest));
+        links.fold(edict_delay(fabric), Time::min)
     }
 }
 

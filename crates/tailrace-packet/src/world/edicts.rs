@@ -42,16 +42,16 @@ pub(super) struct Edicts {
     stop: bool,
 }
 
+/// How long after it is decreed an edict counts.
+pub(crate) fn delay(fabric: &Fabric) -> Time {
+    let longest = Bytes::new(MTU_BYTES.into());
+    let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
+    slowest.unwrap_or_default()
+}
+
 impl Edicts {
     pub(super) fn new(fabric: &Fabric) -> Self {
-        let longest = Bytes::new(MTU_BYTES.into());
-        let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
-        Edicts {
-            pending: BinaryHeap::new(),
-            news: Vec::new(),
-            delay: slowest.unwrap_or_default(),
-            stop: false,
-        }
+        Edicts { pending: BinaryHeap::new(), news: Vec::new(), delay: delay(fabric), stop: false }
     }
 
     /// Whether the run is to stop.
