@@ -4,9 +4,11 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod caps;
+mod cut;
 mod endpoint;
 mod failing;
 mod flows;
+mod letter;
 mod network;
 mod parts;
 mod port;
@@ -15,8 +17,9 @@ mod tap;
 mod timers;
 mod world;
 
+pub use cut::{Cut, PartOf};
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
-pub use parts::{Cut, PartOf, run_parts};
+pub use parts::run_parts;
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

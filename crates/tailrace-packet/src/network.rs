@@ -1,5 +1,7 @@
 //! The network: ports, links and switches. It moves packets; what hosts do is the edge's business.
 
+mod border;
+
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
@@ -9,8 +11,9 @@ use tailrace_engine::{Agenda, Digest, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
 use tailrace_switch::{Holder, Switching};
 
+use self::border::Border;
 use crate::failing::Failing;
-use crate::parts::Border;
+
 use crate::port::Port;
 use crate::tap::Tapped;
 

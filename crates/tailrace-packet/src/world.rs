@@ -10,7 +10,6 @@ mod slices;
 mod stall;
 mod wakes;
 
-pub(crate) use edicts::{Edict, delay as edict_delay};
 pub use live::Pause;
 use observe::PortMeter;
 pub use observe::Watch;
@@ -32,8 +31,8 @@ use self::edicts::Edicts;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
+use crate::cut::PartOf;
 use crate::flows::FlowTable;
-use crate::parts::PartOf;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};

@@ -11,7 +11,7 @@ use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
-use crate::control::{Control, look};
+use crate::control::{Control, Unattended, look};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -105,10 +105,11 @@ fn in_parts<S: Scheme>(
 /// [`crate::run`] does, and with the reason where the run cannot be cut.
 pub fn run_cut(
     scenario: &Scenario,
+    feed: Feed,
     hosts: &[usize],
     switches: &[usize],
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    run_cut_looking(scenario, hosts, switches, 100)
+    run_cut_looking(scenario, feed, hosts, switches, 100)
 }
 
 /// The same with so many percent of the look-ahead that there is.
@@ -118,15 +119,17 @@ pub fn run_cut(
 /// If packets arrive in the past.
 pub fn run_cut_looking(
     scenario: &Scenario,
+    feed: Feed,
     hosts: &[usize],
     switches: &[usize],
     percent: u64,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Cutter { scenario, hosts, switches, percent })
+    build::visit(scenario, Cutter { scenario, feed, hosts, switches, percent })
 }
 
 struct Cutter<'a> {
     scenario: &'a Scenario,
+    feed: Feed,
     hosts: &'a [usize],
     switches: &'a [usize],
     percent: u64,
@@ -136,12 +139,12 @@ impl SchemeVisitor for Cutter<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Cutter { scenario, hosts, switches, percent } = self;
-        let (fabric, feed) = (scenario.fabric.build(), crate::feed(scenario)?);
+        let Cutter { scenario, feed, hosts, switches, percent } = self;
+        let fabric = scenario.fabric.build();
         let cut = Cut::new(&fabric, hosts, switches);
         match whole_because::<S>(scenario, &fabric, &feed, &cut)? {
             Some(why) => Err(ScenarioError::new("threads", why)),
-            None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &crate::Unattended),
+            None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),
         }
     }
 }
@@ -204,7 +207,6 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Unattended;
 
     /// The digest of a run of pFabric, which ranks by what it may know.
     fn digest(reveals: &str, oracle: bool) -> u64 {

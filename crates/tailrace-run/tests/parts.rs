@@ -58,8 +58,8 @@ const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowc
 fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let feed = feed(scenario).map_err(|error| text(&error))?;
-    let whole = run(scenario, feed, &Unattended, Vec::new()).map_err(|error| text(&error))?;
-    let (cut, ending) = run_cut(scenario, hosts, switches).map_err(|error| error.to_string())?;
+    let whole = run(scenario, feed.clone(), &Unattended, Vec::new()).map_err(|error| text(&error))?;
+    let (cut, ending) = run_cut(scenario, feed, hosts, switches).map_err(|error| error.to_string())?;
     if ending != whole.1 {
         return Err(format!("{:?}, in parts {ending:?}", whole.1));
     }
@@ -144,7 +144,8 @@ fn nothing_arrives_in_the_past() {
     let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
     let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
     let run = |percent| {
-        let run = || run_cut_looking(&scenario, &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
+        let feed = feed(&scenario).unwrap();
+        let run = || run_cut_looking(&scenario, feed.clone(), &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
         std::panic::catch_unwind(run)
     };
     assert!(run(100).is_ok());

@@ -1,6 +1,6 @@
 //! One run on several threads: the fabric is cut into parts, each with its own agenda, ports and hosts.
 //!
-//! Each part may go on until a look-ahead after the clock of the last of the others ([`Cut::look_ahead`]): that is what a
+//! Each part may go on until a look-ahead after the clock of the last of the others ([`Cut::look_ahead`](crate::Cut::look_ahead)): that is what a
 //! packet takes at least from one part to another. It posts what leaves it and advances its own clock several times in
 //! a look-ahead, so that nobody waits for the slower one of the moment, but only for who is slower for long.
 //!
@@ -8,11 +8,7 @@
 //! across the fabric takes its time in every run, cut or whole (`world/edicts.rs`); and all parts draw all flows, so that
 //! flows have the same numbers and slots in each of them.
 
-mod border;
-mod cut;
 mod mail;
 mod run;
 
-pub(crate) use border::{Border, Letter};
-pub use cut::Cut;
-pub use run::{PartOf, run_parts};
+pub use run::run_parts;

@@ -8,18 +8,10 @@ use std::{panic, thread};
 use tailrace_core::{Ending, FlowRecord, Outcome, Progress, Running, Scheme, Time};
 
 use super::mail::{END, Mail, mail};
-use super::{Cut, Letter};
 use crate::World;
+use crate::cut::{Cut, PartOf};
+use crate::letter::Letter;
 use crate::world::Stretch;
-
-/// Which part of a run a world is to be.
-#[derive(Clone, Debug)]
-pub struct PartOf {
-    /// The cut.
-    pub cut: Arc<Cut>,
-    /// The part's number.
-    pub own: usize,
-}
 
 /// Steps of a part's clock in a look-ahead: the more, the less parts wait for each other, and the more often they write.
 const STEPS: u64 = 4;

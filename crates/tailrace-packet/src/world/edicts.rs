@@ -5,32 +5,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tailrace_core::{Bytes, Directive, FlowId, MTU_BYTES, Scheme, Time};
+use tailrace_core::{Directive, FlowId, Scheme, Time};
 use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
 
 use super::{SPECIAL, World};
-use crate::parts::Letter;
-
-/// Something to be known from some time on, in order of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edict {
-    at: Time,
-    flow: FlowId,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    /// The flow is acknowledged in this priority.
-    Acks(u8),
-    /// The flow's sender is done: its receiver may go.
-    Done,
-    /// So many bytes have arrived, as senders of one part know.
-    Arrived(u64),
-    /// The run is to stop, for whoever follows it wants no more.
-    Stop,
-}
+use crate::cut::edict_delay;
+use crate::letter::{Edict, Letter, What};
 
 /// What is on its way.
 #[derive(Debug)]
@@ -42,16 +23,9 @@ pub(super) struct Edicts {
     stop: bool,
 }
 
-/// How long after it is decreed an edict counts.
-pub(crate) fn delay(fabric: &Fabric) -> Time {
-    let longest = Bytes::new(MTU_BYTES.into());
-    let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
-    slowest.unwrap_or_default()
-}
-
 impl Edicts {
     pub(super) fn new(fabric: &Fabric) -> Self {
-        Edicts { pending: BinaryHeap::new(), news: Vec::new(), delay: delay(fabric), stop: false }
+        Edicts { pending: BinaryHeap::new(), news: Vec::new(), delay: edict_delay(fabric), stop: false }
     }
 
     /// Whether the run is to stop.

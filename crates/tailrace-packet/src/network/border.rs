@@ -10,19 +10,10 @@ use tailrace_core::{Count, Header, HostId, Packet, PortPolicy, Time};
 use tailrace_fabric::PortId;
 use tailrace_switch::Holder;
 
-use super::Cut;
-use crate::Network;
+use super::Network;
+use crate::cut::Cut;
+use crate::letter::{Edict, Letter};
 use crate::port::Port;
-use crate::world::Edict;
-
-/// What one part tells another one.
-#[derive(Clone, Copy)]
-pub(crate) enum Letter<H> {
-    /// A packet that `port` has sent arrives over its link.
-    Packet { at: Time, port: PortId, packet: Packet<H> },
-    /// Something that all must know.
-    Edict(Edict),
-}
 
 /// The border of a part.
 pub(crate) struct Border<H> {

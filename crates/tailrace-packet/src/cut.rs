@@ -1,10 +1,10 @@
 //! How a fabric is cut into parts.
 
-use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, HEADER_BYTES, HostId, Time};
-use tailrace_fabric::{Fabric, Node, PortId};
+use std::sync::Arc;
 
-use crate::world::edict_delay;
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, HEADER_BYTES, HostId, MTU_BYTES, Time};
+use tailrace_fabric::{Fabric, Node, PortId};
 
 /// Which part each host and switch is of. A port is of its node's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +99,22 @@ impl Cut {
         let links = across.map(|(port, _)| port.delay + port.rate.time_for(shortest));
         links.fold(edict_delay(fabric), Time::min)
     }
+}
+
+/// Which part of a run a world is to be.
+#[derive(Clone, Debug)]
+pub struct PartOf {
+    /// The cut.
+    pub cut: Arc<Cut>,
+    /// The part's number.
+    pub own: usize,
+}
+
+/// How long after it is decreed an edict counts.
+pub(crate) fn edict_delay(fabric: &Fabric) -> Time {
+    let longest = Bytes::new(MTU_BYTES.into());
+    let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
+    slowest.unwrap_or_default()
 }
 
 /// What a run spends at each switch and its hosts, in bits a second that may pass: a port of a host counts twice, since
