@@ -71,8 +71,7 @@ const POLL: Duration = Duration::from_millis(100);
 pub struct Options {
     /// Runs at a time.
     pub jobs: usize,
-    /// Threads of each run, if somebody asks for so many. Otherwise a run that is alone has as many as there would be runs at
-    /// a time, and others have one.
+    /// Threads of each run, if somebody asks for so many; otherwise one.
     pub threads: Option<usize>,
     /// Runs whose results are there already are not made again.
     pub resume: bool,
@@ -215,8 +214,11 @@ impl Folder {
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
         let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
-        let alone = if numbers.len() == 1 && looks_every.is_none() { options.jobs } else { 1 };
-        let threads = Threads { at_most: options.threads.unwrap_or(alone), asked: options.threads.is_some() };
+        let mut threads = Threads { at_most: options.threads.unwrap_or(1), asked: options.threads.is_some() };
+        if threads.at_most > 1 && looks_every.is_some() {
+            observer.note("on one thread, since the run is watched: no part sees all ports");
+            threads.at_most = 1;
+        }
         let stop = AtomicBool::new(false);
         let (sender, receiver) = channel();
         let worker = |sender: Sender<Message>| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, HEADER_BYTES, HostId, MTU_BYTES, Time};
+use tailrace_core::{Bytes, HEADER_BYTES, HostId, LinkRate, MTU_BYTES, Time};
 use tailrace_fabric::{Fabric, Node, PortId};
 
 /// Which part each host and switch is of. A port is of its node's part.
@@ -64,7 +64,12 @@ impl Cut {
             let part = dealt.part_for(next);
             dealt.give(next, part, work[next]);
         }
-        let switches: Vec<usize> = dealt.of.into_iter().map(Option::unwrap_or_default).collect();
+        // Where one rack has most of all work, parts beside it may have got none.
+        let mut used: Vec<usize> = dealt.of.iter().flatten().copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let place = |part: Option<usize>| part.and_then(|part| used.binary_search(&part).ok()).unwrap_or(0);
+        let switches: Vec<usize> = dealt.of.into_iter().map(place).collect();
         let hosts: Vec<usize> = fabric.edge_of.iter().map(|&edge| switches[usize::from(edge)]).collect();
         Self::new(fabric, &hosts, &switches)
     }
@@ -94,9 +99,9 @@ impl Cut {
     /// How long before it concerns another part something is known: the least that any link between parts takes for the
     /// shortest packet, and no longer than what has no packet takes.
     pub fn look_ahead(&self, fabric: &Fabric, transport: &TransportParams) -> Time {
-        let shortest = Bytes::new(transport.ack_bytes.min(HEADER_BYTES).into());
+        let shortest = transport.ack_bytes.min(HEADER_BYTES);
         let across = fabric.ports.iter().zip(&self.ends).filter(|(_, (from, to))| from != to);
-        let links = across.map(|(port, _)| port.delay + port.rate.time_for(shortest));
+        let links = across.map(|(port, _)| port.delay + LinkRate::new(port.rate).time_for(shortest));
         links.fold(edict_delay(fabric), Time::min)
     }
 }
@@ -180,6 +185,7 @@ impl Dealt {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_core::Rate;
     use tailrace_fabric::FabricParams;
 
     use super::*;
@@ -195,6 +201,22 @@ mod tests {
         }
         let all: f64 = shares.iter().sum();
         shares.iter().map(|share| share / all).collect()
+    }
+
+    /// A port's own rounding counts: a picosecond too much, and packets would arrive in the past.
+    #[test]
+    fn a_look_ahead_is_no_longer_than_what_a_port_takes() {
+        for gbps in 1..=400 {
+            let text = format!(
+                "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nhost_rate = \"{gbps}Gbps\"\n\
+                 spine_rate = \"{gbps}Gbps\"\nhost_delay = \"1us\"\nspine_delay = \"1us\""
+            );
+            let fabric = FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build();
+            let transport = TransportParams::default();
+            let port = LinkRate::new(Rate::from_gbps(gbps));
+            let ahead = Cut::by_racks(&fabric, 2).look_ahead(&fabric, &transport);
+            assert_eq!(ahead, Time::from_us(1) + port.time_for(transport.ack_bytes.min(HEADER_BYTES)));
+        }
     }
 
     #[test]

@@ -249,6 +249,9 @@ impl<S: Scheme> World<S> {
     /// Goes on up to `end`, or for so many steps.
     #[inline(never)]
     pub(crate) fn run_before(&mut self, end: Time, steps: u32) -> Stretch {
+        if self.is_over() {
+            return Stretch::Ended(Ending::Finished);
+        }
         self.network.run_until(end);
         for _ in 0..steps {
             let Some(step) = self.network.next() else { return Stretch::Reached };
@@ -280,6 +283,11 @@ impl<S: Scheme> World<S> {
             }
         }
         self.is_over().then_some(Ending::Finished)
+    }
+
+    /// Events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.network.events()
     }
 
     /// Whether all flows have ended, and none will start.

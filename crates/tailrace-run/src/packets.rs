@@ -66,7 +66,6 @@ fn whole_because<S: Scheme>(
 ) -> Result<Option<&'static str>, ScenarioError> {
     let reasons = [
         (cut.parts() < 2, "the fabric cannot be cut: hosts stay with their switch"),
-        (cut.look_ahead(fabric, &scenario.transport) == Time::ZERO, "links between racks take no time"),
         (
             build::for_packets::<S>(scenario, fabric)?.controller().is_some(),
             "the scheme's controller sees all flows at once",

@@ -106,6 +106,32 @@ impl Control for Stops {
     }
 }
 
+/// Two racks of four hosts, and flows of one packet.
+fn small_flows(load: f64, spine_delay: &str) -> Scenario {
+    let text = format!(
+        "[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nhost_rate = \"10Gbps\"\n\
+         spine_rate = \"30Gbps\"\nhost_delay = \"100ns\"\nspine_delay = \"{spine_delay}\"\n\
+         [workload]\nsizes = {{ fixed = \"1KB\" }}\nload = {load}\nflows = 3000\n[scheme]\nname = \"dctcp\"\n"
+    );
+    Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Where a look-ahead is longer than a flow within a rack takes, the other part hears of its end before it has started it.
+#[test]
+fn flows_that_are_shorter_than_a_look_ahead() {
+    check(&small_flows(0.2, "50us"), &[0, 0, 0, 0, 1, 1, 1, 1], &[0, 1, 1]).unwrap();
+}
+
+/// A part may be far beyond its last event when the run is to stop.
+#[test]
+fn a_run_at_rest_stops() {
+    let scenario = small_flows(0.0001, "200ns");
+    let control = Stops(AtomicUsize::new(0));
+    let (outcome, ending) = run(&scenario, feed(&scenario).unwrap(), &control, Vec::new()).unwrap();
+    assert_eq!(ending, Ending::Interrupted);
+    assert!(outcome.end > Time::ZERO);
+}
+
 /// All parts stop at the same time, and what is on its way between them is counted: the ledger of a run that does not balance is
 /// a panic.
 #[test]

@@ -121,7 +121,7 @@ impl<T: Copy> Mail<T> {
 /// Whoever goes before the end, by a panic or an error, is waited for by nobody.
 impl<T> Drop for Mail<T> {
     fn drop(&mut self) {
-        if self.shared.clocks[self.own].0.load(Ordering::Relaxed) < END {
+        if self.shared.clocks[self.own].0.load(Ordering::Relaxed) < END || thread::panicking() {
             self.shared.broken.store(true, Ordering::Relaxed);
         }
     }
@@ -130,6 +130,12 @@ impl<T> Drop for Mail<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Letters of a writer come in their order.
+    fn note(seen: &mut [u64], (writer, letter): (usize, u64)) {
+        assert_eq!(letter, seen[writer] + 1);
+        seen[writer] = letter;
+    }
 
     /// Each part writes at each of its times to one of the others. Whoever has waited for clocks finds all letters of before,
     /// in their order, each once, although there is no room for all of them.
@@ -144,25 +150,24 @@ mod tests {
                         let own = mail.own;
                         let mut letters: Vec<Vec<(usize, u64)>> = vec![Vec::new(); parts];
                         let mut seen = vec![0; parts];
-                        let mut read = |(writer, letter): (usize, u64)| {
-                            assert_eq!(letter, seen[writer] + 1);
-                            seen[writer] = letter;
-                        };
                         for now in 1..=LAST {
                             for reader in (0..parts).filter(|&reader| reader != own) {
                                 letters[reader].push((own, now));
                             }
                             while !mail.send(&mut letters) {
-                                mail.read(&mut read);
+                                mail.read(|letter| note(&mut seen, letter));
                             }
                             mail.advance(now);
                             // Not every time, so that there is no room now and then.
                             if now % 700 == 0 {
-                                mail.wait(now - 300, &mut read).expect("nobody is gone");
+                                mail.wait(now - 300, |letter| note(&mut seen, letter))
+                                    .expect("nobody is gone");
+                                let others = (0..parts).filter(|&other| other != own);
+                                others.for_each(|other| assert!(seen[other] >= now - 300));
                             }
                         }
                         mail.advance(END);
-                        mail.wait(END, &mut read).expect("nobody is gone");
+                        mail.wait(END, |letter| note(&mut seen, letter)).expect("nobody is gone");
                         seen[own] = LAST;
                         assert_eq!(seen, vec![LAST; parts]);
                     });

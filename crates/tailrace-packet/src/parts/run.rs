@@ -16,8 +16,9 @@ use crate::world::Stretch;
 /// Steps of a part's clock in a look-ahead: the more, the less parts wait for each other, and the more often they write.
 const STEPS: u64 = 4;
 
-/// Turns between two looks at the caller.
+/// Turns, or events, between two looks at the caller.
 const TURNS_PER_REPORT: u32 = 1 << 12;
+const EVENTS_PER_REPORT: u64 = 1 << 17;
 
 /// Runs a scenario in the parts of `cut`, which concern each other `look_ahead` later at the earliest. `build` makes the
 /// world of one part at time zero. `report` is called now and then and may end the run.
@@ -75,7 +76,7 @@ struct Part<'a, S: Scheme> {
 impl<S: Scheme> Part<'_, S> {
     fn run(mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> (Outcome, Ending) {
         self.world.begin();
-        let (mut turns, mut stopped) = (0, false);
+        let (mut turns, mut events, mut stopped) = (0, EVENTS_PER_REPORT, false);
         let ending = loop {
             // Beyond a look-ahead after the last of the others, they may have something to say.
             let Some(last) = self.wait((self.done + 1).saturating_sub(self.look_ahead)) else {
@@ -86,9 +87,13 @@ impl<S: Scheme> Part<'_, S> {
                 break ending;
             }
             turns += 1;
-            if turns % TURNS_PER_REPORT == 0 && self.report(report).is_break() && !stopped {
+            let looks = turns >= TURNS_PER_REPORT || self.world.events() >= events;
+            if looks {
+                (turns, events) = (0, self.world.events() + EVENTS_PER_REPORT);
+            }
+            if looks && self.report(report).is_break() && !stopped {
                 stopped = true;
-                self.world.decree_stop();
+                self.world.decree_stop(Time::from_ps(self.done));
             }
         };
         // What the others have sent until their ends is on its way, and is counted here.

@@ -51,9 +51,10 @@ impl<S: Scheme> World<S> {
         self.decree(0, What::Arrived(bytes));
     }
 
-    /// The run is to stop, in all parts at the same time.
-    pub(crate) fn decree_stop(&mut self) {
-        self.decree(0, What::Stop);
+    /// The run is to stop, in all parts at the same time. This one is done up to `done`, though nothing may have happened for
+    /// long.
+    pub(crate) fn decree_stop(&mut self, done: Time) {
+        self.tell(Edict { at: done + self.edicts.delay, flow: 0, what: What::Stop });
     }
 
     /// The flow in `slot` obeys a new directive: its sender at once, its receiver as soon as it knows.
@@ -67,19 +68,14 @@ impl<S: Scheme> World<S> {
     }
 
     fn decree(&mut self, flow: FlowId, what: What) {
-        let edict = Edict { at: self.network.now() + self.edicts.delay, flow, what };
+        self.tell(Edict { at: self.network.now() + self.edicts.delay, flow, what });
+    }
+
+    fn tell(&mut self, edict: Edict) {
         self.expect(edict);
         if self.network.is_part() {
             self.edicts.news.push(edict);
         }
-    }
-
-    /// Another part has decreed something.
-    fn hear(&mut self, edict: Edict) {
-        if let What::Done = edict.what {
-            self.flows.end(edict.flow);
-        }
-        self.expect(edict);
     }
 
     fn expect(&mut self, edict: Edict) {
@@ -92,17 +88,17 @@ impl<S: Scheme> World<S> {
         self.network.letters(end, &mut self.edicts.news)
     }
 
-    /// Hears from another part. This one was free to go on up to `limit`.
+    /// Hears from another part. This one is done up to `done`.
     ///
     /// # Panics
     ///
     /// If it concerns what was before that.
-    pub(crate) fn read(&mut self, letter: Letter<S::Header>, limit: Time) {
+    pub(crate) fn read(&mut self, letter: Letter<S::Header>, done: Time) {
         let (Letter::Packet { at, .. } | Letter::Edict(Edict { at, .. })) = letter;
-        assert!(at >= limit, "something of {at} is heard of in a part that could have been at {limit}");
+        assert!(at >= done, "something of {at} is heard of in a part that is done up to {done}");
         match letter {
             Letter::Packet { at, port, packet } => self.network.import(at, port, packet),
-            Letter::Edict(edict) => self.hear(edict),
+            Letter::Edict(edict) => self.expect(edict),
         }
     }
 
