@@ -74,8 +74,8 @@ impl Agenda {
         self.insert(entity, at_ps);
     }
 
-    /// From now on only wake-ups before `end_ps` are given out. Others may still be asked for, however far the next one
-    /// is.
+    /// From now on only wake-ups before `end_ps` are given out; all are if it is `u64::MAX`. Others may still be asked for,
+    /// however far the next one is.
     pub fn run_until(&mut self, end_ps: u64) {
         self.end = end_ps;
         self.count_whole();
@@ -87,7 +87,7 @@ impl Agenda {
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
-                if bucket >= self.whole && self.least_of(0, bucket) >= self.end {
+                if bucket >= self.whole && self.is_beyond(bucket) {
                     return None;
                 }
                 self.levels[0].cursor = bucket;
@@ -98,6 +98,12 @@ impl Agenda {
             }
             self.advance();
         }
+    }
+
+    /// Whether all of a bucket of level 0 is beyond the end, if there is one.
+    #[cold]
+    fn is_beyond(&self, bucket: usize) -> bool {
+        self.end < u64::MAX && self.least_of(0, bucket) >= self.end
     }
 
     /// Whether anything beyond this rotation of level 0 is before the end.
@@ -471,6 +477,18 @@ mod tests {
             prop_assert_eq!(agenda.next(), None);
             prop_assert!(agenda.is_empty());
         }
+    }
+
+    #[test]
+    fn the_end_of_time_is_given_out_too() {
+        let mut agenda = Agenda::new(2, 1 << 20);
+        agenda.wake(1, u64::MAX);
+        assert_eq!(agenda.next(), Some((u64::MAX, 1)));
+        agenda.wake(0, u64::MAX);
+        agenda.run_until(u64::MAX - 1);
+        assert_eq!(agenda.next(), None);
+        agenda.run_until(u64::MAX);
+        assert_eq!(agenda.next(), Some((u64::MAX, 0)));
     }
 
     #[test]
