@@ -69,6 +69,10 @@ fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(),
 const WORKLOAD: &str =
     "[workload]\nsizes = \"web-search\"\nload = 0.9\nflows = 25\ndeadline = { exp = \"20ms\" }";
 
+/// The same with pauses.
+const WITH_PAUSES: &str =
+    "[workload]\nsizes = \"web-search\"\nload = 0.02\nflows = 25\ndeadline = { exp = \"20ms\" }";
+
 /// Schemes whose parts cannot be told apart: what they decide for all flows at once. The others are cut.
 #[test]
 fn every_scheme_that_decides_at_hosts_and_ports() {
@@ -120,6 +124,17 @@ fn small_flows(load: f64, spine_delay: &str) -> Scenario {
 #[test]
 fn flows_that_are_shorter_than_a_look_ahead() {
     check(&small_flows(0.2, "50us"), &[0, 0, 0, 0, 1, 1, 1, 1], &[0, 1, 1]).unwrap();
+}
+
+/// Where nobody has anything to do for seconds, parts do not go there by look-aheads, of which there would be too many.
+#[test]
+fn long_pauses_are_passed_over() {
+    let scenario = small_flows(1e-6, "200ns");
+    let whole = run(&scenario, feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap();
+    assert!(whole.0.end > Time::from_secs_f64(100.0), "{}", whole.0.end);
+    for (hosts, switches) in [([0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1]), ([0, 1, 2, 3, 4, 5, 6, 6], [0, 3, 5])] {
+        check(&scenario, &hosts, &switches).unwrap();
+    }
 }
 
 /// A part may be far beyond its last event when the run is to stop.
@@ -191,14 +206,14 @@ proptest! {
         scheme in prop::sample::select(vec!["fifo", "tcp", "dctcp", "hull", "qjump", "pias", "awafs", "karuna", "pfabric", "pdq", "d3", "wvcc"]),
         parts in 2usize..8,
         draws in prop::collection::vec(0usize..64, 19),
-        shared: bool,
-        horizon: bool,
+        (shared, horizon, pauses) in any::<(bool, bool, bool)>(),
     ) {
         let one_path = matches!(scheme, "pdq" | "d3" | "rcp" | "baraat");
         let balancer = if one_path { "ecmp" } else { BALANCERS[balancer] };
         let horizon = if horizon { "horizon = \"3ms\"\n" } else { "" };
+        let workload = if pauses { WITH_PAUSES } else { WORKLOAD };
         let rest = format!(
-            "seed = {seed}\n[measure]\n{horizon}sample_every = \"100us\"\nsample_ports = \"all\"\n{WORKLOAD}\n"
+            "seed = {seed}\n[measure]\n{horizon}sample_every = \"100us\"\nsample_ports = \"all\"\n{workload}\n"
         );
         let (mut scenario, hosts, switches) = scenario(fabric, scheme, balancer, &rest);
         if shared {

@@ -95,6 +95,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.border.as_ref().is_none_or(|border| border.own == 0)
     }
 
+    /// When the next event is, or now if ports have something for other parts without one.
+    pub(crate) fn next_concern(&self) -> Option<Time> {
+        let busy = self.border.as_ref().is_some_and(|border| !border.busy.is_empty());
+        if busy { Some(self.now) } else { self.next_event() }
+    }
+
     /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
     /// must have happened.
     pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {

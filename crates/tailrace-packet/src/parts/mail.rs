@@ -1,10 +1,13 @@
-//! How the parts of a run keep in step: each has a clock that the others read, and sends them letters.
+//! How the parts of a run keep in step: each has a clock that the others read, and sends them letters. Time in which none
+//! of them has anything to do is passed over at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{hint, thread};
 
 use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::cut::Cut;
 
 /// Turns for which a thread waits without giving its processor away, if there is one for each.
 const SPINS: u32 = 1 << 14;
@@ -24,11 +27,54 @@ pub(crate) const END: u64 = u64::MAX;
 /// nothing else.
 #[repr(align(128))]
 #[derive(Default)]
-struct Clock(AtomicU64);
+struct Clock {
+    clock: AtomicU64,
+    rest: Rest,
+}
+
+/// What a part says when it has nothing to do: it holds until its next word.
+#[derive(Default)]
+struct Rest {
+    /// Words so far, twice; odd while there is a new one.
+    version: AtomicU64,
+    until: AtomicU64,
+    sent: AtomicU64,
+    read: AtomicU64,
+}
+
+/// A word of a part: it has nothing to do until then unless it gets letters, and has sent and read so many of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Word {
+    until: u64,
+    sent: u64,
+    read: u64,
+}
+
+/// The word of a part that has something to do.
+const BUSY: Word = Word { until: 0, sent: 0, read: 0 };
+
+impl Rest {
+    fn say(&self, word: Word) {
+        self.version.fetch_add(1, Ordering::SeqCst);
+        self.until.store(word.until, Ordering::SeqCst);
+        self.sent.store(word.sent, Ordering::SeqCst);
+        self.read.store(word.read, Ordering::SeqCst);
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The part's word, and its number; `None` if it has something to do, or is about to say what.
+    fn hear(&self) -> Option<(Word, u64)> {
+        let version = self.version.load(Ordering::SeqCst);
+        let [until, sent, read] = [&self.until, &self.sent, &self.read].map(|word| word.load(Ordering::SeqCst));
+        (version % 2 == 0 && until > 0).then_some((Word { until, sent, read }, version))
+    }
+}
 
 /// What the threads of a run share.
 struct Clocks {
     clocks: Vec<Clock>,
+    /// Until when nobody has anything to do, as somebody has found.
+    quiet: Clock,
     broken: AtomicBool,
     spins: u32,
 }
@@ -41,6 +87,11 @@ pub(crate) struct Mail<T> {
     out: Vec<(usize, Producer<T>)>,
     /// From each other part.
     come: Vec<Consumer<T>>,
+    /// Letters so far.
+    sent: u64,
+    read: u64,
+    /// Its last word.
+    word: Word,
 }
 
 /// Mail for so many parts, whose clocks are at zero.
@@ -48,10 +99,14 @@ pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let shared = Arc::new(Clocks {
         clocks: (0..parts).map(|_| Clock::default()).collect(),
+        quiet: Clock::default(),
         broken: AtomicBool::new(false),
         spins: if parts <= processors { SPINS } else { 0 },
     });
-    let of = |own| Mail { own, shared: Arc::clone(&shared), out: Vec::new(), come: Vec::new() };
+    let of = |own| {
+        let shared = Arc::clone(&shared);
+        Mail { own, shared, out: Vec::new(), come: Vec::new(), sent: 0, read: 0, word: BUSY }
+    };
     let mut mail: Vec<Mail<T>> = (0..parts).map(of).collect();
     for writer in 0..parts {
         for reader in (0..parts).filter(|&reader| reader != writer) {
@@ -71,6 +126,7 @@ impl<T: Copy> Mail<T> {
             let letters = &mut letters[*reader];
             let sent = letters.iter().take_while(|&&letter| out.push(letter).is_ok()).count();
             letters.drain(..sent);
+            self.sent += sent as u64;
         }
         letters.iter().all(Vec::is_empty)
     }
@@ -79,6 +135,7 @@ impl<T: Copy> Mail<T> {
     pub(crate) fn read(&mut self, mut read: impl FnMut(T)) {
         for from in &mut self.come {
             while let Ok(letter) = from.pop() {
+                self.read += 1;
                 read(letter);
             }
         }
@@ -86,16 +143,53 @@ impl<T: Copy> Mail<T> {
 
     /// This part has come so far, and all letters of before are sent.
     pub(crate) fn advance(&self, clock: u64) {
-        self.shared.clocks[self.own].0.store(clock, Ordering::Release);
+        self.shared.clocks[self.own].clock.store(clock, Ordering::Release);
+    }
+
+    /// This part has nothing to do until `until` unless it gets letters; it has taken in all that it has read.
+    ///
+    /// Nobody has anything to do then before the earliest that all parts say, if no letter is on its way meanwhile: words that
+    /// have not changed between two looks held at the same time, and whoever has something to do, and might send letters, says
+    /// so before.
+    pub(crate) fn rest(&mut self, until: u64) {
+        self.say(Word { until, sent: self.sent, read: self.read });
+        let shared = &*self.shared;
+        let (mut earliest, mut sent, mut read) = (END, 0, 0);
+        let mut versions = [0; Cut::MOST];
+        for (part, version) in shared.clocks.iter().zip(&mut versions) {
+            let Some((word, of_word)) = part.rest.hear() else { return };
+            *version = of_word;
+            (earliest, sent, read) = (earliest.min(word.until), sent + word.sent, read + word.read);
+        }
+        let holds = |(part, version): (&Clock, &u64)| part.rest.version.load(Ordering::SeqCst) == *version;
+        if sent == read && shared.clocks.iter().zip(&versions).all(holds) {
+            shared.quiet.clock.fetch_max(earliest, Ordering::AcqRel);
+        }
+    }
+
+    /// This part has something to do from now on.
+    #[inline]
+    pub(crate) fn stir(&mut self) {
+        if self.word != BUSY {
+            self.say(BUSY);
+        }
+    }
+
+    fn say(&mut self, word: Word) {
+        if self.word != word {
+            self.word = word;
+            self.shared.clocks[self.own].rest.say(word);
+        }
     }
 
     /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
-    /// how far the last of the others is; `None` if somebody is gone.
+    /// how far the last of the others is, or until when nobody has anything to do; `None` if somebody is gone.
     pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(T)) -> Option<u64> {
         let mut turns = 0;
         loop {
             let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
-            let last = others.map(|(_, other)| other.0.load(Ordering::Acquire)).min().unwrap_or(END);
+            let last = others.map(|(_, other)| other.clock.load(Ordering::Acquire)).min().unwrap_or(END);
+            let last = last.max(self.shared.quiet.clock.load(Ordering::Acquire));
             if last >= clock {
                 self.read(&mut read);
                 return Some(last);
@@ -121,7 +215,7 @@ impl<T: Copy> Mail<T> {
 /// Whoever goes before the end, by a panic or an error, is waited for by nobody.
 impl<T> Drop for Mail<T> {
     fn drop(&mut self) {
-        if self.shared.clocks[self.own].0.load(Ordering::Relaxed) < END || thread::panicking() {
+        if self.shared.clocks[self.own].clock.load(Ordering::Relaxed) < END || thread::panicking() {
             self.shared.broken.store(true, Ordering::Relaxed);
         }
     }
@@ -174,6 +268,51 @@ mod tests {
                 }
             });
         }
+    }
+
+    /// Until when nobody has anything to do, as a part hears that waits for nothing.
+    fn quiet<T: Copy>(mail: &mut Mail<T>) -> u64 {
+        mail.wait(0, |_| ()).expect("nobody is gone")
+    }
+
+    #[test]
+    fn time_in_which_nobody_has_anything_to_do_is_passed_over() {
+        let mut three = mail::<u32>(3);
+        let [one, two, three] = &mut three[..] else { unreachable!() };
+        one.rest(7_000);
+        two.rest(5_000);
+        assert_eq!(quiet(one), 0, "one of them has not said anything");
+        three.rest(9_000);
+        assert_eq!(quiet(one), 5_000);
+        // It holds from then on, whatever they do.
+        two.stir();
+        assert_eq!(quiet(three), 5_000);
+    }
+
+    #[test]
+    fn nothing_is_passed_over_while_a_letter_is_on_its_way() {
+        let mut both = mail::<u32>(2);
+        let (mut other, mut own) = (both.remove(1), both.remove(0));
+        own.stir();
+        assert!(own.send(&mut [Vec::new(), vec![1]]));
+        own.rest(7_000);
+        other.rest(5_000);
+        assert_eq!(quiet(&mut own), 0, "it is not read");
+        assert_eq!(quiet(&mut other), 0, "it is read, but the word is from before");
+        own.rest(7_000);
+        assert_eq!(quiet(&mut own), 0, "the word is still from before");
+        other.rest(4_000);
+        assert_eq!(quiet(&mut own), 4_000);
+    }
+
+    #[test]
+    fn nobody_rests_who_has_something_to_do() {
+        let mut both = mail::<u32>(2);
+        let (mut other, mut own) = (both.remove(1), both.remove(0));
+        own.rest(7_000);
+        own.stir();
+        other.rest(5_000);
+        assert_eq!(quiet(&mut other), 0);
     }
 
     #[test]

@@ -83,6 +83,10 @@ impl<S: Scheme> Part<'_, S> {
                 return (self.world.into_outcome(), Ending::Interrupted);
             };
             let limit = last.saturating_add(self.look_ahead);
+            match self.world.rests_until().as_ps() {
+                until if until >= limit => self.mail.rest(until),
+                _ => self.mail.stir(),
+            }
             if let Some(ending) = self.go_on(limit) {
                 break ending;
             }
@@ -113,7 +117,7 @@ impl<S: Scheme> Part<'_, S> {
     fn go_on(&mut self, limit: u64) -> Option<Ending> {
         let step = (self.look_ahead / STEPS).max(1);
         while self.done < limit {
-            let next = self.world.next_event().map_or(u64::MAX, Time::as_ps);
+            let next = self.world.next_event().map_or(END, Time::as_ps);
             self.done = next.max(self.done).saturating_add(step).min(limit);
             let end = Time::from_ps(self.done);
             if let Stretch::Ended(ending) = self.world.run_before(end, u32::MAX) {

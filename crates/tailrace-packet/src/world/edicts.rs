@@ -83,6 +83,15 @@ impl<S: Scheme> World<S> {
         self.network.wake(self.edicts_entity(), edict.at);
     }
 
+    /// Until when nothing concerns anybody, unless others write; never, if nothing does.
+    pub(crate) fn rests_until(&self) -> Time {
+        if self.edicts.news.is_empty() {
+            self.network.next_concern().unwrap_or(Time::MAX)
+        } else {
+            self.network.now()
+        }
+    }
+
     /// What concerns other parts of what has happened before `end`, by part.
     pub(crate) fn letters(&mut self, end: Time) -> &mut [Vec<Letter<S::Header>>] {
         self.network.letters(end, &mut self.edicts.news)
