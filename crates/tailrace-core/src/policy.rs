@@ -242,6 +242,11 @@ pub trait PortPolicy<H: Header = ()> {
     fn backlog(&self) -> Bytes;
     /// Packets held.
     fn backlog_packets(&self) -> usize;
+    /// Whether it holds none. Nobody then asks for one.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.backlog_packets() == 0
+    }
     /// Bytes held in one priority queue, for samples.
     fn backlog_of(&self, priority: u8) -> Bytes;
     /// Packets marked "congestion experienced" so far.

@@ -87,8 +87,8 @@ impl QueueUnit {
     /// What a packet counts: its part of a port's room, and of a length that is compared with a threshold.
     pub fn scales(self) -> Scales {
         match self {
-            QueueUnit::Bytes => Scales { own: u64::MAX, every: 0 },
-            QueueUnit::Packets => Scales { own: 0, every: u64::from(MTU_BYTES) },
+            QueueUnit::Bytes => Scales { own: u16::MAX, every: 0 },
+            QueueUnit::Packets => Scales { own: 0, every: MTU_BYTES },
         }
     }
 
@@ -111,16 +111,16 @@ impl QueueUnit {
 #[derive(Clone, Copy, Debug)]
 pub struct Scales {
     /// The bits of a packet's own length that count.
-    own: u64,
+    own: u16,
     /// What every packet counts.
-    every: u64,
+    every: u16,
 }
 
 impl Scales {
     /// What a packet of so many bytes on the wire counts.
     #[inline]
     pub fn weigh(self, bytes: u16) -> u64 {
-        u64::from(bytes) & self.own | self.every
+        u64::from(bytes & self.own | self.every)
     }
 
     /// The bytes of packets that count so much together, if that tells.

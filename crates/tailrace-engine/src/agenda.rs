@@ -33,7 +33,6 @@ struct Node {
 pub struct Agenda {
     nodes: Vec<Node>,
     levels: [Level; LEVELS],
-    len: usize,
     /// Wake-ups from here on are kept.
     end: u64,
     /// Buckets of this rotation of level 0 that are over before the end.
@@ -53,7 +52,6 @@ impl Agenda {
         Agenda {
             nodes: vec![Node { at: u64::MAX, next: NONE, level: IDLE }; entities],
             levels: std::array::from_fn(level),
-            len: 0,
             end: u64::MAX,
             whole: buckets,
         }
@@ -63,14 +61,26 @@ impl Agenda {
     /// ignored, an earlier one replaces it. `at_ps` must not lie before the last event.
     #[inline]
     pub fn wake(&mut self, entity: Entity, at_ps: u64) {
-        let node = self.nodes[entity as usize];
+        let node = &mut self.nodes[entity as usize];
         if node.level != IDLE {
             if node.at <= at_ps {
                 return;
             }
-            self.unlink(entity);
+            return self.wake_earlier(entity, at_ps);
         }
-        self.len += 1;
+        let near = &mut self.levels[0];
+        let slot = at_ps >> near.shift;
+        if near.takes(slot) {
+            *node = Node { at: at_ps, next: near.push(slot, entity), level: 0 };
+        } else {
+            self.insert_far(entity, at_ps);
+        }
+    }
+
+    /// Wakes an entity earlier than it has asked for.
+    #[inline(never)]
+    fn wake_earlier(&mut self, entity: Entity, at_ps: u64) {
+        self.unlink(entity);
         self.insert(entity, at_ps);
     }
 
@@ -81,9 +91,16 @@ impl Agenda {
         self.count_whole();
     }
 
-    /// The next wake-up before the end: its time and entity. Inlined, for it is most of what a packet-hop asks of the agenda.
-    #[inline(always)]
+    /// The next wake-up before the end: its time and entity.
+    #[inline]
     pub fn next(&mut self) -> Option<(u64, Entity)> {
+        self.next_and_soon().map(|(at, entity, _)| (at, entity))
+    }
+
+    /// The same, and an entity that is likely to come after it, or any number: what that one needs may be fetched meanwhile.
+    /// Inlined, for it is most of what a packet-hop asks of the agenda.
+    #[inline(always)]
+    pub fn next_and_soon(&mut self) -> Option<(u64, Entity, Entity)> {
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
@@ -91,9 +108,10 @@ impl Agenda {
                     return None;
                 }
                 self.levels[0].cursor = bucket;
-                return Some(self.pop_least(bucket));
+                let (at, entity) = self.pop_least(bucket);
+                return Some((at, entity, self.levels[0].soon(bucket)));
             }
-            if self.len == 0 || !self.goes_on() {
+            if !self.goes_on() {
                 return None;
             }
             self.advance();
@@ -109,7 +127,7 @@ impl Agenda {
     /// Whether anything beyond this rotation of level 0 is before the end.
     #[cold]
     fn goes_on(&self) -> bool {
-        self.end == u64::MAX || self.peek().is_some_and(|next| next < self.end)
+        self.peek().is_some_and(|next| self.end == u64::MAX || next < self.end)
     }
 
     /// Counts the buckets of this rotation of level 0 that are over before the end: of what is in them there is no need
@@ -123,7 +141,7 @@ impl Agenda {
     /// The least time in a bucket, which holds some.
     fn least_of(&self, level: usize, bucket: usize) -> u64 {
         let mut least = u64::MAX;
-        let mut entity = self.levels[level].heads[bucket];
+        let mut entity = self.levels[level].head(bucket);
         while entity != NONE {
             let node = &self.nodes[entity as usize];
             least = least.min(node.at);
@@ -146,16 +164,6 @@ impl Agenda {
             Some(self.least_of(level, bucket))
         };
         (0..LEVELS).filter_map(first).min()
-    }
-
-    /// Number of pending wake-ups.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether nothing is pending.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     #[inline]
@@ -190,9 +198,8 @@ impl Agenda {
     /// Takes the first wake-up out of a bucket of level 0.
     #[inline(always)]
     fn pop_least(&mut self, bucket: usize) -> (u64, Entity) {
-        let head = self.levels[0].heads[bucket];
+        let head = self.levels[0].head(bucket);
         let first = &mut self.nodes[head as usize];
-        self.len -= 1;
         if first.next != NONE {
             return self.pop_least_of_several(bucket, head);
         }
@@ -231,18 +238,17 @@ impl Agenda {
         let level = level as usize;
         let bucket = self.levels[level].bucket(at >> self.levels[level].shift);
         self.unlink_from(level, bucket, entity);
-        self.len -= 1;
     }
 
     fn unlink_from(&mut self, level: usize, bucket: usize, entity: Entity) {
         let after = self.nodes[entity as usize].next;
         self.nodes[entity as usize].level = IDLE;
-        let head = self.levels[level].heads[bucket];
+        let head = self.levels[level].head(bucket);
         if head == entity {
             if after == NONE {
                 self.levels[level].clear(bucket);
             } else {
-                self.levels[level].heads[bucket] = after;
+                self.levels[level].words[bucket >> 6].heads[bucket & 63] = after;
             }
             return;
         }
@@ -262,7 +268,7 @@ impl Agenda {
         self.step(1, near_waits);
         let rotation = self.levels[1].slot();
         let near = &mut self.levels[0];
-        near.base = rotation << near.bits;
+        near.base = rotation * near.buckets();
         near.cursor = 0;
         self.count_whole();
         self.hand_down(1);
@@ -274,7 +280,7 @@ impl Agenda {
         let this = &mut self.levels[level];
         let next = this.cursor + 1;
         let target = if near_waits { Some(next) } else { this.occupied_from(next) };
-        if let Some(bucket) = target.filter(|&bucket| bucket < 1 << this.bits) {
+        if let Some(bucket) = target.filter(|&bucket| bucket as u64 <= this.mask) {
             this.cursor = bucket;
             return;
         }
@@ -282,7 +288,7 @@ impl Agenda {
         self.step(level + 1, near_waits);
         let rotation = self.levels[level + 1].slot();
         let this = &mut self.levels[level];
-        this.base = rotation << this.bits;
+        this.base = rotation * this.buckets();
         this.cursor = 0;
         self.hand_down(level + 1);
         if self.levels[0].occupied_from(0).is_none() {
@@ -294,7 +300,7 @@ impl Agenda {
     /// Moves the current bucket of `level` into the levels below it.
     fn hand_down(&mut self, level: usize) {
         let bucket = self.levels[level].cursor;
-        let mut entity = self.levels[level].heads[bucket];
+        let mut entity = self.levels[level].head(bucket);
         if entity == NONE {
             return;
         }
@@ -317,17 +323,24 @@ fn turn(at: u64, entity: Entity) -> u64 {
     x ^ (x >> 31)
 }
 
-/// One level: a rotation of buckets, each the head of a list, and two layers of bits to find the next
+/// Buckets that share a word of bits: each the head of a list.
+#[derive(Clone, Copy)]
+struct Word {
+    occupied: u64,
+    heads: [u32; 64],
+}
+
+/// One level: a rotation of buckets, and two layers of bits to find the next
 /// occupied one. A slot is a time in units of the bucket width; bucket = slot modulo the rotation.
 struct Level {
     shift: u32,
-    bits: u32,
+    /// The number of buckets, less one.
+    mask: u64,
     /// Slot of bucket 0 in the current rotation.
     base: u64,
     /// Current bucket: all before it are empty.
     cursor: usize,
-    heads: Vec<u32>,
-    occupied: Vec<u64>,
+    words: Vec<Word>,
     summary: Vec<u64>,
 }
 
@@ -336,18 +349,17 @@ impl Level {
         let words = (1usize << bits).div_ceil(64);
         Level {
             shift,
-            bits,
+            mask: (1 << bits) - 1,
             base: 0,
             cursor: 0,
-            heads: vec![NONE; 1 << bits],
-            occupied: vec![0; words],
+            words: vec![Word { occupied: 0, heads: [NONE; 64] }; words],
             summary: vec![0; words.div_ceil(64)],
         }
     }
 
     #[inline]
     fn buckets(&self) -> u64 {
-        1 << self.bits
+        self.mask + 1
     }
 
     /// The slot where this level stands.
@@ -359,31 +371,47 @@ impl Level {
     /// Whether level 0 takes a slot. It slides: it takes a full rotation from where it stands, the others are aligned.
     #[inline]
     fn takes(&self, slot: u64) -> bool {
-        slot.wrapping_sub(self.slot()) < self.buckets()
+        slot.wrapping_sub(self.slot()) <= self.mask
     }
 
     #[inline]
     fn bucket(&self, slot: u64) -> usize {
-        (slot & (self.buckets() - 1)) as usize
+        (slot & self.mask) as usize
+    }
+
+    /// The first of a bucket's list.
+    #[inline]
+    fn head(&self, bucket: usize) -> u32 {
+        self.words[bucket >> 6].heads[bucket & 63]
+    }
+
+    /// The first of a bucket's list, or of the next one that shares its word and has one; or whatever.
+    #[inline]
+    fn soon(&self, bucket: usize) -> u32 {
+        let word = &self.words[bucket >> 6];
+        let rest = word.occupied >> (bucket & 63) << (bucket & 63);
+        word.heads[rest.trailing_zeros() as usize & 63]
     }
 
     /// Puts an entity at the head of a slot's list; returns the head before it.
     #[inline]
     fn push(&mut self, slot: u64, entity: Entity) -> u32 {
         let bucket = self.bucket(slot);
-        let word = bucket >> 6;
-        self.occupied[word] |= 1 << (bucket & 63);
-        self.summary[word >> 6] |= 1 << (word & 63);
-        std::mem::replace(&mut self.heads[bucket], entity)
+        let number = bucket >> 6;
+        self.summary[number >> 6] |= 1 << (number & 63);
+        let word = &mut self.words[number];
+        word.occupied |= 1 << (bucket & 63);
+        std::mem::replace(&mut word.heads[bucket & 63], entity)
     }
 
     #[inline]
     fn clear(&mut self, bucket: usize) {
-        self.heads[bucket] = NONE;
-        let word = bucket >> 6;
-        self.occupied[word] &= !(1 << (bucket & 63));
-        if self.occupied[word] == 0 {
-            self.summary[word >> 6] &= !(1 << (word & 63));
+        let number = bucket >> 6;
+        let word = &mut self.words[number];
+        word.heads[bucket & 63] = NONE;
+        word.occupied &= !(1 << (bucket & 63));
+        if word.occupied == 0 {
+            self.summary[number >> 6] &= !(1 << (number & 63));
         }
     }
 
@@ -391,7 +419,7 @@ impl Level {
     #[inline]
     fn occupied_from(&self, from: usize) -> Option<usize> {
         let word = from >> 6;
-        let rest = self.occupied.get(word)? & (!0 << (from & 63));
+        let rest = self.words.get(word)?.occupied & (!0 << (from & 63));
         if rest != 0 {
             return Some(word << 6 | rest.trailing_zeros() as usize);
         }
@@ -403,7 +431,7 @@ impl Level {
             words = *self.summary.get(group)?;
         }
         let word = group << 6 | words.trailing_zeros() as usize;
-        Some(word << 6 | self.occupied[word].trailing_zeros() as usize)
+        Some(word << 6 | self.words[word].occupied.trailing_zeros() as usize)
     }
 }
 
@@ -475,7 +503,7 @@ mod tests {
                 prop_assert_eq!(agenda.next(), Some(want));
             }
             prop_assert_eq!(agenda.next(), None);
-            prop_assert!(agenda.is_empty());
+            prop_assert!(agenda.peek().is_none());
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::black_box;
+use std::num::NonZeroU64;
 
 use tailrace_core::{FlowId, Rank, Time};
 
@@ -19,14 +21,20 @@ pub(crate) struct Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UnderWay {
     /// Of the bundle's service when the flow is done, in bytes: the bits of a number above zero are in its order.
-    finish: u64,
+    finish: NonZeroU64,
     pub(crate) flow: FlowId,
     /// By which the workload is told of its end.
     pub(crate) ticket: u32,
 }
 
-/// A bundle's flows, and how far they are. What changes with rates comes first.
-#[repr(C)]
+impl UnderWay {
+    fn finish(self) -> f64 {
+        f64::from_bits(self.finish.get())
+    }
+}
+
+/// A bundle's flows, and how far they are. What changes with rates is in the first line of memory.
+#[repr(C, align(64))]
 pub(crate) struct Bundle {
     /// Bytes that each flow has been served which was there all the time, until `since`.
     served: f64,
@@ -39,6 +47,8 @@ pub(crate) struct Bundle {
     next: Option<UnderWay>,
     /// Bytes served after which its rank is to be looked at.
     turn: f64,
+    /// When it is to be looked at, if that was asked for.
+    armed: Time,
     others: BinaryHeap<Reverse<UnderWay>>,
     /// Bytes that flows which are gone have been served, less what had been served when each of all flows came.
     gone: f64,
@@ -59,8 +69,28 @@ impl Bundle {
             gone: 0.0,
             finished: 0,
             turn: f64::INFINITY,
+            armed: Time::MAX,
             kind,
         }
+    }
+
+    /// Loads what a new level asks for.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        black_box(self.since);
+    }
+
+    /// When it is to be looked at next, unless that was asked for already.
+    pub(crate) fn arm(&mut self) -> Option<Time> {
+        let at = self.next_event();
+        let is_nearer = at < self.armed;
+        self.armed = self.armed.min(at);
+        is_nearer.then_some(at)
+    }
+
+    /// It is looked at.
+    pub(crate) fn disarm(&mut self) {
+        self.armed = Time::MAX;
     }
 
     /// After so many more bytes its rank is to be looked at.
@@ -110,7 +140,8 @@ impl Bundle {
     pub(crate) fn enter(&mut self, now: Time, bytes: f64, flow: FlowId, ticket: u32) {
         self.advance(now);
         self.gone -= self.served;
-        let mut flow = UnderWay { finish: (self.served + bytes).to_bits(), flow, ticket };
+        let finish = NonZeroU64::new((self.served + bytes).to_bits()).unwrap_or(NonZeroU64::MIN);
+        let mut flow = UnderWay { finish, flow, ticket };
         if let Some(next) = &mut self.next {
             if flow < *next {
                 std::mem::swap(&mut flow, next);
@@ -150,7 +181,7 @@ impl Bundle {
     /// A flow that is done by `now`.
     pub(crate) fn leave(&mut self, now: Time) -> Option<UnderWay> {
         self.advance(now);
-        let first = self.next.filter(|first| f64::from_bits(first.finish) <= self.served + self.slack())?;
+        let first = self.next.filter(|first| first.finish() <= self.served + self.slack())?;
         self.gone += self.served;
         self.next = self.others.pop().map(|Reverse(flow)| flow);
         Some(first)
@@ -159,7 +190,7 @@ impl Bundle {
     /// When the next flow will be done at this rate, or its rank is to be looked at; [`Time::MAX`] if that is never.
     pub(crate) fn next_event(&self) -> Time {
         let Some(first) = self.next else { return Time::MAX };
-        let seconds = (f64::from_bits(first.finish).min(self.turn) - self.served) / self.rate;
+        let seconds = (first.finish().min(self.turn) - self.served) / self.rate;
         let picoseconds = (seconds.max(0.0) * 1e12).ceil();
         // A rate of zero gives infinity, and infinity the largest integer.
         self.since.saturating_add(Time::from_ps(picoseconds as u64))
@@ -167,7 +198,7 @@ impl Bundle {
 
     /// The only flow of a bundle that has one, with the bytes that it has yet to send at `now`.
     pub(crate) fn only(&self, now: Time) -> Option<(UnderWay, f64)> {
-        let left = |flow: UnderWay| (f64::from_bits(flow.finish) - self.served_by(now)).max(0.0);
+        let left = |flow: UnderWay| (flow.finish() - self.served_by(now)).max(0.0);
         self.next.map(|flow| (flow, left(flow)))
     }
 }

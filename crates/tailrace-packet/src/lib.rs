@@ -13,6 +13,7 @@ mod network;
 mod parts;
 mod port;
 pub mod reflect;
+mod ring;
 mod tap;
 mod timers;
 mod world;

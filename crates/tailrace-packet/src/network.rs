@@ -219,8 +219,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline]
     pub fn next(&mut self) -> Option<Step<H>> {
         loop {
-            let (at, entity) = self.agenda.next()?;
+            let (at, entity, soon) = self.agenda.next_and_soon()?;
             self.now = Time::from_ps(at);
+            if let Some(port) = self.ports.get(soon as usize) {
+                port.fetch();
+            }
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 if self.failing.is_some() && !self.is_of_edge(entity) {
                     continue;

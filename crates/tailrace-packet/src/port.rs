@@ -7,12 +7,14 @@
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.
 
-use std::collections::VecDeque;
+use std::hint::black_box;
 
 use tailrace_core::{
     Bytes, Count, Header, LinkRate, Packet, PortPolicy, QueueUnit, Reason, SeriesSink, Time,
 };
 use tailrace_switch::{Departure, Egress, Holder};
+
+use crate::ring::Ring;
 
 /// A packet on a link.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ struct Flight<H> {
 /// A link: what is on it arrives after its delay, in order.
 struct Link<H> {
     delay: Time,
-    flights: VecDeque<Flight<H>>,
+    flights: Ring<Flight<H>>,
 }
 
 impl<H: Header> Link<H> {
@@ -34,12 +36,13 @@ impl<H: Header> Link<H> {
     }
 }
 
-/// An egress port and its link.
+/// An egress port and its link. What every arrival touches is in the first line of memory.
+#[repr(C, align(64))]
 pub(crate) struct Port<P, H> {
-    pub(crate) egress: Egress<P, H>,
     link: Link<H>,
     /// Host number, switch number with [`Port::SWITCH`] set, [`Port::WATCHED`] or [`Port::OUT`].
     pub(crate) to: u32,
+    pub(crate) egress: Egress<P, H>,
 }
 
 impl<P: PortPolicy<H>, H: Header> Port<P, H> {
@@ -50,7 +53,15 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) const OUT: u32 = 1 << 29;
 
     pub(crate) fn new(policy: P, rate: LinkRate, delay: Time, to: u32) -> Self {
-        Port { egress: Egress::new(policy, rate), link: Link { delay, flights: VecDeque::new() }, to }
+        Port { egress: Egress::new(policy, rate), link: Link { delay, flights: Ring::new() }, to }
+    }
+
+    /// Loads what an arrival will ask for.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        if let Some(head) = self.link.flights.front() {
+            black_box((head.at, self.egress.free_at()));
+        }
     }
 
     /// When the port is to be looked at next: when the link's head arrives, or, beside an empty link, when the
@@ -135,7 +146,9 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
 
     /// Takes what is on the link off it, with when each arrives: the link is another part's.
     pub(crate) fn take_flights(&mut self, mut take: impl FnMut(Time, Packet<H>)) {
-        self.link.flights.drain(..).for_each(|flight| take(flight.at, flight.packet));
+        while let Some(Flight { at, packet }) = self.link.flights.pop_front() {
+            take(at, packet);
+        }
     }
 
     /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.

@@ -4,6 +4,7 @@
 //! policies from these.
 
 mod drained_link;
+mod fifos;
 mod marking;
 mod multi_queue;
 mod rank_queue;

@@ -61,6 +61,12 @@ impl Marking {
         self.length(queue, port, own) > self.arriving
     }
 
+    /// Whether the length of a packet's own queue ever counts.
+    #[inline]
+    pub fn asks_for_queues(&self) -> bool {
+        self.own != 0
+    }
+
     /// Whether packets may be marked as they leave: [`Self::leaving`] need not be asked where not.
     #[inline]
     pub fn at_dequeue(&self) -> bool {

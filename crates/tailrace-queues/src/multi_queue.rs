@@ -1,6 +1,5 @@
 //! A port with one to eight FIFO queues: the common shape of a commodity switch port.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -10,6 +9,7 @@ use tailrace_core::{
     PortPolicy, QueueLength, Rate, Reason, Scales, Service, SwitchPlan, Time,
 };
 
+use crate::fifos::Fifos;
 use crate::{Marking, MarkingScope, MarkingThreshold, Scheduler, SchedulerKind};
 
 /// The largest weight of a port over its least: quanta stay far below 32 bits.
@@ -120,21 +120,24 @@ impl PortParams {
 /// One to eight FIFO queues, a scheduler, and step marking. Tail drop on the port's whole buffer: what
 /// does not fit is dropped whatever its priority, as commodity switches do.
 ///
-/// A length is what its packets count in the port's unit; bytes are those on the wire.
+/// A length is what its packets count in the port's unit; bytes are those on the wire. In the order in which a packet asks,
+/// so that most touch the first lines of memory only.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct MultiQueue<H = ()> {
     occupied: u8,
     last: u8,
     scales: Scales,
     length: u64,
-    marked: u64,
-    marking: Marking,
-    scheduler: Scheduler,
     /// A packet that counts no more than this passes the empty port as it is: nothing marks it, and the scheduler
     /// keeps no account of it.
     plain: u64,
+    scheduler: Scheduler,
+    marking: Marking,
+    queues: Fifos<H>,
+    marked: u64,
+    /// Kept where a queue's own length decides on marks.
     queue_length: [u64; MAX_PRIORITIES],
-    queues: [VecDeque<Packet<H>>; MAX_PRIORITIES],
 }
 
 impl<H> MultiQueue<H> {
@@ -148,12 +151,12 @@ impl<H> MultiQueue<H> {
             last: params.queues - 1,
             scales: facts.unit.scales(),
             length: 0,
-            marked: 0,
-            marking,
-            scheduler,
             plain,
+            scheduler,
+            marking,
+            queues: Fifos::new(),
+            marked: 0,
             queue_length: [0; MAX_PRIORITIES],
-            queues: std::array::from_fn(|_| VecDeque::new()),
         }
     }
 }
@@ -170,18 +173,27 @@ impl<H: Header> MultiQueue<H> {
         self.scheduler.emptied(queue);
     }
 
-    /// The bytes of queues of that length: they are counted only where packets count, for there few ask.
+    /// The bytes of some queues, counted: few ask.
+    fn count_bytes(&self, queues: Range<usize>) -> Bytes {
+        let packets = queues.flat_map(|queue| self.queues.of(queue));
+        Bytes::new(packets.map(|packet| u64::from(packet.bytes)).sum())
+    }
+
+    /// A queue grows by `weight`. Returns its own length, if anything asks for that.
     #[inline]
-    fn bytes_of(&self, length: u64, queues: Range<usize>) -> Bytes {
-        let count = || self.queues[queues].iter().flatten().map(|packet| u64::from(packet.bytes)).sum();
-        self.scales.bytes_in(length).unwrap_or_else(|| Bytes::new(count()))
+    fn lengthen(&mut self, queue: usize, weight: u64) -> u64 {
+        if !self.marking.asks_for_queues() {
+            return 0;
+        }
+        self.queue_length[queue] += weight;
+        self.queue_length[queue]
     }
 
     /// Marks the packet that is about to leave a queue, if that is long.
     #[cold]
     fn mark_leaving(&mut self, queue: usize) {
         if self.marking.leaving(queue, self.length, self.queue_length[queue])
-            && let Some(packet) = self.queues[queue].front_mut()
+            && let Some(packet) = self.queues.front_mut(queue)
         {
             self.marked += u64::from(packet.mark());
         }
@@ -203,7 +215,7 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
             return drop(packet, Reason::Buffer);
         }
         let queue = usize::from(packet.priority.min(self.last)) % MAX_PRIORITIES;
-        let queue_length = self.queue_length[queue] + weight;
+        let queue_length = self.lengthen(queue, weight);
         if self.marking.arriving(queue, length, queue_length) {
             self.marked += u64::from(packet.mark());
         }
@@ -212,8 +224,7 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
             self.scheduler.head_changed(queue, packet.bytes);
         }
         self.length = length;
-        self.queue_length[queue] = queue_length;
-        self.queues[queue].push_back(packet);
+        self.queues.push(queue, packet);
     }
 
     #[inline]
@@ -243,16 +254,18 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
             return None;
         }
         let queues = &self.queues;
-        let head = |queue: usize| queues[queue].front().map_or(0, |packet| packet.bytes);
+        let head = |queue: usize| queues.front(queue).map_or(0, |packet| packet.bytes);
         let queue = self.scheduler.choose(self.occupied, head) % MAX_PRIORITIES;
         if self.marking.at_dequeue() {
             self.mark_leaving(queue);
         }
-        let packet = self.queues[queue].pop_front()?;
+        let packet = self.queues.pop(queue)?;
         let weight = self.scales.weigh(packet.bytes);
         self.length -= weight;
-        self.queue_length[queue] -= weight;
-        match self.queues[queue].front() {
+        if self.marking.asks_for_queues() {
+            self.queue_length[queue] -= weight;
+        }
+        match self.queues.front(queue) {
             Some(next) => self.scheduler.head_changed(queue, next.bytes),
             None => {
                 self.occupied &= !(1 << queue);
@@ -264,11 +277,16 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
 
     #[inline]
     fn backlog(&self) -> Bytes {
-        self.bytes_of(self.length, 0..MAX_PRIORITIES)
+        self.scales.bytes_in(self.length).unwrap_or_else(|| self.count_bytes(0..MAX_PRIORITIES))
     }
 
     fn backlog_packets(&self) -> usize {
-        self.queues.iter().map(VecDeque::len).sum()
+        self.queues.held()
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.occupied == 0
     }
 
     fn marked(&self) -> u64 {
@@ -278,6 +296,6 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
     #[inline]
     fn backlog_of(&self, priority: u8) -> Bytes {
         let queue = usize::from(priority);
-        self.queue_length.get(queue).map_or(Bytes::ZERO, |&length| self.bytes_of(length, queue..queue + 1))
+        if queue < MAX_PRIORITIES { self.count_bytes(queue..queue + 1) } else { Bytes::ZERO }
     }
 }

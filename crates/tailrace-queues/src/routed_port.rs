@@ -62,7 +62,7 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
 
     #[inline]
     fn next_ready(&self, now: Time) -> Option<Time> {
-        (self.queues.backlog_packets() > 0).then(|| self.router.next_ready(now, &self.queues)).flatten()
+        (!self.queues.is_empty()).then(|| self.router.next_ready(now, &self.queues)).flatten()
     }
     #[inline]
     fn on_reverse(&mut self, now: Time, packet: &mut Packet<H>) {
@@ -104,6 +104,10 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
     }
     fn backlog_packets(&self) -> usize {
         self.queues.backlog_packets()
+    }
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.queues.is_empty()
     }
     fn backlog_of(&self, priority: u8) -> Bytes {
         self.queues.backlog_of(priority)

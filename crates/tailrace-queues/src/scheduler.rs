@@ -22,10 +22,10 @@ pub enum SchedulerKind {
 pub enum Scheduler {
     /// Strict priority.
     Strict,
-    /// Deficit round robin.
-    Drr(Drr),
+    /// Deficit round robin. Boxed, so that ports without it are small.
+    Drr(Box<Drr>),
     /// Weighted fair queueing.
-    Wfq(Wfq),
+    Wfq(Box<Wfq>),
 }
 
 impl Scheduler {
@@ -37,17 +37,17 @@ impl Scheduler {
         let weight = |queue: usize| given(queue) / least;
         match kind {
             SchedulerKind::Strict => Scheduler::Strict,
-            SchedulerKind::Drr => Scheduler::Drr(Drr {
+            SchedulerKind::Drr => Scheduler::Drr(Box::new(Drr {
                 // The smallest quantum is a full packet, so that each visit can send.
                 quantum: std::array::from_fn(|queue| (f64::from(MTU_BYTES) * weight(queue)) as u32),
                 deficit: [0; MAX_PRIORITIES],
                 turn: 0,
-            }),
-            SchedulerKind::Wfq => Scheduler::Wfq(Wfq {
+            })),
+            SchedulerKind::Wfq => Scheduler::Wfq(Box::new(Wfq {
                 weight: std::array::from_fn(weight),
                 finish: [0.0; MAX_PRIORITIES],
                 now: 0.0,
-            }),
+            })),
         }
     }
 

@@ -24,17 +24,18 @@ pub struct Departure<H> {
     pub packet: Packet<H>,
 }
 
-/// An egress port.
+/// An egress port. What every packet touches comes first.
+#[repr(C)]
 pub struct Egress<P, H> {
     /// When the packet now being sent has left.
     free_at: Time,
     rate: LinkRate,
-    policy: P,
-    /// What policies before this one have marked.
-    marked_before: u64,
     sent_packets: u64,
     /// Bytes sent in the highest priority, and in all others.
     sent_bytes: [u64; 2],
+    policy: P,
+    /// What policies before this one have marked.
+    marked_before: u64,
     dropped: Count,
     header: PhantomData<H>,
 }
@@ -68,12 +69,20 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     /// Whether departures are due, or will be.
     #[inline]
     pub fn is_backlogged(&self) -> bool {
-        self.policy.backlog() > Bytes::ZERO
+        !self.policy.is_empty()
     }
 
     /// Lets departures that are due by `now` happen. At equal times a departure comes before an arrival.
     #[inline]
     pub fn catch_up(&mut self, now: Time, send: &mut impl FnMut(Departure<H>)) {
+        if self.free_at <= now && !self.policy.is_empty() {
+            self.send_due(now, send);
+        }
+    }
+
+    /// Sends what is due by `now`. Out of line, for most looks find nothing.
+    #[inline(never)]
+    fn send_due(&mut self, now: Time, send: &mut impl FnMut(Departure<H>)) {
         while self.free_at <= now {
             let start = if P::WORK_CONSERVING {
                 self.free_at

@@ -1,9 +1,13 @@
 //! Settling a class: who has its bottleneck here, at what level, and who must hear of it.
 
 use std::cmp::Reverse;
+use std::hint::black_box;
 
 use super::class::{ClassId, Member};
 use super::{Bundle, BundleId, Hop, NOWHERE, Solver};
+
+/// So many members ahead their memory is asked for: they lie anywhere, and waits overlap.
+const AHEAD: usize = 8;
 
 impl Solver {
     /// Has a class settled before rates are used.
@@ -220,7 +224,11 @@ impl Solver {
         class.fresh = false;
         let level = class.level;
         for place in 0..self.classes[id as usize].own.len() {
-            let bundle = self.classes[id as usize].own[place].bundle;
+            let own = &self.classes[id as usize].own;
+            let bundle = own[place].bundle;
+            if let Some(soon) = own.get(place + AHEAD) {
+                black_box(self.bundles[soon.bundle as usize].level);
+            }
             self.set_level(bundle, level);
         }
     }

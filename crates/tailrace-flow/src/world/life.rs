@@ -11,6 +11,9 @@ use crate::solver::BundleId;
 /// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
 const MOST_TURNS: u32 = 4;
 
+/// So many bundles ahead their memory is asked for: they lie anywhere, and waits overlap.
+const AHEAD: usize = 8;
+
 impl World<'_> {
     /// The time has come for flows of the workload.
     pub(super) fn start_flows(&mut self) {
@@ -147,8 +150,9 @@ impl World<'_> {
 
     /// Has a bundle looked at when something will happen to it.
     pub(super) fn arm(&mut self, bundle: BundleId) {
-        let end = self.bundles[bundle as usize].next_event();
-        self.wake(&Occupant::Bundle(bundle), end);
+        if let Some(at) = self.bundles[bundle as usize].arm() {
+            self.schedule.wake(Occupant::Bundle(bundle).entity(), at);
+        }
     }
 
     /// Rates may have changed.
@@ -156,12 +160,17 @@ impl World<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         let some_are_paced = self.routes.some_are_own();
         self.solver.solve(|bundle, level| changed.push((bundle, level)));
-        for (bundle, level) in changed.drain(..) {
+        for place in 0..changed.len() {
+            if let Some(&(soon, _)) = changed.get(place + AHEAD) {
+                self.bundles[soon as usize].fetch();
+            }
+            let (bundle, level) = changed[place];
             self.tell(bundle, level);
             if some_are_paced {
                 self.pace(bundle);
             }
         }
+        changed.clear();
         self.changed = changed;
         self.solutions = if self.solved_at == self.now { self.solutions + 1 } else { 1 };
         self.solved_at = self.now;
@@ -176,6 +185,7 @@ impl World<'_> {
 
     /// Something has happened to a bundle.
     pub(super) fn look_at(&mut self, bundle: BundleId) {
+        self.bundles[bundle as usize].disarm();
         self.end_flows(bundle);
         if self.bundles[bundle as usize].has_turned(self.now) {
             self.rank_again(bundle);

@@ -21,8 +21,8 @@ pub(crate) struct Border<H> {
     own: usize,
     /// Of each port, the part that its link leads to, if it leads out of this one.
     leads_to: Vec<Option<u8>>,
-    /// Ports that lead out and have something to send, or to hand over.
-    busy: Vec<PortId>,
+    /// Ports that lead out and have something to send, or to hand over; each has nothing new to hand over until then.
+    busy: Vec<(Time, PortId)>,
     is_busy: Vec<bool>,
     /// What has left for each part and was not sent.
     out: Vec<Vec<Letter<H>>>,
@@ -48,7 +48,7 @@ impl<H: Header> Border<H> {
     #[inline]
     pub(crate) fn note(&mut self, port: PortId) {
         if !std::mem::replace(&mut self.is_busy[port as usize], true) {
-            self.busy.push(port);
+            self.busy.push((Time::ZERO, port));
         }
     }
 
@@ -108,14 +108,18 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         let (ports, out) = (&mut self.ports, &mut border.out);
         // At `end` itself, packets may arrive before the port looks what to send.
         let last = end.saturating_sub(Time::from_ps(1));
-        border.busy.retain(|&number| {
+        border.busy.retain_mut(|&mut (ref mut until, number)| {
+            if *until > last {
+                return true;
+            }
             let port = &mut ports[number as usize];
             port.catch_up(last);
             if let Some(to) = border.leads_to[number as usize] {
                 let out = &mut out[usize::from(to)];
                 port.take_flights(|at, packet| out.push(Letter::Packet { at, port: number, packet }));
             }
-            let stays = port.egress.free_at() > last || port.egress.policy().backlog_packets() > 0;
+            *until = port.egress.free_at();
+            let stays = *until > last || port.egress.policy().backlog_packets() > 0;
             border.is_busy[number as usize] = stays;
             stays
         });

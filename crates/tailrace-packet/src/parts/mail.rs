@@ -65,7 +65,8 @@ impl Rest {
     /// The part's word, and its number; `None` if it has something to do, or is about to say what.
     fn hear(&self) -> Option<(Word, u64)> {
         let version = self.version.load(Ordering::SeqCst);
-        let [until, sent, read] = [&self.until, &self.sent, &self.read].map(|word| word.load(Ordering::SeqCst));
+        let [until, sent, read] =
+            [&self.until, &self.sent, &self.read].map(|word| word.load(Ordering::SeqCst));
         (version % 2 == 0 && until > 0).then_some((Word { until, sent, read }, version))
     }
 }
@@ -124,9 +125,11 @@ impl<T: Copy> Mail<T> {
     pub(crate) fn send(&mut self, letters: &mut [Vec<T>]) -> bool {
         for (reader, out) in &mut self.out {
             let letters = &mut letters[*reader];
-            let sent = letters.iter().take_while(|&&letter| out.push(letter).is_ok()).count();
-            letters.drain(..sent);
-            self.sent += sent as u64;
+            if !letters.is_empty() {
+                let sent = out.push_partial_slice(letters).0.len();
+                letters.drain(..sent);
+                self.sent += sent as u64;
+            }
         }
         letters.iter().all(Vec::is_empty)
     }
@@ -134,10 +137,9 @@ impl<T: Copy> Mail<T> {
     /// Reads all letters that have come.
     pub(crate) fn read(&mut self, mut read: impl FnMut(T)) {
         for from in &mut self.come {
-            while let Ok(letter) = from.pop() {
-                self.read += 1;
-                read(letter);
-            }
+            let come = from.slots();
+            self.read += come as u64;
+            from.read_chunk(come).into_iter().flatten().for_each(&mut read);
         }
     }
 
