@@ -137,6 +137,7 @@ def run(
     file: str | PathLike[str] | None = None,
     report: Callable[[float, int, int, int], object] | None = None,
     rule: Rule | None = None,
+    threads: int | None = None,
 ) -> RunResult: ...
 def cli(
     args: Sequence[str],

@@ -94,20 +94,30 @@ class Scenario:
         return self._text
 
     def run(
-        self, progress: bool | Callable[[Progress], object] = False, *, rule: Rule | None = None
+        self,
+        progress: bool | Callable[[Progress], object] = False,
+        *,
+        rule: Rule | None = None,
+        threads: int | None = None,
     ) -> Result:
         """Run it. ``progress=True`` shows how far it is; a function is told so several times a second.
 
         At flow level, ``rule`` shares out the links in the place of the scheme's own, which then only gives
         the run its name. What comes of it says so in ``info["rule"]``, and cannot be saved as the scheme's.
 
+        A run packet by packet has ``threads`` threads, 1 by default; 0 is as many as there are processors.
+        What comes of it does not depend on that. Where it can have only one, a warning says why.
+
         Ctrl-C ends the run, and so does an exception in the function.
         """
         if rule is not None and not isinstance(rule, Rule):
             kind = type(rule).__name__
             raise TypeError(f"rule must be an object of a subclass of tailrace.Rule, and not {kind}")
+        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 0):
+            asked = "threads must be a number of threads, or 0 for all processors"
+            raise ValueError(f"{asked}, and not {threads!r}")
         with reporting(progress) as report:
-            done = _tailrace.run(self._text, self._folder, self._file, report, rule)
+            done = _tailrace.run(self._text, self._folder, self._file, report, rule, threads)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
         lag = Table(done.lag) if done.lag is not None else None

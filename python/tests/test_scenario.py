@@ -169,6 +169,41 @@ def test_other_threads_run_on_meanwhile(scenario: Scenario) -> None:
     assert turns > 5
 
 
+RACKS = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "10Gbps"} | {
+    "spine_rate": "20Gbps",
+    "host_delay": "10us",
+    "spine_delay": "200ns",
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7, 0])
+def test_a_run_is_the_same_on_any_number_of_threads(scenario: Scenario, threads: int) -> None:
+    racks = scenario.with_(fabric=RACKS, measure={})
+    one, several = racks.run(), racks.run(threads=threads)
+    assert one.info["digest"] == several.info["digest"]
+    assert one.flows.to_polars().equals(several.flows.to_polars())
+
+
+def test_a_fabric_that_cannot_be_cut_has_one_thread_and_says_so(scenario: Scenario) -> None:
+    with pytest.warns(UserWarning, match="on one thread, since the fabric cannot be cut"):
+        scenario.run(threads=2)
+
+
+@pytest.mark.parametrize("threads", [-1, 1.5, "2", True])
+def test_threads_are_a_number(scenario: Scenario, threads: Any) -> None:
+    with pytest.raises(ValueError, match="threads must be a number of threads, or 0"):
+        scenario.run(threads=threads)
+
+
+def test_several_threads_stop_where_the_function_raises(scenario: Scenario) -> None:
+    def stop(_: Progress) -> None:
+        raise LookupError("enough")
+
+    endless = scenario.with_(**{"workload.flows": 10_000_000}, fabric=RACKS, measure={})
+    with pytest.raises(LookupError, match="enough"):
+        endless.run(progress=stop, threads=2)
+
+
 def test_tables_speak_arrow(scenario: Scenario) -> None:
     pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
     flows = scenario.run().flows

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
+use tailrace_run::Threads;
 use tailrace_scenario::Level;
 
 use crate::progress::Display;
@@ -92,15 +93,19 @@ fn run_one(
     let mut in_lines = false;
     let results = match &options.cluster {
         Some(cluster) => {
+            if options.how.threads.is_some() {
+                complain!(
+                    "note: --threads is for runs of this machine: those of a cluster have one thread each"
+                );
+            }
             let results = on_cluster(experiment, dir, cluster, options, host, &mut display);
             display.finish();
             results
         }
         None => {
             let pcap = options.pcap.clone();
-            let threads =
-                options.how.threads.map(|threads| if threads == 0 { processors() } else { threads });
-            let jobs = options.how.jobs.or(threads.map(|threads| processors() / threads));
+            let threads = Threads::of(options.how.threads);
+            let jobs = options.how.jobs.or(threads.asked.then(|| processors() / threads.at_most));
             let how = Options { jobs: self::jobs(jobs), threads, resume: !options.how.fresh, pcap, runs };
             if options.watch {
                 let mut watching = Watching::new(experiment, display.silent());

@@ -37,6 +37,8 @@ pub struct Agenda {
     end: u64,
     /// Buckets of this rotation of level 0 that are over before the end.
     whole: usize,
+    /// Another number gives another order of ties.
+    order: u64,
 }
 
 impl Agenda {
@@ -54,6 +56,7 @@ impl Agenda {
             levels: std::array::from_fn(level),
             end: u64::MAX,
             whole: buckets,
+            order: 0,
         }
     }
 
@@ -82,6 +85,12 @@ impl Agenda {
     fn wake_earlier(&mut self, entity: Entity, at_ps: u64) {
         self.unlink(entity);
         self.insert(entity, at_ps);
+    }
+
+    /// Breaks ties in another order for each number; all others use 0.
+    #[doc(hidden)]
+    pub fn break_ties_by(&mut self, order: u64) {
+        self.order = order;
     }
 
     /// From now on only wake-ups before `end_ps` are given out; all are if it is `u64::MAX`. Others may still be asked for,
@@ -221,8 +230,8 @@ impl Agenda {
             if node.at < least.0 {
                 (least, its_turn) = ((node.at, entity), None);
             } else if node.at == least.0 {
-                let this_turn = turn(node.at, entity);
-                if this_turn < *its_turn.get_or_insert_with(|| turn(least.0, least.1)) {
+                let this_turn = turn(node.at ^ self.order, entity);
+                if this_turn < *its_turn.get_or_insert_with(|| turn(least.0 ^ self.order, least.1)) {
                     (least, its_turn) = ((node.at, entity), Some(this_turn));
                 }
             }

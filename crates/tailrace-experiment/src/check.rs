@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
-use tailrace_run::StartAgents;
+use tailrace_run::{StartAgents, Threads};
 
 use crate::claim::{Claim, Deviation, Wrong};
 use crate::error::Error;
@@ -62,16 +62,18 @@ impl Observer for Second<'_> {
     }
 }
 
-/// Runs `experiment` twice below `dir` and compares. `observer` hears of [`PASSES`] times as many runs.
+/// Runs `experiment` twice below `dir`, the second time on two threads each where runs can be cut, and compares. `observer` hears of [`PASSES`] times as many runs.
 pub fn check(
     experiment: &Experiment,
     dir: &Path,
     jobs: usize,
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
-    let options = Options { jobs, threads: None, resume: false, pcap: Vec::new(), runs: None };
+    let options = Options { jobs, threads: Threads::default(), resume: false, pcap: Vec::new(), runs: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
+    let threads = Threads { at_most: 2, asked: false };
+    let options = Options { jobs: (jobs / threads.at_most).max(1), threads, ..options };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
     let mut lines = compare(&first, &second);
     for expectation in &experiment.expectations {

@@ -71,8 +71,8 @@ const POLL: Duration = Duration::from_millis(100);
 pub struct Options {
     /// Runs at a time.
     pub jobs: usize,
-    /// Threads of each run, if somebody asks for so many; otherwise one.
-    pub threads: Option<usize>,
+    /// Threads of each run.
+    pub threads: Threads,
     /// Runs whose results are there already are not made again.
     pub resume: bool,
     /// Ports whose packets are written into each run's folder.
@@ -214,7 +214,7 @@ impl Folder {
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
         let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
-        let mut threads = Threads { at_most: options.threads.unwrap_or(1), asked: options.threads.is_some() };
+        let mut threads = options.threads;
         if threads.at_most > 1 && looks_every.is_some() {
             observer.note("on one thread, since the run is watched: no part sees all ports");
             threads.at_most = 1;

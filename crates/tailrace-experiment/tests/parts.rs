@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tailrace_core::Progress;
 use tailrace_experiment::{Error, Experiment, Gathered, Observer, Options, Override, gather, run_all};
+use tailrace_run::Threads;
 
 /// Stops everything after so many runs.
 struct Until(usize);
@@ -30,7 +31,7 @@ fn experiment() -> Experiment {
 }
 
 fn make(experiment: &Experiment, dir: &Path, runs: Option<Vec<usize>>) -> Result<usize, Error> {
-    let options = Options { jobs: 1, threads: None, resume: true, pcap: Vec::new(), runs };
+    let options = Options { jobs: 1, threads: Threads::default(), resume: true, pcap: Vec::new(), runs };
     run_all(experiment, dir, &options, &mut Until(usize::MAX)).map(|results| results.runs.len())
 }
 
@@ -75,7 +76,8 @@ fn a_plan_knows_the_order_of_axes() {
 fn what_an_interrupted_sweep_has_finished_can_be_read() {
     let (experiment, folder) = (experiment(), tempfile::tempdir().unwrap());
     let dir = folder.path().join("out");
-    let options = Options { jobs: 1, threads: None, resume: true, pcap: Vec::new(), runs: None };
+    let options =
+        Options { jobs: 1, threads: Threads::default(), resume: true, pcap: Vec::new(), runs: None };
     let stopped = run_all(&experiment, &dir, &options, &mut Until(2));
     assert!(matches!(stopped, Err(Error::Interrupted)) || stopped.is_ok_and(|all| all.runs.len() == 6));
     let Gathered { results, missing, .. } = gather(&dir, &mut |_| {}).unwrap();

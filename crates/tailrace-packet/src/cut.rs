@@ -13,6 +13,8 @@ pub struct Cut {
     hosts: Vec<u8>,
     /// The parts of both ends of each port's link.
     ends: Vec<(u8, u8)>,
+    /// Whether each part breaks ties in an order of its own.
+    skewed: bool,
 }
 
 impl Cut {
@@ -36,7 +38,20 @@ impl Cut {
             parts: last + 1,
             hosts: hosts.iter().map(|&part| part as u8).collect(),
             ends: fabric.ports.iter().map(|port| (of(port.from), of(port.to))).collect(),
+            skewed: false,
         }
+    }
+
+    /// The same, but each part breaks ties in an order of its own, which must not be: for tests that are to notice.
+    #[doc(hidden)]
+    pub fn skewed(mut self) -> Self {
+        self.skewed = true;
+        self
+    }
+
+    /// The number by which a part breaks ties.
+    pub(crate) fn order_of(&self, part: usize) -> u64 {
+        if self.skewed { part as u64 } else { 0 }
     }
 
     /// A cut into `parts` or fewer of about the same work: hosts are with their edge switch, edge switches in their order,

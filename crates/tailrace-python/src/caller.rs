@@ -8,7 +8,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use tailrace_core::{Progress, Running};
 use tailrace_experiment::Observer;
-use tailrace_run::{Control, StartAgents};
+use tailrace_run::{Control, StartAgents, Threads};
 
 /// Time between two looks at Python. Shorter ones would make runs in several threads wait for one
 /// another's interpreter lock.
@@ -19,6 +19,7 @@ pub(crate) struct Caller {
     function: Option<Py<PyAny>>,
     looked: Mutex<Instant>,
     raised: Arc<Raised>,
+    threads: Threads,
 }
 
 /// What Python has raised while nobody could be told.
@@ -39,7 +40,17 @@ impl Raised {
 impl Caller {
     #[expect(clippy::disallowed_methods, reason = "signals come in wall time")]
     pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
-        Caller { function, looked: Mutex::new(Instant::now()), raised: Arc::default() }
+        Caller {
+            function,
+            looked: Mutex::new(Instant::now()),
+            raised: Arc::default(),
+            threads: Threads::default(),
+        }
+    }
+
+    /// Lets a run have as many threads as are asked for.
+    pub(crate) fn with_threads(self, asked: Option<usize>) -> Self {
+        Caller { threads: Threads::of(asked), ..self }
     }
 
     /// Fails with what Python raised meanwhile: `KeyboardInterrupt`, or an exception of the function.
@@ -124,6 +135,10 @@ impl Control for Caller {
     fn interrupted(&self) -> bool {
         self.look(|_| Ok(()));
         self.has_raised()
+    }
+
+    fn threads(&self) -> Threads {
+        self.threads
     }
 
     fn agents(&self) -> Option<StartAgents> {

@@ -78,9 +78,10 @@ mod _tailrace {
 
     /// Run a scenario given as TOML text; `file` is where it was read from, if it is such a text.
     /// `report(virtual_seconds, started_flows, finished_flows, packet_hops)` is called several times a second. `rule` is an object
-    /// of `tailrace.Rule`, which then shares out the links in the scheme's place.
+    /// of `tailrace.Rule`, which then shares out the links in the scheme's place. A run packet by packet may have `threads`
+    /// threads; 0 is as many as there are processors.
     #[pyfunction]
-    #[pyo3(signature = (text, folder, file=None, report=None, rule=None))]
+    #[pyo3(signature = (text, folder, file=None, report=None, rule=None, threads=None))]
     fn run(
         py: Python<'_>,
         text: &str,
@@ -88,8 +89,9 @@ mod _tailrace {
         file: Option<PathBuf>,
         report: Option<Py<PyAny>>,
         rule: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
     ) -> PyResult<RunResult> {
-        let caller = Caller::new(report);
+        let caller = Caller::new(report).with_threads(threads);
         let rule = rule.map(|rule| own_rule(rule, caller.raised())).transpose()?;
         let hears = &caller;
         let run = move || match rule {

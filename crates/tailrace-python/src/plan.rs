@@ -7,6 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use tailrace_experiment::elsewhere::Task;
 use tailrace_experiment::{Error, Experiment, Folder, Kept, Options, Override, Planned, kept, run_key};
+use tailrace_run::Threads;
 
 use crate::caller::Caller;
 use crate::error::to_python;
@@ -145,8 +146,13 @@ impl Plan {
 
     fn make(&self, index: usize, caller: &Caller) -> Result<PathBuf, Error> {
         let folder = self.opened(caller)?;
-        let options =
-            Options { jobs: 1, threads: None, resume: true, pcap: Vec::new(), runs: Some(vec![index]) };
+        let options = Options {
+            jobs: 1,
+            threads: Threads::default(),
+            resume: true,
+            pcap: Vec::new(),
+            runs: Some(vec![index]),
+        };
         let mut caller = caller;
         let results = folder.make(&self.experiment, &options, &mut caller)?;
         Ok(results.runs[0].dir.clone())

@@ -33,9 +33,21 @@ pub struct Threads {
     pub asked: bool,
 }
 
+impl Threads {
+    /// As many as somebody has asked for; 0 is as many as there are processors. One, if nobody has.
+    pub fn of(asked: Option<usize>) -> Self {
+        let at_most = match asked {
+            None => 1,
+            Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
+            Some(threads) => threads,
+        };
+        Threads { at_most, asked: asked.is_some() }
+    }
+}
+
 impl Default for Threads {
     fn default() -> Self {
-        Threads { at_most: 1, asked: false }
+        Threads::of(None)
     }
 }
 

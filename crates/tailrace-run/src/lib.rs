@@ -35,7 +35,7 @@ pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
-pub use packets::{run_cut, run_cut_looking};
+pub use packets::{Mutation, run_cut};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
 pub use replay::replay;

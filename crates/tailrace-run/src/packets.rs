@@ -100,30 +100,31 @@ fn in_parts<S: Scheme>(
     Ok((balanced(outcome), ending))
 }
 
+/// What is not as it must be in a run of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    /// Nothing.
+    None,
+    /// Parts go on half a look-ahead too far.
+    TooFar,
+    /// Each part breaks ties in an order of its own.
+    Ties,
+}
+
 /// Runs a scenario in the parts that hosts and switches are of, whatever is given for them: for tests of cuts. Fails as
 /// [`crate::run`] does, and with the reason where the run cannot be cut.
+///
+/// # Panics
+///
+/// If packets arrive in the past, as they do with some mutations.
 pub fn run_cut(
     scenario: &Scenario,
     feed: Feed,
     hosts: &[usize],
     switches: &[usize],
+    mutation: Mutation,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    run_cut_looking(scenario, feed, hosts, switches, 100)
-}
-
-/// The same with so many percent of the look-ahead that there is.
-///
-/// # Panics
-///
-/// If packets arrive in the past.
-pub fn run_cut_looking(
-    scenario: &Scenario,
-    feed: Feed,
-    hosts: &[usize],
-    switches: &[usize],
-    percent: u64,
-) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Cutter { scenario, feed, hosts, switches, percent })
+    build::visit(scenario, Cutter { scenario, feed, hosts, switches, mutation })
 }
 
 struct Cutter<'a> {
@@ -131,16 +132,20 @@ struct Cutter<'a> {
     feed: Feed,
     hosts: &'a [usize],
     switches: &'a [usize],
-    percent: u64,
+    mutation: Mutation,
 }
 
 impl SchemeVisitor for Cutter<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Cutter { scenario, feed, hosts, switches, percent } = self;
+        let Cutter { scenario, feed, hosts, switches, mutation } = self;
         let fabric = scenario.fabric.build();
-        let cut = Cut::new(&fabric, hosts, switches);
+        let mut cut = Cut::new(&fabric, hosts, switches);
+        if mutation == Mutation::Ties {
+            cut = cut.skewed();
+        }
+        let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
         match whole_because::<S>(scenario, &fabric, &feed, &cut)? {
             Some(why) => Err(ScenarioError::new("threads", why)),
             None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tailrace_core::{Ending, Outcome, Running, Time};
-use tailrace_run::{Control, Threads, Unattended, feed, run, run_cut, run_cut_looking};
+use tailrace_run::{Control, Mutation, Threads, Unattended, feed, run, run_cut};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -56,10 +56,20 @@ fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenari
 const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowcell"];
 
 fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(), String> {
+    check_mutated(scenario, hosts, switches, Mutation::None)
+}
+
+fn check_mutated(
+    scenario: &Scenario,
+    hosts: &[usize],
+    switches: &[usize],
+    mutation: Mutation,
+) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let feed = feed(scenario).map_err(|error| text(&error))?;
     let whole = run(scenario, feed.clone(), &Unattended, Vec::new()).map_err(|error| text(&error))?;
-    let (cut, ending) = run_cut(scenario, feed, hosts, switches).map_err(|error| error.to_string())?;
+    let (cut, ending) =
+        run_cut(scenario, feed, hosts, switches, mutation).map_err(|error| error.to_string())?;
     if ending != whole.1 {
         return Err(format!("{:?}, in parts {ending:?}", whole.1));
     }
@@ -184,13 +194,26 @@ fn a_part_may_be_empty() {
 fn nothing_arrives_in_the_past() {
     let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
     let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
-    let run = |percent| {
+    let run = |mutation| {
         let feed = feed(&scenario).unwrap();
-        let run = || run_cut_looking(&scenario, feed.clone(), &hosts, &[0, 1, 1, 0, 1], percent).is_ok();
+        let run = || run_cut(&scenario, feed.clone(), &hosts, &[0, 1, 1, 0, 1], mutation).is_ok();
         std::panic::catch_unwind(run)
     };
-    assert!(run(100).is_ok());
-    assert!(run(150).is_err());
+    assert!(run(Mutation::None).is_ok());
+    assert!(run(Mutation::TooFar).is_err());
+}
+
+/// The canary: where each part breaks ties in an order of its own, [`check`] sees it, on every fabric that is cut.
+#[test]
+fn ties_that_are_broken_otherwise_are_noticed() {
+    for (fabric, parts) in [(0, 3), (2, 2), (3, 4)] {
+        let (scenario, hosts, switches) = scenario(fabric, "dctcp", "ecmp", WORKLOAD);
+        let part = |count: usize| (0..count).map(|node| node % parts).collect::<Vec<_>>();
+        let (hosts, switches) = (part(hosts), part(switches));
+        assert_eq!(check_mutated(&scenario, &hosts, &switches, Mutation::None), Ok(()));
+        let noticed = check_mutated(&scenario, &hosts, &switches, Mutation::Ties);
+        assert!(noticed.is_err(), "on fabric {fabric} nothing is noticed");
+    }
 }
 
 proptest! {

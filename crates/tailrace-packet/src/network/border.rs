@@ -71,6 +71,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         for (port, _) in self.ports.iter_mut().zip(&border.leads_to).filter(|(_, to)| to.is_some()) {
             port.to = Port::<P, H>::OUT;
         }
+        self.agenda.break_ties_by(border.cut.order_of(own));
         self.border = Some(border);
     }
 

@@ -67,7 +67,7 @@ impl Rest {
         let version = self.version.load(Ordering::SeqCst);
         let [until, sent, read] =
             [&self.until, &self.sent, &self.read].map(|word| word.load(Ordering::SeqCst));
-        (version % 2 == 0 && until > 0).then_some((Word { until, sent, read }, version))
+        (version.is_multiple_of(2) && until > 0).then_some((Word { until, sent, read }, version))
     }
 }
 

@@ -289,6 +289,9 @@ impl<H: Header, P: PortPolicy<H>, M: Mutation> PortPolicy<H> for MutatedPort<P, 
     fn backlog_packets(&self) -> usize {
         self.part.backlog_packets()
     }
+    fn is_empty(&self) -> bool {
+        self.part.is_empty()
+    }
     fn backlog_of(&self, priority: u8) -> Bytes {
         self.mutation.backlog_of(self.part.backlog_of(priority))
     }
