@@ -116,6 +116,8 @@ class Scenario:
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 0):
             asked = "threads must be a number of threads, or 0 for all processors"
             raise ValueError(f"{asked}, and not {threads!r}")
+        if rule is not None and threads is not None:
+            raise ValueError("threads are for runs packet by packet, and a rule is for the flow level")
         with reporting(progress) as report:
             done = _tailrace.run(self._text, self._folder, self._file, report, rule, threads)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}

@@ -195,6 +195,14 @@ def test_threads_are_a_number(scenario: Scenario, threads: Any) -> None:
         scenario.run(threads=threads)
 
 
+def test_a_rule_has_one_thread(scenario: Scenario) -> None:
+    class Mine(tailrace.Rule):
+        pass
+
+    with pytest.raises(ValueError, match="a rule is for the flow level"):
+        scenario.with_(level="flow").run(rule=Mine(), threads=2)
+
+
 def test_several_threads_stop_where_the_function_raises(scenario: Scenario) -> None:
     def stop(_: Progress) -> None:
         raise LookupError("enough")

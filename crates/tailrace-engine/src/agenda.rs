@@ -136,7 +136,10 @@ impl Agenda {
     /// Whether anything beyond this rotation of level 0 is before the end.
     #[cold]
     fn goes_on(&self) -> bool {
-        self.peek().is_some_and(|next| self.end == u64::MAX || next < self.end)
+        if self.end == u64::MAX {
+            return self.levels.iter().any(|level| level.occupied_from(0).is_some());
+        }
+        self.peek().is_some_and(|next| next < self.end)
     }
 
     /// Counts the buckets of this rotation of level 0 that are over before the end: of what is in them there is no need

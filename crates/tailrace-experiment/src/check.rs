@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tailrace_core::Progress;
 use tailrace_run::{StartAgents, Threads};
+use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Wrong};
 use crate::error::Error;
@@ -62,7 +63,8 @@ impl Observer for Second<'_> {
     }
 }
 
-/// Runs `experiment` twice below `dir`, the second time on two threads each where runs can be cut, and compares. `observer` hears of [`PASSES`] times as many runs.
+/// Runs `experiment` twice below `dir`, the second time on two threads each where runs can be cut and two may run at a time, and
+/// compares. `observer` hears of [`PASSES`] times as many runs.
 pub fn check(
     experiment: &Experiment,
     dir: &Path,
@@ -72,8 +74,13 @@ pub fn check(
     let options = Options { jobs, threads: Threads::default(), resume: false, pcap: Vec::new(), runs: None };
     let first = run_all(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
-    let threads = Threads { at_most: 2, asked: false };
-    let options = Options { jobs: (jobs / threads.at_most).max(1), threads, ..options };
+    let some_are_cut = experiment.runs.iter().any(|run| run.scenario().level == Level::Packet);
+    let options = if jobs >= 2 && some_are_cut {
+        let threads = Threads { at_most: 2, asked: false };
+        Options { jobs: jobs / threads.at_most, threads, ..options }
+    } else {
+        options
+    };
     let second = run_all(experiment, &dir.join("second"), &options, &mut observer)?;
     let mut lines = compare(&first, &second);
     for expectation in &experiment.expectations {

@@ -162,6 +162,12 @@ impl<H> MultiQueue<H> {
 }
 
 impl<H: Header> MultiQueue<H> {
+    /// Whether a queue holds anything.
+    #[inline]
+    pub fn holds(&self, queue: u8) -> bool {
+        self.occupied & (1 << queue) != 0
+    }
+
     /// Marks a packet that passes the empty port, if it alone is too much, and tells the scheduler of it.
     fn note_passing(&mut self, packet: &mut Packet<H>, weight: u64) {
         if weight > self.marking.passes() {
@@ -173,7 +179,7 @@ impl<H: Header> MultiQueue<H> {
         self.scheduler.emptied(queue);
     }
 
-    /// The bytes of some queues, counted: few ask.
+    /// The bytes of some queues, counted: samples ask, and whoever needs them of a queue that is short.
     fn count_bytes(&self, queues: Range<usize>) -> Bytes {
         let packets = queues.flat_map(|queue| self.queues.of(queue));
         Bytes::new(packets.map(|packet| u64::from(packet.bytes)).sum())

@@ -103,17 +103,27 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
 }
 
 /// Whoever follows a run wants no more of it.
-struct Stops(AtomicUsize);
+struct Stops {
+    looks: AtomicUsize,
+    /// At the look of this number, from 0.
+    at: usize,
+}
+
+impl Stops {
+    fn at(at: usize) -> Self {
+        Stops { looks: AtomicUsize::new(0), at }
+    }
+}
 
 impl Control for Stops {
     fn progress(&self, _: &mut dyn Running) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.looks.fetch_add(1, Ordering::Relaxed);
     }
     fn note(&self, text: String) {
         panic!("{text}");
     }
     fn interrupted(&self) -> bool {
-        true
+        self.looks.load(Ordering::Relaxed) > self.at
     }
     fn threads(&self) -> Threads {
         Threads { at_most: 3, asked: true }
@@ -147,14 +157,20 @@ fn long_pauses_are_passed_over() {
     }
 }
 
-/// A part may be far beyond its last event when the run is to stop.
+/// A part may be far beyond its last event when the run is to stop, or say that it rests until long after.
 #[test]
 fn a_run_at_rest_stops() {
-    let scenario = small_flows(0.0001, "200ns");
-    let control = Stops(AtomicUsize::new(0));
-    let (outcome, ending) = run(&scenario, feed(&scenario).unwrap(), &control, Vec::new()).unwrap();
-    assert_eq!(ending, Ending::Interrupted);
-    assert!(outcome.end > Time::ZERO);
+    for (load, looks) in [(0.0001, 1), (1e-6, 6)] {
+        let scenario = small_flows(load, "200ns");
+        for at in (0..looks).cycle().take(12) {
+            let control = Stops::at(at);
+            let (outcome, ending) = run(&scenario, feed(&scenario).unwrap(), &control, Vec::new()).unwrap();
+            // Flows may be over before so many looks.
+            let looked = control.looks.load(Ordering::Relaxed);
+            assert_eq!(ending, if looked > at { Ending::Interrupted } else { Ending::Finished });
+            assert!(outcome.end > Time::ZERO);
+        }
+    }
 }
 
 /// All parts stop at the same time, and what is on its way between them is counted: the ledger of a run that does not balance is
@@ -162,11 +178,11 @@ fn a_run_at_rest_stops() {
 #[test]
 fn a_run_in_parts_stops_where_it_is_to() {
     let (scenario, _, _) = scenario(0, "pias", "ecmp", WORKLOAD);
-    let control = Stops(AtomicUsize::new(0));
+    let control = Stops::at(0);
     let feed = feed(&scenario).unwrap();
     let (outcome, ending) = run(&scenario, feed, &control, Vec::new()).unwrap();
     assert_eq!(ending, Ending::Interrupted);
-    assert_eq!(control.0.load(Ordering::Relaxed), 1, "it stops at the first look");
+    assert_eq!(control.looks.load(Ordering::Relaxed), 1, "it stops at the first look");
     let ledger = outcome.ledger.unwrap();
     assert!(ledger.delivered.packets > 0 && outcome.end > Time::ZERO);
 }

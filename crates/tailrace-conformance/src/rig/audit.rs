@@ -173,6 +173,8 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
             "says that it holds {packets} packets and {backlog} bytes: it holds {held} and {}",
             self.bytes
         );
+        let empty = self.port.is_empty();
+        ensure!(empty == (held == 0), "says that it is empty: {empty}; it holds {held} packets");
         let by_queue: u64 = (0..MAX_PRIORITIES as u8).map(|queue| self.port.backlog_of(queue).get()).sum();
         ensure!(by_queue == self.bytes, "queues hold {by_queue} bytes, the port {}", self.bytes);
         // What is held may have been marked already.

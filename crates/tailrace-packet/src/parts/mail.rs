@@ -184,6 +184,23 @@ impl<T: Copy> Mail<T> {
         }
     }
 
+    /// The clocks of all parts.
+    pub(crate) fn clocks(&self) -> Vec<u64> {
+        self.shared.clocks.iter().map(|part| part.clock.load(Ordering::SeqCst)).collect()
+    }
+
+    /// Whether each other part has moved since, or is at its end. Whoever has found before then that nobody has anything to do
+    /// has told, since that comes before its clock moves.
+    pub(crate) fn have_moved(&self, since: &[u64]) -> bool {
+        let others = self.clocks().into_iter().zip(since).enumerate().filter(|(other, _)| *other != self.own);
+        others.map(|(_, both)| both).all(|(clock, before)| clock == END || clock != *before)
+    }
+
+    /// Until when nobody has anything to do, as has been found.
+    pub(crate) fn quiet(&self) -> u64 {
+        self.shared.quiet.clock.load(Ordering::Acquire)
+    }
+
     /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
     /// how far the last of the others is, or until when nobody has anything to do; `None` if somebody is gone.
     pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(T)) -> Option<u64> {
@@ -191,7 +208,7 @@ impl<T: Copy> Mail<T> {
         loop {
             let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
             let last = others.map(|(_, other)| other.clock.load(Ordering::Acquire)).min().unwrap_or(END);
-            let last = last.max(self.shared.quiet.clock.load(Ordering::Acquire));
+            let last = last.max(self.quiet());
             if last >= clock {
                 self.read(&mut read);
                 return Some(last);

@@ -76,7 +76,9 @@ struct Part<'a, S: Scheme> {
 impl<S: Scheme> Part<'_, S> {
     fn run(mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> (Outcome, Ending) {
         self.world.begin();
-        let (mut turns, mut events, mut stopped) = (0, EVENTS_PER_REPORT, false);
+        let (mut turns, mut events) = (0, EVENTS_PER_REPORT);
+        // The clocks when somebody wanted no more, until all know.
+        let (mut stops, mut stopped) = (None, false);
         let ending = loop {
             // Beyond a look-ahead after the last of the others, they may have something to say.
             let Some(last) = self.wait((self.done + 1).saturating_sub(self.look_ahead)) else {
@@ -84,11 +86,14 @@ impl<S: Scheme> Part<'_, S> {
             };
             let limit = last.saturating_add(self.look_ahead);
             match self.world.rests_until().as_ps() {
-                until if until >= limit => self.mail.rest(until),
+                until if until >= limit && stops.is_none() => self.mail.rest(until),
                 _ => self.mail.stir(),
             }
             if let Some(ending) = self.go_on(limit) {
                 break ending;
+            }
+            if stops.take_if(|since: &mut Vec<u64>| self.mail.have_moved(since)).is_some() {
+                self.stop();
             }
             turns += 1;
             let looks = turns >= TURNS_PER_REPORT || self.world.events() >= events;
@@ -97,13 +102,20 @@ impl<S: Scheme> Part<'_, S> {
             }
             if looks && self.report(report).is_break() && !stopped {
                 stopped = true;
-                self.world.decree_stop(Time::from_ps(self.done));
+                self.mail.stir();
+                stops = Some(self.mail.clocks());
             }
         };
         // What the others have sent until their ends is on its way, and is counted here.
         self.mail.advance(END);
         self.wait(END);
         (self.world.into_outcome(), ending)
+    }
+
+    /// Has all stop. That this part rests it must have taken back, and all others must have moved since: until then somebody may
+    /// have found that nobody has anything to do for long, and have gone there.
+    fn stop(&mut self) {
+        self.world.decree_stop(Time::from_ps(self.done.max(self.mail.quiet())));
     }
 
     /// Waits until all others are as far as `clock`, and takes in what they have sent. Returns how far the last of them is;

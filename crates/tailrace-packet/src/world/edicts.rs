@@ -51,8 +51,8 @@ impl<S: Scheme> World<S> {
         self.decree(0, What::Arrived(bytes));
     }
 
-    /// The run is to stop, in all parts at the same time. This one is done up to `done`, though nothing may have happened for
-    /// long.
+    /// The run is to stop, in all parts at the same time. Nobody has gone more than a look-ahead beyond `done`, though nothing may
+    /// have happened for long.
     pub(crate) fn decree_stop(&mut self, done: Time) {
         self.tell(Edict { at: done + self.edicts.delay, flow: 0, what: What::Stop });
     }

@@ -160,7 +160,7 @@ impl Pacing {
     /// When the next packet may leave: at once if it is not paced.
     #[inline]
     pub(super) fn next_ready(&self, now: Time, queues: &MultiQueue) -> Time {
-        if queues.backlog_of(PASSES) > Bytes::ZERO {
+        if queues.holds(PASSES) {
             return now;
         }
         self.bucket.next().unwrap_or(now).max(now)
@@ -173,7 +173,7 @@ impl Pacing {
             self.bucket.leave(now, packet.bytes);
             packet.priority = PASSES;
         }
-        self.waiting = queues.backlog_of(PACED).get();
+        self.waiting = (queues.backlog() - queues.backlog_of(PASSES)).get();
     }
 
     pub(super) fn next_turn(&self) -> Time {

@@ -77,6 +77,9 @@ pub trait Mutation: Default + 'static {
     fn backlog_of(&self, real: Bytes) -> Bytes {
         real
     }
+    fn is_empty(&self, real: bool) -> bool {
+        real
+    }
     fn port_wake(&self, real: Option<Time>) -> Option<Time> {
         real
     }
@@ -290,7 +293,7 @@ impl<H: Header, P: PortPolicy<H>, M: Mutation> PortPolicy<H> for MutatedPort<P, 
         self.part.backlog_packets()
     }
     fn is_empty(&self) -> bool {
-        self.part.is_empty()
+        self.mutation.is_empty(self.part.is_empty() && self.again.is_none())
     }
     fn backlog_of(&self, priority: u8) -> Bytes {
         self.mutation.backlog_of(self.part.backlog_of(priority))

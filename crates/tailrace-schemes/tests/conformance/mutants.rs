@@ -365,6 +365,15 @@ impl Mutation for NoQueues {
     }
 }
 
+/// Seems to hold nothing, and so is never asked for a packet.
+#[derive(Default)]
+struct SeemsEmpty;
+impl Mutation for SeemsEmpty {
+    fn is_empty(&self, _: bool) -> bool {
+        true
+    }
+}
+
 /// Sends packets to their neighbours.
 #[derive(Default)]
 struct Misdelivers;
@@ -421,6 +430,7 @@ mutants! {
     a_port_that_repeats: ports::keep_their_books::<Mutant<Dctcp, Stutters>> => "that it does not hold";
     a_port_without_end: ports::keep_their_books::<Mutant<Dctcp, Roomy>> => "B with room for";
     a_drop_for_another_reason: ports::keep_their_books::<Mutant<Dctcp, Evicts>> => "as Evicted";
+    a_port_that_seems_empty: ports::keep_their_books::<Mutant<Dctcp, SeemsEmpty>> => "says that it is empty: true";
     queues_that_do_not_add_up: ports::keep_their_books::<Mutant<Mlfq, NoQueues>> => "queues hold 0";
     a_packet_for_another_host: ports::keep_their_books::<Mutant<Dctcp, Misdelivers>> => "makes Packet";
     acknowledgements_that_change_on_their_way: ports::keep_their_books::<Mutant<Pdq, Acknowledges>> => "makes Packet";
