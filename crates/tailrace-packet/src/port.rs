@@ -182,3 +182,16 @@ impl<P: PortPolicy<H>, H: Header> Holder for Port<P, H> {
         unit.held(self.egress.policy())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tailrace_queues::MultiQueue;
+
+    use super::*;
+
+    /// Most schemes have such ports. What grows beyond a line costs every packet-hop: look what it is that grew.
+    #[test]
+    fn a_port_of_eight_queues_has_six_lines_of_memory() {
+        assert_eq!(size_of::<Port<MultiQueue, ()>>(), 6 * 64);
+    }
+}

@@ -1,5 +1,5 @@
 //! A queue in a ring whose length is a power of two, so that going round is one operation. Beside the standard library's it
-//! takes less of a port's first line of memory, and a third of the instructions.
+//! takes less of a port's first line of memory.
 
 /// A queue of small values.
 #[derive(Debug)]

@@ -31,6 +31,9 @@ pub type BundleId = u32;
 /// Links on a path at most: up and down three tiers, and one of the flow's own.
 pub const MAX_HOPS: usize = 7;
 
+/// So many bundles ahead of the one whose rate changes, memory is asked for: they lie anywhere, and waits overlap.
+pub(crate) const AHEAD: usize = 8;
+
 /// How exactly rates are worked out.
 #[derive(Clone, Copy, Debug)]
 pub struct Precision {

@@ -4,10 +4,7 @@ use std::cmp::Reverse;
 use std::hint::black_box;
 
 use super::class::{ClassId, Member};
-use super::{Bundle, BundleId, Hop, NOWHERE, Solver};
-
-/// So many members ahead their memory is asked for: they lie anywhere, and waits overlap.
-const AHEAD: usize = 8;
+use super::{AHEAD, Bundle, BundleId, Hop, NOWHERE, Solver};
 
 impl Solver {
     /// Has a class settled before rates are used.

@@ -5,14 +5,11 @@ use tailrace_workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
 use crate::bundle::{Bundle, Kind};
-use crate::solver::BundleId;
+use crate::solver::{AHEAD, BundleId};
 
 /// A link that fills by its classes of single ranks may not fill once it has joined some, and then fill again, without end
 /// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
 const MOST_TURNS: u32 = 4;
-
-/// So many bundles ahead their memory is asked for: they lie anywhere, and waits overlap.
-const AHEAD: usize = 8;
 
 impl World<'_> {
     /// The time has come for flows of the workload.
@@ -151,7 +148,7 @@ impl World<'_> {
     /// Has a bundle looked at when something will happen to it.
     pub(super) fn arm(&mut self, bundle: BundleId) {
         if let Some(at) = self.bundles[bundle as usize].arm() {
-            self.schedule.wake(Occupant::Bundle(bundle).entity(), at);
+            self.wake(&Occupant::Bundle(bundle), at);
         }
     }
 

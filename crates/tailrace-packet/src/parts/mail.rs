@@ -22,10 +22,13 @@ const ON_THE_WAY: usize = 256;
 /// The clock of a part that has come to its end.
 pub(crate) const END: u64 = u64::MAX;
 
-/// How far a part is, in picoseconds: what it does from then on concerns others a look-ahead later at the earliest, and
-/// letters of what it did before are on their way. Two cache lines, which are fetched as one: its readers share it with
-/// nothing else.
+/// What a thread writes and others read: two cache lines, which are fetched as one, shared with nothing else.
 #[repr(align(128))]
+#[derive(Default)]
+struct Apart<T>(T);
+
+/// How far a part is, in picoseconds: what it does from then on concerns others a look-ahead later at the earliest, and
+/// letters of what it did before are on their way. And its word.
 #[derive(Default)]
 struct Clock {
     clock: AtomicU64,
@@ -73,9 +76,9 @@ impl Rest {
 
 /// What the threads of a run share.
 struct Clocks {
-    clocks: Vec<Clock>,
+    clocks: Vec<Apart<Clock>>,
     /// Until when nobody has anything to do, as somebody has found.
-    quiet: Clock,
+    quiet: Apart<AtomicU64>,
     broken: AtomicBool,
     spins: u32,
 }
@@ -99,8 +102,8 @@ pub(crate) struct Mail<T> {
 pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let shared = Arc::new(Clocks {
-        clocks: (0..parts).map(|_| Clock::default()).collect(),
-        quiet: Clock::default(),
+        clocks: (0..parts).map(|_| Apart::default()).collect(),
+        quiet: Apart::default(),
         broken: AtomicBool::new(false),
         spins: if parts <= processors { SPINS } else { 0 },
     });
@@ -145,7 +148,7 @@ impl<T: Copy> Mail<T> {
 
     /// This part has come so far, and all letters of before are sent.
     pub(crate) fn advance(&self, clock: u64) {
-        self.shared.clocks[self.own].clock.store(clock, Ordering::Release);
+        self.shared.clocks[self.own].0.clock.store(clock, Ordering::Release);
     }
 
     /// This part has nothing to do until `until` unless it gets letters; it has taken in all that it has read.
@@ -159,13 +162,14 @@ impl<T: Copy> Mail<T> {
         let (mut earliest, mut sent, mut read) = (END, 0, 0);
         let mut versions = [0; Cut::MOST];
         for (part, version) in shared.clocks.iter().zip(&mut versions) {
-            let Some((word, of_word)) = part.rest.hear() else { return };
+            let Some((word, of_word)) = part.0.rest.hear() else { return };
             *version = of_word;
             (earliest, sent, read) = (earliest.min(word.until), sent + word.sent, read + word.read);
         }
-        let holds = |(part, version): (&Clock, &u64)| part.rest.version.load(Ordering::SeqCst) == *version;
+        let holds =
+            |(part, version): (&Apart<Clock>, &u64)| part.0.rest.version.load(Ordering::SeqCst) == *version;
         if sent == read && shared.clocks.iter().zip(&versions).all(holds) {
-            shared.quiet.clock.fetch_max(earliest, Ordering::AcqRel);
+            shared.quiet.0.fetch_max(earliest, Ordering::AcqRel);
         }
     }
 
@@ -180,13 +184,13 @@ impl<T: Copy> Mail<T> {
     fn say(&mut self, word: Word) {
         if self.word != word {
             self.word = word;
-            self.shared.clocks[self.own].rest.say(word);
+            self.shared.clocks[self.own].0.rest.say(word);
         }
     }
 
     /// The clocks of all parts.
     pub(crate) fn clocks(&self) -> Vec<u64> {
-        self.shared.clocks.iter().map(|part| part.clock.load(Ordering::SeqCst)).collect()
+        self.shared.clocks.iter().map(|part| part.0.clock.load(Ordering::SeqCst)).collect()
     }
 
     /// Whether each other part has moved since, or is at its end. Whoever has found before then that nobody has anything to do
@@ -198,7 +202,7 @@ impl<T: Copy> Mail<T> {
 
     /// Until when nobody has anything to do, as has been found.
     pub(crate) fn quiet(&self) -> u64 {
-        self.shared.quiet.clock.load(Ordering::Acquire)
+        self.shared.quiet.0.load(Ordering::Acquire)
     }
 
     /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
@@ -207,7 +211,7 @@ impl<T: Copy> Mail<T> {
         let mut turns = 0;
         loop {
             let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
-            let last = others.map(|(_, other)| other.clock.load(Ordering::Acquire)).min().unwrap_or(END);
+            let last = others.map(|(_, other)| other.0.clock.load(Ordering::Acquire)).min().unwrap_or(END);
             let last = last.max(self.quiet());
             if last >= clock {
                 self.read(&mut read);
@@ -234,7 +238,7 @@ impl<T: Copy> Mail<T> {
 /// Whoever goes before the end, by a panic or an error, is waited for by nobody.
 impl<T> Drop for Mail<T> {
     fn drop(&mut self) {
-        if self.shared.clocks[self.own].clock.load(Ordering::Relaxed) < END || thread::panicking() {
+        if self.shared.clocks[self.own].0.clock.load(Ordering::Relaxed) < END || thread::panicking() {
             self.shared.broken.store(true, Ordering::Relaxed);
         }
     }
