@@ -4,7 +4,7 @@
 PYTHON ?= python3
 SCALE ?= 0.01
 BIN := .venv/bin
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+SOURCES := Cargo.toml Cargo.lock .cargo/config.toml pyproject.toml $(shell find crates -type f)
 # The host agent is built where there is what it takes, which `make programs` installs; ARCHITECTURE.md says why it is a feature.
 HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && command -v protoc >/dev/null && echo yes)
 AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)

@@ -229,7 +229,7 @@ class DeadlinesIdeal(TypedDict, total=False):
 class Fabric(TypedDict, total=False):
     """The fabric: a kind with its fields, or a preset with fields that override it."""
 
-    kind: Literal["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "graph"]
+    kind: Literal["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "fat-tree", "graph"]
     """The structure."""
     preset: Literal["spine144", "spine144x3", "micro4", "fattree64", "rack16", "tree5x4", "tree36k"]
     """A fabric of a published experiment."""
@@ -238,9 +238,9 @@ class Fabric(TypedDict, total=False):
     hosts: int | Sequence[str]
     """Number of hosts. Or: The hosts' names."""
     host_rate: Rate
-    """Rate of a link between host and edge switch."""
+    """Rate of a link between host and switch."""
     host_delay: Time
-    """Delay of a link between host and edge switch."""
+    """Delay of a link between host and switch."""
     left: int
     """Hosts at the left switch."""
     right: int
@@ -287,6 +287,18 @@ class Fabric(TypedDict, total=False):
     """Delay of a link between edge and aggregation switch."""
     core_delay: Time
     """Delay of a link between aggregation and core switch."""
+    radix: int
+    """Ports of each switch. With three tiers and no oversubscription radix k gives k³/4 hosts."""
+    tiers: int
+    """Tiers of switches, 2 or 3; 3 unless given. 3 unless given."""
+    oversubscription: int
+    """Hosts of an edge switch for each of its links to other switches; 1 unless given. 1 unless
+    given.
+    """
+    switch_rate: Rate
+    """Rate of a link between switches; that of the hosts unless given."""
+    switch_delay: Time
+    """Delay of a link between switches."""
     link: Sequence[Link]
     """The links."""
     file: str

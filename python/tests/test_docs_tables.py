@@ -149,6 +149,9 @@ KINDS = {
         "pods": 2, "edges_per_pod": 2, "hosts_per_edge": 2, "aggs_per_pod": 2, "cores": 2,
         "host_rate": "1Gbps", "edge_rate": "1Gbps", "core_rate": "1Gbps",
     },
+    "fat-tree": {
+        "radix": 4, "tiers": 3, "oversubscription": 1, "host_rate": "1Gbps", "switch_rate": "1Gbps",
+    },
 }  # fmt: skip
 
 

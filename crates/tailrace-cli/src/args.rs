@@ -196,7 +196,8 @@ pub struct How {
     /// Runs at a time; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Threads of each run, packet by packet, 1 by default; 0 is as many as there are processors. Results do not depend on it
+    /// Threads of each run, packet by packet; 0 is as many as there are processors. By default 1, and of a run by itself
+    /// as many as make it faster. Results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Make finished runs again

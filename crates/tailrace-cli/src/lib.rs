@@ -41,9 +41,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use tailrace_experiment::{Error, Experiment, Folder, Observer};
+use tikv_jemallocator::Jemalloc;
 
 pub use agent::agents;
 pub use compare::comparison_of;
+
+/// Of all programs that have this library: the command and the Python package.
+#[global_allocator]
+static MEMORY: Jemalloc = Jemalloc;
 
 /// What the command needs from whoever calls it.
 pub trait Host {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
-use tailrace_run::Threads;
+use tailrace_run::{Threads, Wish};
 use tailrace_scenario::Level;
 
 use crate::progress::Display;
@@ -104,8 +104,13 @@ fn run_one(
         }
         None => {
             let pcap = options.pcap.clone();
-            let threads = Threads::of(options.how.threads);
-            let jobs = options.how.jobs.or(threads.asked.then(|| processors() / threads.at_most));
+            let is_lone = experiment.runs.len() == 1 && options.how.jobs.is_none();
+            let threads = match options.how.threads {
+                None if is_lone => Threads::of_lone_run(),
+                asked => Threads::of(asked),
+            };
+            let shares = threads.wish == Wish::Asked;
+            let jobs = options.how.jobs.or(shares.then(|| processors() / threads.at_most));
             let how = Options { jobs: self::jobs(jobs), threads, resume: !options.how.fresh, pcap, runs };
             if options.watch {
                 let mut watching = Watching::new(experiment, display.silent());

@@ -1,8 +1,12 @@
 //! The commands as a user calls them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod below;
+
 use std::fs;
 use std::process::{Command, Output};
+
+use below::files_below;
 
 fn tailrace(dir: &std::path::Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tailrace")).args(args).current_dir(dir).output().unwrap()
@@ -41,7 +45,7 @@ max = 0
 "#;
 
 #[test]
-fn results_do_not_depend_on_the_number_of_threads() {
+fn results_do_not_depend_on_how_many_runs_are_made_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
     for jobs in ["1", "4"] {
@@ -59,6 +63,33 @@ fn results_do_not_depend_on_the_number_of_threads() {
             assert_eq!(fs::read(file.path()).unwrap(), fs::read(&other).unwrap(), "{}", other.display());
         }
     }
+}
+
+/// However many threads a run is given, more than there are parts and processors too: not a byte of its folder differs,
+/// and what cannot be cut says why.
+#[test]
+fn results_do_not_depend_on_the_threads_of_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
+    let folder = |threads: &str| {
+        let said = tailrace(dir.path(), &["run", "x.toml", "--threads", threads, "--out", threads]);
+        stdout(&said);
+        assert!(!String::from_utf8_lossy(&said.stderr).contains("on one thread"), "{said:?}");
+        files_below(&dir.path().join(threads))
+    };
+    let one = folder("1");
+    assert!(one.len() > 10, "{:?}", one.keys());
+    for threads in ["2", "3", "4", "7", "0", "100"] {
+        assert!(one == folder(threads), "{threads} threads");
+    }
+    let star = SWEEP.replace("kind = \"leaf-spine\"", "kind = \"star\"\nhosts = 4");
+    let left_out = ["leaves", "spines", "hosts_per_leaf", "spine_rate"];
+    let lines = star.lines().filter(|line| !left_out.iter().any(|field| line.starts_with(field)));
+    fs::write(dir.path().join("star.toml"), lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let said = tailrace(dir.path(), &["run", "star.toml", "--threads", "2"]);
+    stdout(&said);
+    let told = String::from_utf8_lossy(&said.stderr);
+    assert!(told.contains("on one thread, since the fabric cannot be cut"), "{told}");
 }
 
 /// What is built in is the repository's, and is run again only as far as it is not there.

@@ -44,9 +44,8 @@ pub fn end_balanced_and_repeat_themselves<S: Scheme>() -> Verdict {
 
 fn fabric(fields: &str) -> Result<Fabric, String> {
     let table = fields.parse().map_err(|error| format!("{fields}: {error}"))?;
-    let mut fabric = FabricParams::from_table(&table).map_err(|error| error.to_string())?.build();
-    fabric.buffer = BUFFER;
-    Ok(fabric)
+    let params = FabricParams::from_table(&table).map_err(|error| error.to_string())?;
+    Ok(Fabric { buffer: BUFFER, ..Fabric::clone(&params.build()) })
 }
 
 /// Two long flows, four bursts of five flows to host 0, and short ones between any two.

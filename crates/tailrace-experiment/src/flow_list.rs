@@ -102,7 +102,7 @@ fn table(flows: &[FlowSpec]) -> RecordBatch {
 }
 
 /// Reads a Parquet flow list with the columns of the CSV form, in any numeric types.
-fn read_flows(path: &Path, hosts: u16, extra: &[String]) -> Result<Vec<FlowSpec>, ScenarioError> {
+fn read_flows(path: &Path, hosts: u32, extra: &[String]) -> Result<Vec<FlowSpec>, ScenarioError> {
     let unreadable = |e: Error| ScenarioError::new("", e.to_string());
     let mut flows = Vec::new();
     for batch in read_parquet(path).map_err(unreadable)? {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tailrace_core::{Ledger, PortView, Progress, Running};
-use tailrace_run::{Control, StartAgents, Threads};
+use tailrace_run::{Control, StartAgents, Threads, Wish};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
@@ -215,8 +215,10 @@ impl Folder {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
         let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
         let mut threads = options.threads;
-        if threads.at_most > 1 && looks_every.is_some() {
-            observer.note("on one thread, since the run is watched: no part sees all ports");
+        if looks_every.is_some() {
+            if threads.at_most > 1 && threads.wish == Wish::Asked {
+                observer.note("on one thread, since the run is watched: no part sees all ports");
+            }
             threads.at_most = 1;
         }
         let stop = AtomicBool::new(false);

@@ -6,9 +6,9 @@ use tailrace_core::{Rate, Time};
 use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
 
 /// Host numbers have 16 bits.
-pub(super) const MAX_HOSTS: u64 = 65_535;
-/// Route tables grow with the square of this.
-pub(super) const MAX_SWITCHES: u64 = 4_096;
+pub(super) const MAX_HOSTS: u64 = 65_536;
+/// Three tiers of [`MAX_HOSTS`] have 5,120.
+pub(super) const MAX_SWITCHES: u64 = 8_192;
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
@@ -35,14 +35,15 @@ impl FabricKind {
 
 impl FabricParams {
     /// Number of hosts.
-    pub fn hosts(&self) -> u16 {
+    pub fn hosts(&self) -> u32 {
+        let product = |factors: &[u16]| factors.iter().map(|&factor| u32::from(factor)).product();
         match &self.kind {
-            FabricKind::Star(kind) => kind.hosts,
-            FabricKind::Dumbbell(kind) => kind.left + kind.right,
-            FabricKind::ParkingLot(kind) => kind.switches * kind.hosts_per_switch,
-            FabricKind::LeafSpine(kind) => kind.leaves * kind.hosts_per_leaf,
-            FabricKind::Tree(kind) => kind.pods * kind.edges_per_pod * kind.hosts_per_edge,
-            FabricKind::Graph(graph) => graph.hosts.len() as u16,
+            FabricKind::Star(kind) => kind.hosts.into(),
+            FabricKind::Dumbbell(kind) => u32::from(kind.left) + u32::from(kind.right),
+            FabricKind::ParkingLot(kind) => product(&[kind.switches, kind.hosts_per_switch]),
+            FabricKind::LeafSpine(kind) => product(&[kind.leaves, kind.hosts_per_leaf]),
+            FabricKind::Tree(kind) => product(&[kind.pods, kind.edges_per_pod, kind.hosts_per_edge]),
+            FabricKind::Graph(graph) => graph.hosts.len() as u32,
         }
     }
 
@@ -71,19 +72,20 @@ impl FabricParams {
     /// Rate of the hosts below a tier over the rate of the links out of it, at the worst tier; 0 if there
     /// is but one switch.
     pub fn oversubscription(&self) -> f64 {
-        let ratio = |hosts: u16, links: u16, rate: Rate| {
+        let ratio = |hosts: u32, links: u16, rate: Rate| {
             f64::from(hosts) * self.host_rate().bytes_per_sec() / (f64::from(links) * rate.bytes_per_sec())
         };
         match &self.kind {
             FabricKind::Star(_) => 0.0,
-            FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right), 1, kind.bottleneck_rate),
+            FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right).into(), 1, kind.bottleneck_rate),
             FabricKind::ParkingLot(kind) => {
-                ratio(kind.switches / 2 * kind.hosts_per_switch, 1, kind.row_rate)
+                ratio(u32::from(kind.switches / 2) * u32::from(kind.hosts_per_switch), 1, kind.row_rate)
             }
-            FabricKind::LeafSpine(kind) => ratio(kind.hosts_per_leaf, kind.spines, kind.spine_rate),
+            FabricKind::LeafSpine(kind) => ratio(kind.hosts_per_leaf.into(), kind.spines, kind.spine_rate),
             FabricKind::Tree(kind) => {
-                let edge = ratio(kind.hosts_per_edge, kind.aggs_per_pod, kind.edge_rate);
-                edge.max(ratio(kind.hosts_per_edge * kind.edges_per_pod, kind.cores, kind.core_rate))
+                let edge = ratio(kind.hosts_per_edge.into(), kind.aggs_per_pod, kind.edge_rate);
+                let pod = u32::from(kind.hosts_per_edge) * u32::from(kind.edges_per_pod);
+                edge.max(ratio(pod, kind.cores, kind.core_rate))
             }
             FabricKind::Graph(graph) => graph.oversubscription(),
         }
@@ -175,7 +177,7 @@ fn positive(field: &str, count: u16) -> Checked {
     if count > 0 { Ok(()) } else { Err(ScenarioError::new(field, "is 0, but must be at least 1")) }
 }
 
-fn hosts(field: &str, factors: &[u16]) -> Checked {
+pub(super) fn hosts(field: &str, factors: &[u16]) -> Checked {
     let hosts: u64 = factors.iter().map(|&factor| u64::from(factor)).product();
     if (2..=MAX_HOSTS).contains(&hosts) {
         Ok(())
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn parts_that_do_not_fit_are_named() {
-        assert_eq!(error("micro4", "hosts = 0"), "hosts: gives 0 hosts, but there must be 2 to 65535");
+        assert_eq!(error("micro4", "hosts = 0"), "hosts: gives 0 hosts, but there must be 2 to 65536");
         assert!(
             error("spine144", "hosts_per_leaf = 60000").starts_with("hosts_per_leaf: gives 540000 hosts")
         );

@@ -28,10 +28,9 @@ pub struct Dumbbell {
 impl Dumbbell {
     /// The fabric. Hosts `0..left` hang on the left switch, which is switch 0; the others on the right.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let (left, all) = (self.left, self.left + self.right);
-        let mut wiring = Wiring::new(all, vec!["left".to_owned(), "right".to_owned()]);
-        wiring.hosts(0, 0..left, self.host_rate, self.host_delay);
-        wiring.hosts(1, left..all, self.host_rate, self.host_delay);
+        let mut wiring = Wiring::new(vec!["left".to_owned(), "right".to_owned()]);
+        wiring.hosts(0, self.left, self.host_rate, self.host_delay);
+        wiring.hosts(1, self.right, self.host_rate, self.host_delay);
         wiring.switches(0, [1], self.bottleneck_rate, self.bottleneck_delay);
         wiring.build(load_balancing, buffer)
     }

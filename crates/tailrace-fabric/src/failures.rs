@@ -1,13 +1,14 @@
 //! Links and switches that fail at stated times, and the ways around them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::Time;
 
-use super::{Fabric, NextHops, Node, PortId, SwitchId, routes};
+use super::{Fabric, Node, PortId, Routes, SwitchId};
 
 /// A link or a switch that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,19 +52,14 @@ pub struct Outage {
 pub struct Reroute {
     /// From when on.
     pub at: Time,
-    /// As [`Fabric::edges_alike`].
-    pub edges_alike: Vec<Vec<SwitchId>>,
     /// As [`Fabric::routes`].
-    pub routes: Vec<NextHops>,
-    /// As [`Fabric::equal_cost`].
-    pub equal_cost: Vec<PortId>,
+    pub routes: Arc<Routes>,
 }
 
 impl Reroute {
     /// The fabric with these routes for good.
     pub(super) fn over(&self, fabric: &Fabric) -> Fabric {
-        let Reroute { edges_alike, routes, equal_cost, .. } = self.clone();
-        Fabric { edges_alike, routes, equal_cost, reroutes: Vec::new(), ..fabric.clone() }
+        Fabric { routes: Arc::clone(&self.routes), reroutes: Vec::new(), ..fabric.clone() }
     }
 }
 
@@ -75,26 +71,23 @@ impl Fabric {
 
     /// A host that failures leave without a way to some other for good.
     pub fn cut_off(&self) -> Option<u16> {
-        let for_good =
-            |outage: &&Outage| outage.until == Time::MAX && usize::from(self.edge_end(outage)) < self.hosts;
-        if let Some(outage) = self.outages.iter().find(for_good) {
-            return Some(self.edge_end(outage));
+        let mut for_good = self.outages.iter().filter(|outage| outage.until == Time::MAX);
+        if let Some(host) = for_good.find_map(|outage| self.edge_end(outage)) {
+            return Some(host);
         }
         let last = self.reroutes.last()?;
         let edges: BTreeSet<SwitchId> = self.edge_of.iter().copied().collect();
-        let reaches = |from: SwitchId, to: SwitchId| {
-            from == to || last.routes[usize::from(from) * self.switches + usize::from(to)].count > 0
-        };
+        let reaches = |from: SwitchId, to: SwitchId| from == to || last.routes.next_hops(from, to).count > 0;
         let lost = edges.iter().find(|&&from| edges.iter().any(|&to| !reaches(from, to)))?;
         self.edge_of.iter().position(|edge| edge == lost).map(|host| host as u16)
     }
 
-    /// The host at an end of a link that fails; `u16::MAX`, which is no host, if it joins two switches.
-    fn edge_end(&self, outage: &Outage) -> u16 {
+    /// The host at an end of a link that fails; none if it joins two switches.
+    fn edge_end(&self, outage: &Outage) -> Option<u16> {
         let spec = &self.ports[outage.port as usize];
         match (spec.from, spec.to) {
-            (Node::Host(host), _) | (_, Node::Host(host)) => host,
-            _ => u16::MAX,
+            (Node::Host(host), _) | (_, Node::Host(host)) => Some(host),
+            _ => None,
         }
     }
 }
@@ -113,8 +106,7 @@ impl Failure {
                 Ok(vec![port, fabric.twins[port as usize]])
             }
             (None, Some(name)) => {
-                let hosts = fabric.hosts as u16;
-                if let Some(host) = (0..hosts).find(|&host| fabric.host_name(host) == *name) {
+                if let Some(host) = fabric.host_ids().find(|&host| fabric.host_name(host) == *name) {
                     let port = fabric.port_name(PortId::from(host));
                     let message = format!("is {name}, a host: write link = \"{port}\" for its link");
                     return Err(ScenarioError::new("switch", message));
@@ -173,9 +165,7 @@ pub(super) fn reroutes(fabric: &Fabric, outages: &[Outage], convergence: Time) -
         let mut dead = vec![false; fabric.ports.len()];
         let now = outages.iter().filter(|outage| (outage.from..outage.until).contains(&at));
         now.for_each(|outage| dead[outage.port as usize] = true);
-        let edges_alike = routes::edges_alike(fabric, &dead);
-        let (routes, equal_cost) = routes::shortest(fabric, &edges_alike, &dead);
-        Reroute { at: at + convergence, edges_alike, routes, equal_cost }
+        Reroute { at: at + convergence, routes: Arc::new(Routes::shortest(fabric, &dead)) }
     };
     changes.into_iter().filter(|&at| at < Time::MAX).map(around).collect()
 }
@@ -192,8 +182,7 @@ mod tests {
     /// The names of the ports that may come next at a switch towards a host.
     fn next(fabric: &Fabric, switch: u16, dst: u16) -> BTreeSet<String> {
         let hops = fabric.next_hops(switch, dst);
-        let ports = if hops.count == 0 { &[] } else { fabric.ports_of(&hops) };
-        ports.iter().map(|&port| fabric.port_name(port)).collect()
+        fabric.routes.ports(hops).map(|port| fabric.port_name(port)).collect()
     }
 
     /// Ways around a link are those of the same fabric without it.
@@ -273,7 +262,10 @@ mod tests {
         let fabric = read(text).unwrap().build();
         assert_eq!(fabric.outages.len(), 2 * 9);
         let [reroute] = &fabric.reroutes[..] else { panic!("{:?}", fabric.reroutes.len()) };
-        assert!(!reroute.equal_cost.iter().any(|&port| fabric.port_name(port).contains("spine2")));
+        let around = reroute.over(&fabric);
+        for (switch, dst) in (0..13).flat_map(|switch| (0..144).map(move |dst| (switch, dst))) {
+            assert!(!next(&around, switch, dst).iter().any(|name| name.contains("spine2") && switch != 11));
+        }
         let read_again = FabricParams::from_table(&read(text).unwrap().to_table()).unwrap();
         assert_eq!(read_again, read(text).unwrap());
     }

@@ -49,18 +49,21 @@ impl Fabric {
     /// The most that ports on the way from one host to another and back cost together.
     fn farthest(&self, there: impl Fn(PortId) -> Ps, back: impl Fn(PortId) -> Ps) -> Ps {
         // Links are the same both ways: what leads there leads back, by the ports at their other ends.
-        let both = |port: PortId| there(port) + back(self.twins[port as usize]);
+        let ports = (0..).zip(&self.twins).map(|(port, &twin)| there(port) + back(twin));
+        let costs: Vec<Ps> = ports.collect();
+        let both = |port: PortId| costs[port as usize];
         let hosts = self.different_hosts();
-        let costs = hosts.iter().map(|(&(edge, ..), &(host, _))| {
+        let ends = hosts.iter().map(|(&(edge, ..), &(host, _))| {
             (edge, both(host.into()), both(self.port_to[usize::from(host)]))
         });
-        let costs: Vec<(SwitchId, Ps, Ps)> = costs.collect();
+        let ends: Vec<(SwitchId, Ps, Ps)> = ends.collect();
         let mut most = 0;
         for (place, (&(edge, ..), &(_, count))) in hosts.iter().enumerate() {
-            let inside = self.extreme(edge, Extreme::Most, both);
-            for (other, &(from, up, _)) in costs.iter().enumerate() {
+            let mut known = self.known(edge);
+            for (other, &(from, up, _)) in ends.iter().enumerate() {
                 if other != place || count > 1 {
-                    most = most.max(up + inside[usize::from(from)] + costs[place].2);
+                    let inside = self.extreme_from(from, edge, Extreme::Most, &both, &mut known);
+                    most = most.max(up + inside + ends[place].2);
                 }
             }
         }
@@ -71,7 +74,8 @@ impl Fabric {
     /// switches that are alike, two stand for all.
     fn different_hosts(&self) -> BTreeMap<(SwitchId, Rate, Time), (u16, usize)> {
         let mut hosts = BTreeMap::new();
-        for (card, host) in self.ports[..self.hosts].iter().zip(0..) {
+        for host in self.host_ids() {
+            let card = &self.ports[usize::from(host)];
             let alike = hosts.entry((self.edge_of[usize::from(host)], card.rate, card.delay));
             alike.or_insert((host, 0)).1 += 1;
         }
@@ -79,7 +83,7 @@ impl Fabric {
             hosts.range((edge, Rate::from_bps(0), Time::ZERO)..).take_while(move |(of, _)| of.0 == edge)
         };
         let mut some = BTreeMap::new();
-        for alike in &self.edges_alike {
+        for alike in self.routes.edges_alike() {
             let mut seen: BTreeMap<Vec<_>, usize> = BTreeMap::new();
             for &edge in alike {
                 let what =
@@ -94,13 +98,22 @@ impl Fabric {
         some
     }
 
-    /// The least or most that the ports on equal-cost ways from each switch to `edge` cost.
-    pub(super) fn extreme(&self, edge: SwitchId, which: Extreme, cost: impl Fn(PortId) -> Ps) -> Vec<Ps> {
+    /// The least or most that the ports on equal-cost ways between two edge switches cost.
+    pub(super) fn extreme(
+        &self,
+        from: SwitchId,
+        to: SwitchId,
+        which: Extreme,
+        cost: impl Fn(PortId) -> Ps,
+    ) -> Ps {
+        self.extreme_from(from, to, which, &cost, &mut self.known(to))
+    }
+
+    /// What ways to `edge` cost, by switch, before any is walked.
+    fn known(&self, edge: SwitchId) -> Vec<Option<Ps>> {
         let mut known = vec![None; self.switches];
         known[usize::from(edge)] = Some(0);
-        (0..self.switches as SwitchId)
-            .map(|from| self.extreme_from(from, edge, which, &cost, &mut known))
-            .collect()
+        known
     }
 
     fn extreme_from(
@@ -126,8 +139,8 @@ impl Fabric {
 
     /// The equal-cost ports of a switch towards another, and where they lead.
     fn beyond(&self, switch: SwitchId, edge: SwitchId) -> impl Iterator<Item = (PortId, SwitchId)> {
-        let hops = &self.routes[usize::from(switch) * self.switches + usize::from(edge)];
-        self.ports_of(hops).iter().filter_map(|&port| match self.ports[port as usize].to {
+        let hops = self.routes.next_hops(switch, edge);
+        self.routes.ports(hops).filter_map(|port| match self.ports[port as usize].to {
             Node::Switch(next) => Some((port, next)),
             Node::Host(_) => None,
         })

@@ -104,7 +104,7 @@ impl Fabric {
                 let group = self.next_hops(switch, dst);
                 let choice = turn % u64::from(group.count);
                 turn /= u64::from(group.count);
-                Some(self.ports_of(&group)[choice as usize])
+                Some(self.routes.port(group, choice as u32))
             }
         })
     }
@@ -139,11 +139,10 @@ impl Fabric {
         let (first, exit) = (PortId::from(src), self.port_to[usize::from(dst)]);
         let [first, exit] = [first, exit].map(|port| self.hop(port, full_bytes, last_bytes, 1));
         let edge = |host: u16| self.edge_of[usize::from(host)];
-        let quickest = self.extreme(edge(dst), Extreme::Least, |port| {
+        let delay = self.extreme(edge(src), edge(dst), Extreme::Least, |port| {
             let hop = self.hop(port, full_bytes.min(last_bytes), full_bytes.min(last_bytes), 1);
             hop.full + hop.delay
         });
-        let delay = quickest[usize::from(edge(src))];
         [first, Hop { full: 0, last: 0, delay, width: 1 }, exit]
     }
 

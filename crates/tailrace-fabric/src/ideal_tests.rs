@@ -20,7 +20,7 @@ type Delivery = (u64, u32, u64, u16, bool);
 /// Simulates a lone flow event by event: when the receiver has all of it and when the sender knows.
 pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
     let mut free = vec![0u64; fabric.ports.len()];
-    let mut turns = vec![0u32; fabric.ports.len().max(fabric.equal_cost.len())];
+    let mut turns = vec![0u32; fabric.ports.len().max(fabric.routes.choices())];
     let mut random = Stream::new(1, "spray", 0);
     let mut events: BinaryHeap<Reverse<Delivery>> = BinaryHeap::new();
     let mut send = |events: &mut BinaryHeap<_>, now: u64, port: u32, packet: u64, bytes: u16, ack: bool| {
@@ -68,7 +68,7 @@ pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time,
                 let port = match fabric.load_balancing {
                     LoadBalancing::Ecmp if ack => fabric.hashed_port(switch, dst, src, 0),
                     LoadBalancing::Ecmp => fabric.hashed_port(switch, src, dst, 0),
-                    _ => fabric.ports_of(&group)[choice as usize],
+                    _ => fabric.routes.port(group, choice),
                 };
                 send(&mut events, now, port, packet, bytes, ack);
             }
@@ -253,7 +253,11 @@ proptest! {
 }
 
 fn preset(name: &str) -> Fabric {
-    FabricParams::from_table(&format!("preset = \"{name}\"").parse().unwrap()).unwrap().build()
+    FabricParams::from_table(&format!("preset = \"{name}\"").parse().unwrap())
+        .unwrap()
+        .build()
+        .as_ref()
+        .clone()
 }
 
 #[test]
@@ -311,7 +315,7 @@ fn follow(fabric: &Fabric, port: PortId, dst: u16, hops: usize) {
         Node::Switch(switch) => {
             let group = fabric.next_hops(switch, dst);
             assert!(group.count > 0, "switch {switch} knows no way to {dst}");
-            for &next in fabric.ports_of(&group) {
+            for next in fabric.routes.ports(group) {
                 assert_eq!(fabric.ports[next as usize].from, Node::Switch(switch));
                 follow(fabric, next, dst, hops - 1);
             }

@@ -38,9 +38,9 @@ impl LeafSpine {
         let (leaves, spines, each) = (self.leaves, self.spines, self.hosts_per_leaf);
         let named = |name: &'static str, count| (0..count).map(move |number: u16| format!("{name}{number}"));
         let names = named("leaf", leaves).chain(named("spine", spines)).collect();
-        let mut wiring = Wiring::new(leaves * each, names);
+        let mut wiring = Wiring::new(names);
         for leaf in 0..leaves {
-            wiring.hosts(leaf, leaf * each..(leaf + 1) * each, self.host_rate, self.host_delay);
+            wiring.hosts(leaf, each, self.host_rate, self.host_delay);
             wiring.switches(leaf, leaves..leaves + spines, self.spine_rate, self.spine_delay);
         }
         wiring

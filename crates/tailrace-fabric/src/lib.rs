@@ -5,10 +5,12 @@ mod common;
 mod dumbbell;
 mod failures;
 mod farthest;
+mod fat_tree;
 mod graph;
 mod ideal;
 #[cfg(test)]
 mod ideal_tests;
+mod last;
 mod leaf_spine;
 mod params;
 mod parking_lot;
@@ -28,15 +30,17 @@ pub use params::{FabricKind, FabricParams};
 pub use parking_lot::ParkingLot;
 pub use presets::{ListedFabric, list};
 pub use racks::Racks;
+pub use routes::{NextHops, Routes};
 pub use star::Star;
 pub use tree::Tree;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use tailrace_core::PortId;
-use tailrace_core::random::{mix, scale};
-use tailrace_core::{Bytes, MarkingAt, PortPlace, QueueUnit, Rate, Time};
+use tailrace_core::random::mix;
+use tailrace_core::{Bytes, HostId, MarkingAt, PortPlace, QueueUnit, Rate, Time};
 
 /// A switch's number within its fabric.
 pub type SwitchId = u16;
@@ -71,24 +75,6 @@ impl PortSpec {
             (_, Node::Host(_)) => PortPlace::SwitchToHost,
             _ => PortPlace::SwitchToSwitch,
         }
-    }
-}
-
-/// The equal-cost ports of a switch towards a destination; see [`Fabric::ports_of`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NextHops {
-    /// The port if it is the only one, else where in [`Fabric::equal_cost`] the list begins.
-    pub first: u32,
-    /// How many; 0 if the destination cannot be reached.
-    pub count: u32,
-}
-
-impl NextHops {
-    /// Which of them ECMP chooses for a flow, by a switch's [`Fabric::ecmp_salt`], the flow and the number of choices.
-    #[inline]
-    pub fn hashed(self, salt: u64, flow: u32) -> u32 {
-        let key = u64::from(flow) | u64::from(self.count) << 32;
-        scale(mix(key ^ salt), self.count)
     }
 }
 
@@ -181,13 +167,8 @@ pub struct Fabric {
     pub metrics: Vec<u32>,
     /// Each port's part of what its switch divides among equal-cost ports.
     pub weights: Vec<u16>,
-    /// Edge switches in lists of those whose links to other switches are alike and lead to the same ones.
-    pub edges_alike: Vec<Vec<SwitchId>>,
-    /// Next hops, `[switch * switches + edge switch of the destination]`.
-    pub routes: Vec<NextHops>,
-    /// Lists of equal-cost ports, which next hops point into. A port that carries a larger part stands in its list
-    /// more often.
-    pub equal_cost: Vec<PortId>,
+    /// The shortest ways from each switch to each host's.
+    pub routes: Arc<Routes>,
     /// How switches choose among equal-cost ports.
     pub load_balancing: LoadBalancing,
     /// Seed of ECMP's hash: another one gives the same flows other paths.
@@ -211,26 +192,23 @@ pub struct Fabric {
     pub two_way: bool,
     /// When nothing comes over which links.
     pub outages: Vec<Outage>,
-    /// Routes that take the place of `routes` and `equal_cost` later, in order of time.
+    /// Routes that take the place of `routes` later, in order of time.
     pub reroutes: Vec<Reroute>,
 }
 
 impl Fabric {
+    /// All hosts.
+    pub fn host_ids(&self) -> impl DoubleEndedIterator<Item = HostId> + ExactSizeIterator + use<> {
+        (0..self.hosts).map(|host| host as HostId)
+    }
+
     /// The next hops at `switch` towards host `dst`.
     pub fn next_hops(&self, switch: SwitchId, dst: u16) -> NextHops {
         let edge = self.edge_of[usize::from(dst)];
         if edge == switch {
             NextHops { first: self.port_to[usize::from(dst)], count: 1 }
         } else {
-            self.routes[usize::from(switch) * self.switches + usize::from(edge)]
-        }
-    }
-
-    /// The ports that are these next hops.
-    pub fn ports_of<'a>(&'a self, hops: &'a NextHops) -> &'a [PortId] {
-        match hops.count {
-            1 => std::slice::from_ref(&hops.first),
-            count => &self.equal_cost[hops.first as usize..][..count as usize],
+            self.routes.next_hops(switch, edge)
         }
     }
 
@@ -254,7 +232,7 @@ impl Fabric {
             }
         }
         let hops = self.next_hops(switch, dst);
-        self.ports_of(&hops)[hops.hashed(self.ecmp_salt(switch), flow) as usize]
+        self.routes.port(hops, hops.hashed(self.ecmp_salt(switch), flow))
     }
 
     /// The port that a switch's own choice is, and the switch that it leads to.
@@ -263,7 +241,7 @@ impl Fabric {
         if hops.count == 0 {
             return None;
         }
-        let port = self.ports_of(&hops)[hops.hashed(self.ecmp_salt(switch), flow) as usize];
+        let port = self.routes.port(hops, hops.hashed(self.ecmp_salt(switch), flow));
         match self.ports[port as usize].to {
             Node::Host(_) => None,
             Node::Switch(next) => Some((port, next)),
@@ -290,7 +268,7 @@ impl Fabric {
                 if let Node::Switch(switch) = self.ports[port as usize].to {
                     let hops = self.next_hops(switch, dst);
                     let each = amount / f64::from(hops.count);
-                    ahead.extend(self.ports_of(&hops).iter().map(|&next| (next, each)));
+                    ahead.extend(self.routes.ports(hops).map(|next| (next, each)));
                 }
             }
         }

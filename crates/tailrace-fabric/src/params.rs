@@ -1,5 +1,7 @@
 //! `[fabric]`: which fabric, with what memory and load balancing.
 
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use tailrace_config::{ScenarioError, suggest, table};
@@ -8,10 +10,15 @@ use toml::{Table, Value};
 
 use super::common::{self, Common, Resolved};
 use super::failures;
+use super::fat_tree::FatTree;
 use super::graph::{self, FileFields, Graph};
+use super::last::Last;
 use super::{
     Buffer, Dumbbell, Fabric, Failures, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets,
 };
+
+/// What was built last.
+static LAST: Last = Last::new();
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
@@ -52,7 +59,8 @@ pub struct FabricParams {
 }
 
 /// The names of the kinds.
-pub(super) const KINDS: [&str; 6] = ["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "graph"];
+pub(super) const KINDS: [&str; 7] =
+    ["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "fat-tree", "graph"];
 
 impl FabricParams {
     /// Reads `[fabric]`. Field names in errors are relative to it.
@@ -66,6 +74,7 @@ impl FabricParams {
             "parking-lot" => table::check_fields::<ParkingLot>(&fields, &common),
             "leaf-spine" => table::check_fields::<LeafSpine>(&fields, &common),
             "tree" => table::check_fields::<Tree>(&fields, &common),
+            "fat-tree" => table::check_fields::<FatTree>(&fields, &common),
             _ => table::check_fields::<Graph>(&fields, &[&common[..], &graph::SHORTHANDS].concat()),
         }?;
         fields.remove("kind");
@@ -77,6 +86,7 @@ impl FabricParams {
             "parking-lot" => FabricKind::ParkingLot(table::read(fields)?),
             "leaf-spine" => FabricKind::LeafSpine(table::read(fields)?),
             "tree" => FabricKind::Tree(table::read(fields)?),
+            "fat-tree" => table::read::<FatTree>(fields)?.stands_for()?,
             _ => FabricKind::Graph(table::read::<Graph>(fields)?.completed()?),
         };
         kind.check()?;
@@ -121,14 +131,18 @@ impl FabricParams {
         FabricParams { kind, ..self.clone() }
     }
 
-    /// The fabric.
-    pub fn build(&self) -> Fabric {
+    /// The fabric. It is kept until another one is built: many ask for the same.
+    pub fn build(&self) -> Arc<Fabric> {
+        LAST.get_or_build(self, || self.built())
+    }
+
+    fn built(&self) -> Fabric {
         let mut fabric = self.whole();
         // Names were checked when it was read; of a fabric that was put together otherwise, those that are unknown never fail.
         fabric.outages = self.failures.outages(&fabric).unwrap_or_default();
         if !fabric.outages.is_empty() {
             fabric.reroutes = failures::reroutes(&fabric, &fabric.outages, self.failures.convergence);
-            fabric.two_way = !fabric.equal_cost.is_empty();
+            fabric.two_way = fabric.routes.choices() > 0;
         }
         fabric
     }
@@ -221,6 +235,7 @@ fn delay_fields(kind: &str) -> &'static [&'static str] {
         "parking-lot" => &["host_delay", "row_delay"],
         "leaf-spine" => &["host_delay", "spine_delay"],
         "graph" => &[],
+        "fat-tree" => &["host_delay", "switch_delay"],
         _ => &["host_delay", "edge_delay", "core_delay"],
     }
 }
@@ -248,6 +263,7 @@ impl JsonSchema for FabricParams {
         table::add_fields::<ParkingLot>(&mut schema, generator);
         table::add_fields::<LeafSpine>(&mut schema, generator);
         table::add_fields::<Tree>(&mut schema, generator);
+        table::add_fields::<FatTree>(&mut schema, generator);
         table::add_fields::<Graph>(&mut schema, generator);
         table::add_fields::<FileFields>(&mut schema, generator);
         table::add_fields::<Common>(&mut schema, generator);

@@ -29,9 +29,9 @@ impl ParkingLot {
     /// The fabric. Hosts are numbered switch by switch; switch 0 is at an end of the row.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
         let Self { switches, hosts_per_switch: each, .. } = *self;
-        let mut wiring = Wiring::new(switches * each, (0..switches).map(|n| format!("row{n}")).collect());
+        let mut wiring = Wiring::new((0..switches).map(|n| format!("row{n}")).collect());
         for switch in 0..switches {
-            wiring.hosts(switch, switch * each..(switch + 1) * each, self.host_rate, self.host_delay);
+            wiring.hosts(switch, each, self.host_rate, self.host_delay);
         }
         for above in 1..switches {
             wiring.switches(above - 1, [above], self.row_rate, self.row_delay);

@@ -3,6 +3,7 @@
 use tailrace_config::{ScenarioError, suggest, table};
 use toml::Table;
 
+use super::fat_tree::FatTree;
 use super::graph::FileFields;
 use super::params::KINDS;
 use super::{Dumbbell, Graph, LeafSpine, ParkingLot, Star, Tree};
@@ -155,6 +156,7 @@ pub fn list() -> Vec<ListedFabric> {
             "three tiers: pods of edge and aggregation switches, joined by core switches",
             table::fields::<Tree>(),
         ),
+        ("two or three tiers of switches that are all alike, by their ports", table::fields::<FatTree>()),
         ("any structure: hosts, switches and links by name, here or in a file", graph_fields()),
     ];
     let kinds = KINDS.into_iter().zip(kinds).map(|(name, (summary, fields))| ListedFabric {
@@ -213,7 +215,7 @@ mod tests {
     fn every_preset_is_valid_and_complete() {
         for name in names() {
             let params = preset(name);
-            assert_eq!(params.build().hosts, usize::from(params.hosts()), "{name}");
+            assert_eq!(params.build().hosts, params.hosts() as usize, "{name}");
             assert_eq!(FabricParams::from_table(&params.to_table()), Ok(params), "{name}");
         }
         assert_eq!(preset("spine144").hosts(), 144);

@@ -1,7 +1,7 @@
 //! Which hosts share a rack.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
 use super::params::{FabricKind, FabricParams};
 
@@ -9,30 +9,31 @@ use super::params::{FabricKind, FabricParams};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// The first host of each rack, and one more than the last of all.
-    bounds: Cow<'static, [u16]>,
+    bounds: Cow<'static, [u32]>,
 }
 
 impl Racks {
     /// Racks that begin with these hosts, the last of which only says where the one before ends.
-    pub const fn bounded(bounds: &'static [u16]) -> Self {
+    pub const fn bounded(bounds: &'static [u32]) -> Self {
         Racks { bounds: Cow::Borrowed(bounds) }
     }
 
     /// Racks of so many hosts.
-    pub fn of_sizes(sizes: impl IntoIterator<Item = u16>) -> Self {
+    pub fn of_sizes(sizes: impl IntoIterator<Item = u32>) -> Self {
         let mut bounds = vec![0];
         sizes.into_iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
         Racks { bounds: bounds.into() }
     }
 
     /// The hosts of a rack.
-    pub fn hosts(&self, rack: u16) -> Range<u16> {
-        self.bounds[usize::from(rack)]..self.bounds[usize::from(rack) + 1]
+    pub fn hosts(&self, rack: u16) -> RangeInclusive<u16> {
+        let [first, end] = [0, 1].map(|next| self.bounds[usize::from(rack) + next]);
+        first as u16..=(end - 1) as u16
     }
 
     /// The rack of a host.
     pub fn of(&self, host: u16) -> u16 {
-        self.bounds[1..].partition_point(|&end| end <= host) as u16
+        self.bounds[1..].partition_point(|&end| end <= u32::from(host)) as u16
     }
 
     /// How many there are.
@@ -44,10 +45,10 @@ impl Racks {
 impl FabricParams {
     /// Which hosts share a rack.
     pub fn racks(&self) -> Racks {
-        let alike = |racks, each| Racks::of_sizes(std::iter::repeat_n(each, usize::from(racks)));
+        let alike = |racks, each: u16| Racks::of_sizes(std::iter::repeat_n(each.into(), usize::from(racks)));
         match &self.kind {
             FabricKind::Star(kind) => alike(1, kind.hosts),
-            FabricKind::Dumbbell(kind) => Racks::of_sizes([kind.left, kind.right]),
+            FabricKind::Dumbbell(kind) => Racks::of_sizes([kind.left.into(), kind.right.into()]),
             FabricKind::ParkingLot(kind) => alike(kind.switches, kind.hosts_per_switch),
             FabricKind::LeafSpine(kind) => alike(kind.leaves, kind.hosts_per_leaf),
             FabricKind::Tree(kind) => alike(kind.pods * kind.edges_per_pod, kind.hosts_per_edge),
@@ -83,9 +84,9 @@ mod tests {
                 continue;
             }
             let (fabric, racks) = (params.build(), params.racks());
-            for a in 0..params.hosts() {
+            for a in 0..params.hosts() as u16 {
                 assert!(racks.hosts(racks.of(a)).contains(&a), "{text}");
-                for b in 0..params.hosts() {
+                for b in 0..params.hosts() as u16 {
                     let together = fabric.edge_of[usize::from(a)] == fabric.edge_of[usize::from(b)];
                     assert_eq!(racks.of(a) == racks.of(b), together, "{text}: hosts {a} and {b}");
                 }

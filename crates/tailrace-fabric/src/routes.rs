@@ -1,65 +1,146 @@
 //! Which ports lead where: the shortest ways from each switch to each edge switch.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::{Fabric, NextHops, Node, PortId, SwitchId};
+use tailrace_core::random::{mix, scale};
+
+use super::{Fabric, Node, PortId, SwitchId};
 
 /// The length of a way that does not exist.
 const NONE: u32 = u32::MAX;
 
-/// Next hops, `[switch * switches + edge switch of the destination]`, and the lists of ports that they point into.
-/// A port that is to carry `n` times as much as another stands in its list `n` times as often.
-/// Links of ports that are `dead` are not taken.
-pub(super) fn shortest(
-    fabric: &Fabric,
-    edges_alike: &[Vec<SwitchId>],
-    dead: &[bool],
-) -> (Vec<NextHops>, Vec<PortId>) {
-    let Fabric { switches, metrics, weights, .. } = fabric;
-    let (switches, own) = (*switches, ports_by_switch(fabric, dead));
-    let mut groups = Groups { found: vec![BTreeMap::new(); switches], lists: Vec::new() };
-    let mut routes = vec![NextHops::default(); switches * switches];
-    let (mut lengths, mut ports) = (vec![NONE; switches], Vec::new());
-    let mut hops_of = |switch: usize, lengths: &[u32]| {
-        ports.clear();
-        ports.extend(own[switch].iter().filter_map(|&(port, next)| {
-            let beyond = lengths[usize::from(next)];
-            (beyond < NONE && beyond + metrics[port as usize] == lengths[switch]).then_some(port)
-        }));
-        groups.hops(switch, &ports, weights)
-    };
-    for alike in edges_alike {
-        let first = usize::from(alike[0]);
-        measure(alike[0], &own, metrics, &mut lengths);
-        for switch in (0..switches).filter(|&switch| switch != first && lengths[switch] < NONE) {
-            routes[switch * switches + first] = hops_of(switch, &lengths);
-        }
-        // Others are as far from everything as the first one is, but for one another; so ways differ at the switches
-        // around them only.
-        let around: Vec<usize> = own[first].iter().map(|&(_, next)| usize::from(next)).collect();
-        for &edge in &alike[1..] {
-            let edge = usize::from(edge);
-            lengths.swap(first, edge);
-            for switch in (0..switches).filter(|&switch| switch != edge) {
-                routes[switch * switches + edge] = routes[switch * switches + first];
-            }
-            for &switch in around.iter().chain([&first]) {
-                routes[switch * switches + edge] = hops_of(switch, &lengths);
-            }
-            lengths.swap(first, edge);
-        }
-    }
-    (routes, groups.lists)
+/// The equal-cost ports of a switch towards a destination; see [`Routes::ports`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NextHops {
+    /// The port if it is the only one, else where their list begins.
+    pub first: u32,
+    /// How many; 0 if the destination cannot be reached.
+    pub count: u32,
 }
 
-/// Edge switches in lists of those whose links to other switches are alike and lead to the same ones: either may stand
-/// for the other.
-pub(super) fn edges_alike(fabric: &Fabric, dead: &[bool]) -> Vec<Vec<SwitchId>> {
-    let own = ports_by_switch(fabric, dead);
-    let mut edges = fabric.edge_of.clone();
-    edges.sort_unstable();
-    edges.dedup();
+/// In place of a count: next hops differ within the area, and `first` is where those towards its edge switches begin.
+const EACH: u32 = u32::MAX;
+
+impl NextHops {
+    /// Which of them ECMP chooses for a flow, by a switch's [`Fabric::ecmp_salt`], the flow and the number of choices.
+    #[inline]
+    pub fn hashed(self, salt: u64, flow: u32) -> u32 {
+        let key = u64::from(flow) | u64::from(self.count) << 32;
+        scale(mix(key ^ salt), self.count)
+    }
+}
+
+/// The shortest ways of a fabric.
+///
+/// Edge switches whose links are alike and lead to the same switches, such as those of a pod, are an area: from
+/// everywhere but around them they lie in the same direction. So a switch knows next hops by area, and by edge switch
+/// only where it has links into the area; what all switches know together grows with their number times that of pods,
+/// and not with its square.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// The edge switches of each area.
+    areas: Vec<Vec<SwitchId>>,
+    /// Of each edge switch its area and its place there.
+    places: Vec<Place>,
+    /// `[switch * areas + area]`.
+    by_area: Vec<NextHops>,
+    by_edge: Vec<NextHops>,
+    /// Lists of equal-cost ports, which next hops point into. A port that carries a larger part stands in its list
+    /// more often.
+    lists: Vec<PortId>,
+}
+
+/// Where an edge switch is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    area: u16,
+    within: u16,
+}
+
+impl Routes {
+    /// The shortest ways of a fabric. Links of ports that are `dead` are not taken.
+    pub(super) fn shortest(fabric: &Fabric, dead: &[bool]) -> Self {
+        let (switches, own) = (fabric.switches, ports_by_switch(fabric, dead));
+        let areas = areas(fabric, &own);
+        let mut places = vec![Place::default(); switches];
+        for (edges, area) in areas.iter().zip(0..) {
+            for (&edge, within) in edges.iter().zip(0..) {
+                places[usize::from(edge)] = Place { area, within };
+            }
+        }
+        let mut search = Search::new(fabric, own);
+        let mut by_area = vec![NextHops::default(); switches * areas.len()];
+        let mut by_edge = Vec::new();
+        for (area, edges) in areas.iter().enumerate() {
+            search.measure(edges[0]);
+            for switch in 0..switches {
+                by_area[switch * areas.len() + area] = if search.is_beside(switch, edges) {
+                    let first = by_edge.len() as u32;
+                    by_edge.extend(edges.iter().map(|&edge| search.hops_to(switch, edges[0], edge)));
+                    NextHops { first, count: EACH }
+                } else if switch == usize::from(edges[0]) {
+                    // To another of its area; to itself it is never asked.
+                    search.hops_to(switch, edges[0], edges[edges.len() - 1])
+                } else {
+                    search.hops_to(switch, edges[0], edges[0])
+                };
+            }
+        }
+        Routes { areas, places, by_area, by_edge, lists: search.groups.lists }
+    }
+
+    /// The next hops at `switch` towards edge switch `edge`; none if it is the same.
+    #[inline]
+    pub fn next_hops(&self, switch: SwitchId, edge: SwitchId) -> NextHops {
+        if switch == edge {
+            return NextHops::default();
+        }
+        let Place { area, within } = self.places[usize::from(edge)];
+        let hops = self.by_area[usize::from(switch) * self.areas.len() + usize::from(area)];
+        if hops.count != EACH { hops } else { self.by_edge[hops.first as usize + usize::from(within)] }
+    }
+
+    /// The ports that these next hops are.
+    pub fn ports(&self, hops: NextHops) -> impl Iterator<Item = PortId> {
+        (0..hops.count).map(move |place| self.port(hops, place))
+    }
+
+    /// The port in that place of these next hops.
+    #[inline]
+    pub fn port(&self, hops: NextHops, place: u32) -> PortId {
+        if hops.count == 1 { hops.first } else { self.lists[(hops.first + place) as usize] }
+    }
+
+    /// How long all lists of several next hops are together: each has its own [`NextHops::first`] below.
+    pub fn choices(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// The most ports that a switch has to choose from, towards any edge switch.
+    pub fn most_choices(&self, switch: SwitchId) -> u32 {
+        let edges = self.areas.iter().flatten();
+        edges.map(|&edge| self.next_hops(switch, edge).count).max().unwrap_or(0)
+    }
+
+    /// Edge switches in lists of those whose links to other switches are alike and lead to the same ones: either may
+    /// stand for the other.
+    pub(super) fn edges_alike(&self) -> &[Vec<SwitchId>] {
+        &self.areas
+    }
+
+    /// Bytes that they take.
+    pub fn memory(&self) -> usize {
+        size_of_val(&self.by_area[..])
+            + size_of_val(&self.by_edge[..])
+            + size_of_val(&self.lists[..])
+            + size_of_val(&self.places[..])
+    }
+}
+
+/// Edge switches in lists of those whose links to other switches are alike and lead to the same ones.
+fn areas(fabric: &Fabric, own: &[Vec<(PortId, SwitchId)>]) -> Vec<Vec<SwitchId>> {
+    let edges: BTreeSet<SwitchId> = fabric.edge_of.iter().copied().collect();
     let mut alike: BTreeMap<Vec<_>, Vec<SwitchId>> = BTreeMap::new();
     for edge in edges {
         let link = |&(port, next): &(PortId, SwitchId)| {
@@ -84,22 +165,76 @@ fn ports_by_switch(fabric: &Fabric, dead: &[bool]) -> Vec<Vec<(PortId, SwitchId)
     own
 }
 
-/// How far each switch is from `edge` (Dijkstra). Links are the same both ways, so this is also how far it is to there.
-fn measure(edge: SwitchId, own: &[Vec<(PortId, SwitchId)>], metrics: &[u32], lengths: &mut [u32]) {
-    lengths.fill(NONE);
-    lengths[usize::from(edge)] = 0;
-    let mut ahead = BinaryHeap::from([Reverse((0, edge))]);
-    while let Some(Reverse((length, switch))) = ahead.pop() {
-        if length > lengths[usize::from(switch)] {
-            continue;
+/// What finds next hops.
+struct Search<'a> {
+    fabric: &'a Fabric,
+    own: Vec<Vec<(PortId, SwitchId)>>,
+    /// How far each switch is from the edge switch that was asked for last.
+    lengths: Vec<u32>,
+    /// Whether a switch has a link to that edge switch.
+    beside: Vec<bool>,
+    groups: Groups,
+    ports: Vec<PortId>,
+}
+
+impl<'a> Search<'a> {
+    fn new(fabric: &'a Fabric, own: Vec<Vec<(PortId, SwitchId)>>) -> Self {
+        let switches = fabric.switches;
+        Search {
+            fabric,
+            own,
+            lengths: vec![NONE; switches],
+            beside: vec![false; switches],
+            groups: Groups { found: vec![BTreeMap::new(); switches], lists: Vec::new() },
+            ports: Vec::new(),
         }
-        for &(port, next) in &own[usize::from(switch)] {
-            let longer = length + metrics[port as usize];
-            if longer < lengths[usize::from(next)] {
-                lengths[usize::from(next)] = longer;
-                ahead.push(Reverse((longer, next)));
+    }
+
+    /// How far each switch is from `edge` (Dijkstra). Links are the same both ways, so this is also how far it is to
+    /// there.
+    fn measure(&mut self, edge: SwitchId) {
+        let Search { fabric, own, lengths, beside, .. } = self;
+        beside.fill(false);
+        own[usize::from(edge)].iter().for_each(|&(_, next)| beside[usize::from(next)] = true);
+        lengths.fill(NONE);
+        lengths[usize::from(edge)] = 0;
+        let mut ahead = BinaryHeap::from([Reverse((0, edge))]);
+        while let Some(Reverse((length, switch))) = ahead.pop() {
+            if length > lengths[usize::from(switch)] {
+                continue;
+            }
+            for &(port, next) in &own[usize::from(switch)] {
+                let longer = length + fabric.metrics[port as usize];
+                if longer < lengths[usize::from(next)] {
+                    lengths[usize::from(next)] = longer;
+                    ahead.push(Reverse((longer, next)));
+                }
             }
         }
+    }
+
+    /// Whether a switch's next hops towards these edge switches may differ, of which the first was measured from.
+    fn is_beside(&self, switch: usize, edges: &[SwitchId]) -> bool {
+        edges.len() > 1 && self.beside[switch]
+    }
+
+    /// The next hops of a switch towards `edge`, which is alike to `measured`: it is as far from everything as that one,
+    /// but for the two themselves.
+    fn hops_to(&mut self, switch: usize, measured: SwitchId, edge: SwitchId) -> NextHops {
+        let Search { fabric, own, lengths, groups, ports, .. } = self;
+        if lengths[switch] == NONE {
+            return NextHops::default();
+        }
+        lengths.swap(usize::from(measured), usize::from(edge));
+        ports.clear();
+        ports.extend(own[switch].iter().filter_map(|&(port, next)| {
+            let beyond = lengths[usize::from(next)];
+            let is_on_way = beyond < NONE && beyond + fabric.metrics[port as usize] == lengths[switch];
+            is_on_way.then_some(port)
+        }));
+        let hops = groups.hops(switch, ports, &fabric.weights);
+        lengths.swap(usize::from(measured), usize::from(edge));
+        hops
     }
 }
 

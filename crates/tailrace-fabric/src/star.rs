@@ -22,8 +22,8 @@ pub struct Star {
 impl Star {
     /// The fabric.
     pub fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
-        let mut wiring = Wiring::new(self.hosts, vec!["switch0".to_owned()]);
-        wiring.hosts(0, 0..self.hosts, self.host_rate, self.host_delay);
+        let mut wiring = Wiring::new(vec!["switch0".to_owned()]);
+        wiring.hosts(0, self.hosts, self.host_rate, self.host_delay);
         wiring.build(load_balancing, buffer)
     }
 }

@@ -48,13 +48,13 @@ impl Tree {
         let (each, aggs) = (self.hosts_per_edge, self.pods * self.aggs_per_pod);
         let named = |name: &'static str, count| (0..count).map(move |number: u16| format!("{name}{number}"));
         let names = named("edge", self.edges()).chain(named("agg", aggs)).chain(named("core", self.cores));
-        let mut wiring = Wiring::new(self.edges() * each, names.collect());
+        let mut wiring = Wiring::new(names.collect());
         for agg in 0..aggs {
             let cores = self.cores_of(agg % self.aggs_per_pod);
             wiring.switches(self.edges() + agg, cores, self.core_rate, self.core_delay);
         }
         for edge in 0..self.edges() {
-            wiring.hosts(edge, edge * each..(edge + 1) * each, self.host_rate, self.host_delay);
+            wiring.hosts(edge, each, self.host_rate, self.host_delay);
             let up = self.aggs_of(edge / self.edges_per_pod);
             wiring.switches(edge, up, self.edge_rate, self.edge_delay);
         }

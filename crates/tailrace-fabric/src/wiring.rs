@@ -1,11 +1,11 @@
 //! From nodes and links to a fabric: what all kinds say of themselves, and what follows from it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use tailrace_core::{Rate, Time};
 
-use super::routes;
-use super::{Buffer, Fabric, LoadBalancing, Node, PortId, PortRules, PortSpec, SwitchId};
+use super::{Buffer, Fabric, LoadBalancing, Node, PortId, PortRules, PortSpec, Routes, SwitchId};
 
 /// A link: the same in both directions.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +21,23 @@ pub(super) struct Wire {
 
 /// The nodes and links of a fabric.
 pub(super) struct Wiring {
-    hosts: u16,
+    hosts: usize,
     /// What hosts are called; none where their number says it.
-    pub(super) host_names: Vec<String>,
+    host_names: Vec<String>,
     switch_names: Vec<String>,
     wires: Vec<Wire>,
 }
 
 impl Wiring {
-    /// So many hosts, and switches of these names.
-    pub(super) fn new(hosts: u16, switch_names: Vec<String>) -> Self {
-        Wiring { hosts, host_names: Vec::new(), switch_names, wires: Vec::new() }
+    /// Switches of these names, and no hosts yet.
+    pub(super) fn new(switch_names: Vec<String>) -> Self {
+        Wiring { hosts: 0, host_names: Vec::new(), switch_names, wires: Vec::new() }
+    }
+
+    /// Hosts of these names, without links.
+    pub(super) fn name_hosts(&mut self, names: Vec<String>) {
+        self.hosts = names.len();
+        self.host_names = names;
     }
 
     /// A link. A switch's ports are in the order of its links.
@@ -39,15 +45,12 @@ impl Wiring {
         self.wires.push(wire);
     }
 
-    /// Links between a switch and some hosts, all alike.
-    pub(super) fn hosts(
-        &mut self,
-        switch: SwitchId,
-        hosts: impl IntoIterator<Item = u16>,
-        rate: Rate,
-        delay: Time,
-    ) {
-        hosts.into_iter().for_each(|host| self.link(Node::Host(host), switch, rate, delay));
+    /// The next hosts, so many, with links to a switch that are all alike.
+    pub(super) fn hosts(&mut self, switch: SwitchId, count: u16, rate: Rate, delay: Time) {
+        for _ in 0..count {
+            self.link(Node::Host(self.hosts as u16), switch, rate, delay);
+            self.hosts += 1;
+        }
     }
 
     /// Links between a switch and others, all alike.
@@ -69,7 +72,7 @@ impl Wiring {
     pub(super) fn build(self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
         let Wiring { hosts, host_names, switch_names, wires } = self;
         let Ports { ports, twins, metrics, weights } = Ports::of(hosts, switch_names.len(), &wires);
-        let (mut edge_of, mut port_to) = (vec![0; usize::from(hosts)], vec![0; usize::from(hosts)]);
+        let (mut edge_of, mut port_to) = (vec![0; hosts], vec![0; hosts]);
         for (spec, number) in ports.iter().zip(0..) {
             if let (Node::Switch(edge), Node::Host(host)) = (spec.from, spec.to) {
                 (edge_of[usize::from(host)], port_to[usize::from(host)]) = (edge, number);
@@ -77,7 +80,7 @@ impl Wiring {
         }
         let strands = strands(&ports);
         let mut fabric = Fabric {
-            hosts: usize::from(hosts),
+            hosts,
             switches: switch_names.len(),
             ports,
             twins,
@@ -85,9 +88,7 @@ impl Wiring {
             port_to,
             metrics,
             weights,
-            edges_alike: Vec::new(),
-            routes: Vec::new(),
-            equal_cost: Vec::new(),
+            routes: Arc::default(),
             load_balancing,
             ecmp_seed: 0,
             ecmp_place: Vec::new(),
@@ -102,8 +103,7 @@ impl Wiring {
         };
         let none_is_dead = vec![false; fabric.ports.len()];
         fabric.ecmp_place = ecmp_place(&fabric);
-        fabric.edges_alike = routes::edges_alike(&fabric, &none_is_dead);
-        (fabric.routes, fabric.equal_cost) = routes::shortest(&fabric, &fabric.edges_alike, &none_is_dead);
+        fabric.routes = Arc::new(Routes::shortest(&fabric, &none_is_dead));
         fabric
     }
 }
@@ -144,12 +144,12 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(hosts: u16, switches: usize, wires: &[Wire]) -> Self {
+    fn of(hosts: usize, switches: usize, wires: &[Wire]) -> Self {
         let place = |node: Node| match node {
             Node::Host(host) => usize::from(host),
-            Node::Switch(switch) => usize::from(hosts) + usize::from(switch),
+            Node::Switch(switch) => hosts + usize::from(switch),
         };
-        let mut next = vec![0; usize::from(hosts) + switches + 1];
+        let mut next = vec![0; hosts + switches + 1];
         wires.iter().flat_map(|wire| wire.ends).for_each(|end| next[place(end) + 1] += 1);
         (1..next.len()).for_each(|node| next[node] += next[node - 1]);
         let count = 2 * wires.len();

@@ -136,7 +136,7 @@ impl<'a> Routes<'a> {
         let (mut switches, mut links) = (vec![from], Vec::new());
         while switches != [self.fabric.edge_of[usize::from(dst)]] {
             let hops = |&switch: &SwitchId| self.fabric.next_hops(switch, dst);
-            let ports = switches.iter().map(hops).flat_map(|hops| self.fabric.ports_of(&hops).to_vec());
+            let ports = switches.iter().map(hops).flat_map(|hops| self.fabric.routes.ports(hops));
             let ports: Vec<PortId> = ports.collect();
             switches = ports.iter().filter_map(|&port| self.leads_to(port)).collect();
             switches.sort_unstable();

@@ -12,7 +12,7 @@ fn fabric(load_balancing: &str) -> Fabric {
         "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\n\
          spine_rate = \"40Gbps\"\nbuffer = \"300KB\"\nload_balancing = \"{load_balancing}\""
     );
-    FabricParams::from_table(&text.parse().unwrap()).unwrap().build()
+    FabricParams::from_table(&text.parse().unwrap()).unwrap().build().as_ref().clone()
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn ends_on_a_link(flows: &[&Flow], heavy: f64) -> Vec<f64> {
 fn star(hosts: usize) -> Fabric {
     let text = format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"1Gbps\"");
     let table = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build()
+    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build().as_ref().clone()
 }
 
 /// When the flows end in a world, in seconds.

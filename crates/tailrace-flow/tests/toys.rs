@@ -71,7 +71,7 @@ fn star() -> Fabric {
 
 fn fabric_of(text: &str) -> Fabric {
     let table = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build()
+    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build().as_ref().clone()
 }
 
 /// A thousand full packets: 12 ms of a link.

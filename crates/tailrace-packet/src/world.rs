@@ -212,7 +212,7 @@ impl<S: Scheme> World<S> {
         for port in 0..self.watched_port.len() as PortId {
             self.arm_port(port);
         }
-        for host in 0..self.hosts.len() as HostId {
+        for host in (0..self.hosts.len()).map(|host| host as HostId) {
             self.arm_host(host);
         }
         self.arm_control();

@@ -10,6 +10,7 @@ mod table;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -61,7 +62,7 @@ struct FluidResult {
 type Drawn = (Vec<String>, usize, Vec<(usize, usize)>);
 
 /// The fabric of a resolved scenario.
-fn built(text: &str) -> PyResult<Fabric> {
+fn built(text: &str) -> PyResult<Arc<Fabric>> {
     Ok(Scenario::parse(text).map_err(|error| to_python(error.into(), text, None))?.fabric.build())
 }
 
@@ -273,7 +274,7 @@ mod _tailrace {
             Node::Host(host) => usize::from(host),
             Node::Switch(switch) => fabric.hosts + usize::from(switch),
         };
-        let hosts = (0..fabric.hosts).map(|host| fabric.host_name(host as u16).into_owned());
+        let hosts = fabric.host_ids().map(|host| fabric.host_name(host).into_owned());
         let names = hosts.chain(fabric.switch_names.iter().cloned()).collect();
         let ends = fabric.ports.iter().map(|port| (number(port.from), number(port.to))).collect();
         Ok((names, fabric.hosts, ends))

@@ -29,8 +29,19 @@ pub trait Control: Sync {
 pub struct Threads {
     /// So many at most.
     pub at_most: usize,
-    /// Whether somebody has asked for them, who wants to know if there is only one.
-    pub asked: bool,
+    /// What for.
+    pub wish: Wish,
+}
+
+/// When a run is to have several threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Whenever it can; somebody has asked for them, and wants to know if there is only one.
+    Asked,
+    /// Whenever it can.
+    Whenever,
+    /// Where it is over sooner with them.
+    WhereItPays,
 }
 
 impl Threads {
@@ -41,7 +52,12 @@ impl Threads {
             Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
             Some(threads) => threads,
         };
-        Threads { at_most, asked: asked.is_some() }
+        Threads { at_most, wish: if asked.is_some() { Wish::Asked } else { Wish::Whenever } }
+    }
+
+    /// Those of a run that has the machine to itself.
+    pub fn of_lone_run() -> Self {
+        Threads { wish: Wish::WhereItPays, ..Threads::of(Some(0)) }
     }
 }
 

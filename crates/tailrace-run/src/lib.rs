@@ -18,6 +18,7 @@ mod limits;
 mod live;
 mod messages;
 mod packets;
+mod pays;
 mod rates;
 mod record;
 mod replay;
@@ -28,7 +29,7 @@ pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
-pub use control::{Control, Threads, Unattended};
+pub use control::{Control, Threads, Unattended, Wish};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
 pub use fleet::{FleetPart, for_all_hosts, for_fleet};
@@ -58,7 +59,7 @@ pub fn run(
     taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), RunError> {
     let threads = control.threads();
-    if scenario.level != Level::Packet && threads.asked && threads.at_most > 1 {
+    if scenario.level != Level::Packet && threads.wish == Wish::Asked && threads.at_most > 1 {
         control.note(format!(
             "on one thread, since only packets are run in parts, and not the {} level",
             scenario.level.name()

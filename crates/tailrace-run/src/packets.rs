@@ -11,7 +11,8 @@ use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
-use crate::control::{Control, Unattended, look};
+use crate::control::{Control, Threads, Unattended, Wish, look};
+use crate::pays::parts_that_pay;
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -36,15 +37,19 @@ impl SchemeVisitor for Runner<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
-        let threads = control.threads();
-        if threads.at_most > 1 {
-            let cut = Cut::by_racks(&fabric, threads.at_most);
+        let Threads { at_most, wish } = control.threads();
+        let parts = match wish {
+            Wish::Asked | Wish::Whenever => at_most,
+            Wish::WhereItPays => parts_that_pay(scenario, &fabric, at_most),
+        };
+        if parts > 1 {
+            let cut = Cut::by_racks(&fabric, parts);
             let captured = (!taps.is_empty()).then_some("packets of a port are captured");
             match captured
                 .map_or_else(|| whole_because::<S>(scenario, &fabric, &feed, &cut), |why| Ok(Some(why)))?
             {
                 None => return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control),
-                Some(why) if threads.asked => control.note(format!("on one thread, since {why}")),
+                Some(why) if wish == Wish::Asked => control.note(format!("on one thread, since {why}")),
                 Some(_) => {}
             }
         }

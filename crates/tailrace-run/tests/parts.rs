@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use tailrace_core::{Ending, Outcome, Running, Time};
-use tailrace_run::{Control, Mutation, Threads, Unattended, feed, run, run_cut};
+use tailrace_core::transport::{FctEnd, LossDetection};
+use tailrace_core::{Bytes, Ending, Outcome, Running, Time};
+use tailrace_fabric::Buffer;
+use tailrace_run::{Control, Mutation, Threads, Unattended, Wish, feed, run, run_cut};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -29,25 +31,41 @@ fn differs(whole: &Outcome, cut: &Outcome) -> Option<String> {
     first.map(|(one, other)| format!("{one}\nin parts:\n{other}")).or(lengths)
 }
 
+/// A ring and a link across it, with unequal rates, delays and lengths; ways back differ from ways there.
+const GRAPH: &str = r#"kind = "graph"
+hosts = ["h0", "h1", "h2", "h3", "h4"]
+switches = ["a", "b", "c", "d"]
+rate = "10Gbps"
+link = [
+  { ends = ["h0", "a"] }, { ends = ["h1", "a"], rate = "5Gbps" }, { ends = ["h2", "b"] }, { ends = ["h3", "c"] },
+  { ends = ["h4", "d"], delay = "3us" }, { ends = ["a", "b"] }, { ends = ["b", "c"], delay = "100ns" },
+  { ends = ["c", "d"], rate = "40Gbps" }, { ends = ["d", "a"] }, { ends = ["a", "c"], metric = 2, ecmp_weight = 2 },
+]"#;
+
 /// A scenario that has something of everything, and how many hosts and switches it has.
 fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenario, usize, usize) {
     let (shape, hosts, switches) = [
         (
             "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nspine_rate = \"20Gbps\"\n\
-             spine_delay = \"200ns\"",
+             spine_delay = \"200ns\"\nhost_rate = \"10Gbps\"",
             9,
             5,
         ),
-        ("kind = \"star\"\nhosts = 6", 6, 1),
-        ("kind = \"dumbbell\"\nleft = 3\nright = 3\nbottleneck_rate = \"10Gbps\"", 6, 2),
+        ("kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"", 6, 1),
         (
-            "kind = \"tree\"\npods = 2\nedges_per_pod = 2\nhosts_per_edge = 2\naggs_per_pod = 2\ncores = 2\nedge_rate = \"10Gbps\"\ncore_rate = \"20Gbps\"",
+            "kind = \"dumbbell\"\nleft = 3\nright = 3\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"10Gbps\"",
+            6,
+            2,
+        ),
+        (
+            "kind = \"tree\"\npods = 2\nedges_per_pod = 2\nhosts_per_edge = 2\naggs_per_pod = 2\ncores = 2\nhost_rate = \"10Gbps\"\nedge_rate = \"10Gbps\"\ncore_rate = \"20Gbps\"",
             8,
             10,
         ),
+        (GRAPH, 5, 4),
     ][fabric];
     let text = format!(
-        "{rest}\n[scheme]\nname = \"{scheme}\"\n[transport]\nmin_rto = \"1ms\"\n[fabric]\n{shape}\nhost_rate = \"10Gbps\"\ndelay = \"600ns\"\n\
+        "{rest}\n[scheme]\nname = \"{scheme}\"\n[transport]\nmin_rto = \"1ms\"\n[fabric]\n{shape}\ndelay = \"600ns\"\n\
          load_balancing = \"{balancer}\"\n"
     );
     (Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), hosts, switches)
@@ -79,9 +97,25 @@ fn check_mutated(
 const WORKLOAD: &str =
     "[workload]\nsizes = \"web-search\"\nload = 0.9\nflows = 25\ndeadline = { exp = \"20ms\" }";
 
-/// The same with pauses.
-const WITH_PAUSES: &str =
-    "[workload]\nsizes = \"web-search\"\nload = 0.02\nflows = 25\ndeadline = { exp = \"20ms\" }";
+/// What parts may have to do: the same, with pauses; bursts to one host; deadlines as others have them, and two rules.
+const WORKLOADS: [&str; 4] = [
+    WORKLOAD,
+    "[workload]\nsizes = \"web-search\"\nload = 0.02\nflows = 25\ndeadline = { exp = \"20ms\" }",
+    "[workload]\nsizes = { fixed = \"40KB\" }\nload = 0.6\nflows = 60\n\
+     pattern = { incast = { receivers = [1], fan_in = 4, jitter = \"0s\" } }",
+    "[workload]\nload = 0.9\nflows = 60\n\
+     [[workload.rule]]\nsizes = \"data-mining\"\nflow_share = 0.2\n\
+     deadline = { gamma = { share = 0.3, scope = \"network\", factor = 2.0 } }\n\
+     [[workload.rule]]\nsizes = { fixed = \"3KB\" }\nclass = 3\nflow_share = 0.8\npattern = \"permutation\"\nreveals = \"nothing\"",
+];
+
+/// Schemes that decide at hosts and ports.
+fn cuttable() -> Vec<&'static str> {
+    NAMES.iter().copied().filter(|name| !WHOLE.contains(name)).collect()
+}
+
+/// Those that do not.
+const WHOLE: [&str; 2] = ["uranus", "scc"];
 
 /// Schemes whose parts cannot be told apart: what they decide for all flows at once. The others are cut.
 #[test]
@@ -89,7 +123,7 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
     let mut whole = Vec::new();
     for &scheme in NAMES {
         let slices = "[[slice]]\nweight = 1\n";
-        let of_slices = matches!(scheme, "uranus" | "scc");
+        let of_slices = WHOLE.contains(&scheme);
         let (slice, of) = if of_slices { (slices, "slice = 1\n") } else { ("", "") };
         let rest = format!("[measure]\nhorizon = \"2ms\"\n{slice}{WORKLOAD}\n{of}");
         let (scenario, _, _) = scenario(0, scheme, "ecmp", &rest);
@@ -99,7 +133,7 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
             Err(why) => panic!("{scheme}: {why}"),
         }
     }
-    assert_eq!(whole, ["uranus", "scc"]);
+    assert_eq!(whole, WHOLE);
 }
 
 /// Whoever follows a run wants no more of it.
@@ -126,7 +160,7 @@ impl Control for Stops {
         self.looks.load(Ordering::Relaxed) > self.at
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: 3, asked: true }
+        Threads { at_most: 3, wish: Wish::Asked }
     }
 }
 
@@ -241,25 +275,39 @@ proptest! {
     #[test]
     fn any_cut(
         seed in 1u64..1_000,
-        (fabric, balancer) in (0usize..4, 0usize..5),
-        scheme in prop::sample::select(vec!["fifo", "tcp", "dctcp", "hull", "qjump", "pias", "awafs", "karuna", "pfabric", "pdq", "d3", "wvcc"]),
+        (fabric, balancer) in (0usize..5, 0usize..5),
+        scheme in prop::sample::select(cuttable()),
         parts in 2usize..8,
         draws in prop::collection::vec(0usize..64, 19),
-        (shared, horizon, pauses) in any::<(bool, bool, bool)>(),
+        memory in 0usize..3,
+        workload in prop::sample::select(WORKLOADS.to_vec()),
+        (horizon, duplicates, acked) in any::<(bool, bool, bool)>(),
+        (ack_every, scheduler) in (1u32..4, prop::sample::select(vec!["strict", "drr", "wfq"])),
     ) {
         let one_path = matches!(scheme, "pdq" | "d3" | "rcp" | "baraat");
-        let balancer = if one_path { "ecmp" } else { BALANCERS[balancer] };
+        let balancer = match BALANCERS[balancer] {
+            _ if one_path => "ecmp",
+            "flowcell" if fabric == 4 => "flowlet",
+            other => other,
+        };
         let horizon = if horizon { "horizon = \"3ms\"\n" } else { "" };
-        let workload = if pauses { WITH_PAUSES } else { WORKLOAD };
         let rest = format!(
             "seed = {seed}\n[measure]\n{horizon}sample_every = \"100us\"\nsample_ports = \"all\"\n{workload}\n"
         );
         let (mut scenario, hosts, switches) = scenario(fabric, scheme, balancer, &rest);
-        if shared {
-            scenario.fabric.buffer = tailrace_fabric::Buffer::Shared {
-                total: tailrace_core::Bytes::new(150_000),
-                alpha_percent: 100,
-            };
+        scenario.fabric.buffer = match memory {
+            0 => scenario.fabric.buffer,
+            1 => Buffer::PerPort(Bytes::new(15_000)),
+            _ => Buffer::Shared { total: Bytes::new(150_000), alpha_percent: 100 },
+        };
+        scenario.transport.loss_detection =
+            if duplicates { LossDetection::DuplicateAcks } else { LossDetection::TimeoutOnly };
+        scenario.transport.fct_end = if acked { FctEnd::Acked } else { FctEnd::Receiver };
+        // Some schemes ask for an acknowledgement of each packet.
+        if matches!(scheme, "fifo" | "tcp" | "dctcp" | "pias") {
+            scenario.transport.ack_every = ack_every;
+            let port = format!("port = {{ queues = 4, scheduler = \"{scheduler}\" }}");
+            scenario.scheme.params.extend(port.parse::<toml::Table>().unwrap());
         }
         let part = |node: usize| draws[node] % parts;
         let hosts: Vec<usize> = (0..hosts).map(part).collect();

@@ -139,7 +139,7 @@ impl SwitchConfig {
 
     /// The switch as a fabric: each port has its own rate and delay.
     pub fn fabric(&self) -> Fabric {
-        let mut fabric = self.scenario.fabric.build();
+        let mut fabric = Fabric::clone(&self.scenario.fabric.build());
         for (port, &number) in self.ports.iter().zip(&fabric.port_to) {
             let spec = &mut fabric.ports[number as usize];
             (spec.rate, spec.delay) = (port.rate, port.delay);

@@ -1,11 +1,13 @@
 //! Load balancing: which of several equal-cost ports a packet takes.
 
+use std::sync::Arc;
+
 use tailrace_core::random::{Stream, mix};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{HEADER_BYTES, Header, Packet, Time};
 use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, Reroute, SwitchId};
 
-/// Flowlet table size: collisions between flows only join their bursts.
+/// Size of a switch's flowlet table: collisions between flows only join their bursts.
 const FLOWLETS: usize = 1 << 12;
 
 /// Chooses among equal-cost ports, with the state that the fabric's rule needs.
@@ -26,7 +28,8 @@ pub(crate) enum Balancer {
     Flowlet {
         gap: u64,
         streams: Vec<Stream>,
-        table: Vec<Flowlet>,
+        /// By switch; empty until it has a choice.
+        tables: Vec<Vec<Flowlet>>,
     },
     Flowcell(Cells),
 }
@@ -82,9 +85,8 @@ impl Cells {
 
 /// In no kind of fabric is there a choice on more than two tiers on the way up, and all edge switches are alike.
 fn choices_before(fabric: &Fabric) -> Vec<u32> {
-    let edge = usize::from(fabric.edge_of[0]);
-    let at_edge = fabric.routes[edge * fabric.switches..][..fabric.switches].iter().map(|hops| hops.count);
-    let mut before = vec![at_edge.max().unwrap_or(0).max(1); fabric.switches];
+    let at_edge = fabric.routes.most_choices(fabric.edge_of[0]);
+    let mut before = vec![at_edge.max(1); fabric.switches];
     fabric.edge_of.iter().for_each(|&edge| before[usize::from(edge)] = 1);
     before
 }
@@ -103,13 +105,13 @@ impl Balancer {
                 salts: (0..fabric.switches as SwitchId).map(|switch| fabric.ecmp_salt(switch)).collect(),
             },
             LoadBalancing::SprayRoundRobin => {
-                Balancer::RoundRobin { turns: vec![0; fabric.equal_cost.len()] }
+                Balancer::RoundRobin { turns: vec![0; fabric.routes.choices()] }
             }
             LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
             LoadBalancing::Flowlet { gap } => Balancer::Flowlet {
                 gap: gap.as_ps(),
                 streams: streams(),
-                table: vec![Flowlet::default(); FLOWLETS * fabric.switches],
+                tables: vec![Vec::new(); fabric.switches],
             },
             LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, transport)),
         }
@@ -118,11 +120,8 @@ impl Balancer {
     /// Lists of equal-cost ports are others from now on.
     pub(crate) fn reroute(&mut self, reroute: &Reroute) {
         match self {
-            Balancer::EcmpTwoWay(fabric) => {
-                fabric.routes.clone_from(&reroute.routes);
-                fabric.equal_cost.clone_from(&reroute.equal_cost);
-            }
-            Balancer::RoundRobin { turns } => *turns = vec![0; reroute.equal_cost.len()],
+            Balancer::EcmpTwoWay(fabric) => fabric.routes = Arc::clone(&reroute.routes),
+            Balancer::RoundRobin { turns } => *turns = vec![0; reroute.routes.choices()],
             // What these remember is a choice by its place, or nothing.
             Balancer::Ecmp { .. }
             | Balancer::Random { .. }
@@ -157,10 +156,13 @@ impl Balancer {
                 choice
             }
             Balancer::Random { streams } => streams[usize::from(switch)].below(hops.count),
-            Balancer::Flowlet { gap, streams, table } => {
+            Balancer::Flowlet { gap, streams, tables } => {
                 let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
-                let row = usize::from(switch) * FLOWLETS + (mix(key) as usize & (FLOWLETS - 1));
-                let flowlet = &mut table[row];
+                let table = &mut tables[usize::from(switch)];
+                if table.is_empty() {
+                    table.resize(FLOWLETS, Flowlet::default());
+                }
+                let flowlet = &mut table[mix(key) as usize & (FLOWLETS - 1)];
                 // The first packet of a run finds an entry that was never used, and lists may differ in length.
                 if flowlet.last == 0 || now.as_ps() - flowlet.last > *gap || flowlet.choice >= hops.count {
                     flowlet.choice = streams[usize::from(switch)].below(hops.count);

@@ -1,8 +1,10 @@
 //! What a fabric's switches know: where packets go next, and how much each port may hold.
 
+use std::sync::Arc;
+
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
-use tailrace_fabric::{Fabric, NextHops, PortId, Reroute, SwitchId};
+use tailrace_fabric::{Fabric, PortId, Reroute, Routes, SwitchId};
 
 use crate::balance::{Balancer, Choice};
 use crate::memory::{Holder, Memory};
@@ -17,9 +19,7 @@ struct Attachment {
 /// Routes, load balancing and packet memory of all switches of a fabric.
 pub struct Switching {
     hosts: Vec<Attachment>,
-    routes: Vec<NextHops>,
-    equal_cost: Vec<PortId>,
-    switches: usize,
+    routes: Arc<Routes>,
     balancer: Balancer,
     memory: Memory,
 }
@@ -32,9 +32,7 @@ impl Switching {
             .collect();
         Switching {
             hosts,
-            routes: fabric.routes.clone(),
-            equal_cost: fabric.equal_cost.clone(),
-            switches: fabric.switches,
+            routes: Arc::clone(&fabric.routes),
             balancer: Balancer::new(fabric, transport, seed),
             memory: Memory::new(fabric),
         }
@@ -47,12 +45,12 @@ impl Switching {
         if host.edge == switch {
             return Some(host.port);
         }
-        let hops = self.routes[usize::from(switch) * self.switches + usize::from(host.edge)];
+        let hops = self.routes.next_hops(switch, host.edge);
         if hops.count <= 1 {
             return (hops.count == 1).then_some(hops.first);
         }
         Some(match self.balancer.choose(now, switch, hops, packet) {
-            Choice::OfList(place) => self.equal_cost[(hops.first + place) as usize],
+            Choice::OfList(place) => self.routes.port(hops, place),
             Choice::Port(port) => port,
         })
     }
@@ -74,7 +72,7 @@ impl Switching {
     /// Other routes count from now on.
     pub fn reroute(&mut self, reroute: Reroute) {
         self.balancer.reroute(&reroute);
-        (self.routes, self.equal_cost) = (reroute.routes, reroute.equal_cost);
+        self.routes = reroute.routes;
     }
 
     /// Whether a flow's way depends on nothing but the flow.

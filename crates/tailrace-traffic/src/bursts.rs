@@ -34,12 +34,18 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    pub(crate) fn new(receivers: Vec<u16>, fan_in: u16, jitter: Time, hosts: u16, stream: Stream) -> Self {
+    pub(crate) fn new(
+        receivers: Vec<u16>,
+        fan_in: u16,
+        jitter: Time,
+        hosts: Vec<u16>,
+        stream: Stream,
+    ) -> Self {
         Bursts {
             receivers,
             fan_in: usize::from(fan_in),
             jitter,
-            hosts: (0..hosts).collect(),
+            hosts,
             stream,
             waiting: BinaryHeap::new(),
             bursts: 0,
@@ -98,7 +104,7 @@ mod tests {
     #[test]
     fn a_burst_has_different_senders_and_one_receiver() {
         let stream = Stream::new(1, "test", 0);
-        let mut bursts = Bursts::new(vec![2, 5], 7, Time::from_us(10), 8, stream);
+        let mut bursts = Bursts::new(vec![2, 5], 7, Time::from_us(10), (0..8).collect(), stream);
         let mut receivers = BTreeSet::new();
         for at in 0..100 {
             let at = Time::from_ms(at);

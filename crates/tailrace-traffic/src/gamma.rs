@@ -57,13 +57,13 @@ impl GammaControl {
 
     fn of(rules: Vec<(u8, Gamma)>, setting: Setting, seed: u64) -> Self {
         let whole = rules.iter().any(|(_, gamma)| gamma.scope == Scope::Network);
-        let groups = vec![Vec::new(); 2 * usize::from(setting.hosts) + usize::from(whole)];
+        let groups = vec![Vec::new(); 2 * setting.hosts as usize + usize::from(whole)];
         GammaControl { setting, rules, groups, coin: Stream::new(seed, "revealed sizes", 0) }
     }
 
     /// The groups that flows between two hosts belong to: that of the source, of the destination, of all.
     fn groups_of(&self, src: u16, dst: u16) -> impl Iterator<Item = usize> + use<> {
-        let hosts = usize::from(self.setting.hosts);
+        let hosts = self.setting.hosts as usize;
         let (end, all) = (self.groups.len(), 2 * hosts);
         [usize::from(src), hosts + usize::from(dst), all].into_iter().take_while(move |&group| group < end)
     }

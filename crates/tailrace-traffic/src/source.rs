@@ -109,12 +109,13 @@ struct RuleSource {
 impl RuleSource {
     fn new(plan: &PlannedRule, whole: &Plan) -> Self {
         let stream = |purpose| Stream::new(whole.seed, purpose, plan.number as u64);
-        let hosts = whole.setting.hosts;
         let mut arrivals = plan.pairs.count();
         let bursts = match &plan.rule.pattern {
             Pattern::Incast(incast) => {
-                let receivers = incast.receivers.clone().unwrap_or_else(|| (0..hosts).collect());
+                let receivers =
+                    incast.receivers.clone().unwrap_or_else(|| whole.setting.host_ids().collect());
                 arrivals = receivers.len() as u64;
+                let hosts = whole.setting.host_ids().collect();
                 Some(Bursts::new(receivers, incast.fan_in, incast.jitter, hosts, stream("bursts")))
             }
             _ => None,

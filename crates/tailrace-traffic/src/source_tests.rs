@@ -34,7 +34,7 @@ fn flows(text: &str) -> Vec<FlowSpec> {
 /// Load that flows put on each host's link until the last one starts, counted packet by packet.
 fn measured_loads(flows: &[FlowSpec]) -> Vec<HostLoad> {
     let seconds = flows[flows.len() - 1].start.as_secs_f64();
-    let mut loads = vec![HostLoad::default(); usize::from(SETTING.hosts)];
+    let mut loads = vec![HostLoad::default(); SETTING.hosts as usize];
     for flow in flows {
         let wire = flow.size.get() + 40 * flow.size.get().div_ceil(1460);
         let share = wire as f64 / seconds / SETTING.host_rate.bytes_per_sec();

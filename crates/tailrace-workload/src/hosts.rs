@@ -43,18 +43,18 @@ impl Hosts {
         match self {
             Hosts::Listed(hosts) => check_numbers("host", field, hosts, setting.hosts),
             Hosts::InRacks(racks) => {
-                check_numbers("rack", &format!("{field}.racks"), racks, setting.racks.count())
+                check_numbers("rack", &format!("{field}.racks"), racks, setting.racks.count().into())
             }
         }
     }
 }
 
 /// Checks that a list names some of so many hosts (or racks), and each only once.
-pub(super) fn check_numbers(what: &str, field: &str, list: &[u16], count: u16) -> Result<(), ScenarioError> {
+pub(super) fn check_numbers(what: &str, field: &str, list: &[u16], count: u32) -> Result<(), ScenarioError> {
     if list.is_empty() {
         return Err(ScenarioError::new(field, format!("must name at least one {what}")));
     }
-    if let Some(number) = list.iter().find(|&&number| number >= count) {
+    if let Some(number) = list.iter().find(|&&number| u32::from(number) >= count) {
         let there = match count {
             1 => format!("only {what} 0"),
             _ => format!("{what}s 0 to {}", count - 1),

@@ -27,9 +27,8 @@ impl Rule {
 
     /// All pairs of the pattern that `filter` keeps.
     pub(super) fn whole(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
-        let Setting { hosts, racks, .. } = setting;
-        let hosts = *hosts;
-        let all = || (0..hosts).collect::<Vec<u16>>();
+        let racks = &setting.racks;
+        let all = || setting.host_ids().collect::<Vec<u16>>();
         let keep = Keep { filter, between: None };
         let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
         match &self.pattern {
@@ -46,7 +45,7 @@ impl Rule {
             }
             Pattern::Permutation => {
                 let mut stream = Stream::new(seed, "permutation", number as u64);
-                Pairs::list(cycle(hosts, &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
+                Pairs::list(cycle(all(), &mut stream).filter(|&(src, dst)| filter.keeps(src, dst)).collect())
             }
         }
     }
@@ -63,14 +62,14 @@ fn choose(numbers: Range<u64>, some: u16, stream: &mut Stream) -> Vec<u64> {
     chosen.into_iter().map(|number| numbers.start + number).collect()
 }
 
-/// A random cycle through all hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
+/// A random cycle through hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
 /// sends to itself.
-fn cycle(hosts: u16, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
-    let mut next: Vec<u16> = (0..hosts).collect();
-    for i in (1..usize::from(hosts)).rev() {
+fn cycle(hosts: Vec<u16>, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
+    let mut next = hosts.clone();
+    for i in (1..hosts.len()).rev() {
         next.swap(i, stream.below(i as u32) as usize);
     }
-    (0..hosts).zip(next)
+    hosts.into_iter().zip(next)
 }
 
 #[cfg(test)]
@@ -81,7 +80,7 @@ mod tests {
     fn a_cycle_sends_from_and_to_everyone_once() {
         for hosts in [2, 3, 16, 144] {
             for seed in 0..20 {
-                let pairs: Vec<_> = cycle(hosts, &mut Stream::new(seed, "test", 0)).collect();
+                let pairs: Vec<_> = cycle((0..hosts).collect(), &mut Stream::new(seed, "test", 0)).collect();
                 let mut to: Vec<u16> = pairs.iter().map(|&(_, dst)| dst).collect();
                 to.sort_unstable();
                 assert_eq!(to, (0..hosts).collect::<Vec<_>>());

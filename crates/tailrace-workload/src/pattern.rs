@@ -89,7 +89,7 @@ impl Rule {
             if let Some(receivers) = &incast.receivers {
                 check_numbers("host", "pattern.incast.receivers", receivers, hosts)?;
             }
-            if !(1..hosts).contains(&incast.fan_in) {
+            if !(1..hosts).contains(&incast.fan_in.into()) {
                 let message = format!(
                     "is {}, but must be 1 to {}, the number of other hosts",
                     incast.fan_in,

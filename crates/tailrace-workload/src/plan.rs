@@ -196,7 +196,7 @@ impl Plan {
     }
 
     fn loads_of(&self, rules: &[&PlannedRule]) -> Vec<HostLoad> {
-        let mut loads = vec![HostLoad::default(); usize::from(self.setting.hosts)];
+        let mut loads = vec![HostLoad::default(); self.setting.hosts as usize];
         for rule in rules {
             let scale = rule.flows_per_sec * rule.link_share(&self.setting) / rule.pairs.count() as f64;
             let (sends, receives) = rule.pairs.degrees(self.setting.hosts);

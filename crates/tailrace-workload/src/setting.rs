@@ -1,13 +1,13 @@
 //! What a workload must know of where it runs.
 
-use tailrace_core::{Bytes, HEADER_BYTES, Rate, Time};
+use tailrace_core::{Bytes, HEADER_BYTES, HostId, Rate, Time};
 use tailrace_fabric::Racks;
 
 /// What a workload must know of the rest of the scenario.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Number of hosts.
-    pub hosts: u16,
+    pub hosts: u32,
     /// Which of them share a rack.
     pub racks: Racks,
     /// Racks in a pod; all where the fabric has no pods.
@@ -38,6 +38,11 @@ pub fn check_slice(slice: u16, count: usize) -> Result<(), String> {
 }
 
 impl Setting {
+    /// All hosts.
+    pub fn host_ids(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.hosts).map(|host| host as HostId)
+    }
+
     /// The rate of a host's link as a share of the fastest one's.
     pub(super) fn speed(&self, host: usize) -> f64 {
         self.speeds.get(host).copied().unwrap_or(1.0)

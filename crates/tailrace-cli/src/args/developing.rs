@@ -68,7 +68,7 @@ pub struct Bench {
     /// Measure how time and memory grow with hosts and flows instead
     #[arg(long)]
     pub growth: bool,
-    /// Measure one run on several threads instead, on 144 and on 1,024 hosts
+    /// Measure one run on several threads instead, on 144, 1,024 and 8,192 hosts
     #[arg(long)]
     pub threads: bool,
     /// Measure only how a slot of Uranus' controller grows with the flows in progress

@@ -37,6 +37,10 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
             say!("{}", size.run()?);
             return Ok(0);
         }
+        if let Some(case) = threads::Case::parse(name) {
+            say!("{}", case.run()?);
+            return Ok(0);
+        }
         if let Some(case) = flow_level::Case::parse(name) {
             say!("{}", case.run()?);
             return Ok(0);

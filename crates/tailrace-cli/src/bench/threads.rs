@@ -1,16 +1,18 @@
-//! `tailrace bench --threads`: one run on one thread and on several, by the clock on the wall.
+//! `tailrace bench --threads`: one run on one thread and on several, by the clock on the wall, each in a process of its
+//! own.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use tailrace_config::ScenarioError;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
-use tailrace_run::{Control, Threads};
+use tailrace_run::{Control, Threads, Wish};
 use tailrace_scenario::Scenario;
 
 use super::growth::Size;
-use super::parts::scenario;
-use super::{Report, median};
+use super::parts::peak_memory;
+use super::{Report, in_own_process, median};
 use crate::args;
 
 /// Follows nothing, on so many threads.
@@ -25,46 +27,118 @@ impl Control for OnThreads {
         false
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: self.0, asked: true }
+        Threads { at_most: self.0, wish: Wish::Asked }
     }
 }
 
-/// Both fabrics, on one thread up to as many as there are processors; the smaller one on twice as many as well, to see what
-/// waiting costs.
+/// A run on so many threads: `threads:COUNT:` and the name of a [`Size`].
+pub struct Case {
+    threads: usize,
+    size: Size,
+}
+
+const PREFIX: &str = "threads:";
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{PREFIX}{}:{}", self.threads, self.size.name())
+    }
+
+    /// Reads what [`Self::name`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (threads, size) = text.strip_prefix(PREFIX)?.split_once(':')?;
+        Some(Case { threads: threads.parse().ok()?, size: Size::parse(size)? })
+    }
+
+    /// Runs it in this process.
+    #[expect(clippy::disallowed_methods, reason = "a benchmark of wall time")]
+    pub fn run(&self) -> Result<Value, Error> {
+        let before = peak_memory();
+        let scenario = Scenario::parse(&self.size.text())?;
+        let start = Instant::now();
+        let feed = tailrace_run::feed(&scenario)?;
+        let (outcome, _) = tailrace_run::run(&scenario, feed, &OnThreads(self.threads), Vec::new())?;
+        let rate = outcome.packet_hops() as f64 / start.elapsed().as_secs_f64();
+        let memory = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
+        Ok(json!({
+            "threads": self.threads, "packet_hops_per_second": rate, "memory_bytes": memory,
+            "digest": format!("{:016x}", outcome.digest),
+        }))
+    }
+}
+
+/// All fabrics, on one thread up to as many as there are processors; the smallest one on twice as many as well, to see
+/// what waiting costs.
 pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let counts = |more: &[usize]| (1..=processors).chain(more.iter().copied()).collect::<Vec<_>>();
     let fabrics = [
-        ("144 hosts", scenario(options.flows, "pias")?, counts(&[2 * processors])),
-        ("1,024 hosts", Scenario::parse(&Size::of_hosts(32, 32).text())?, counts(&[])),
+        ("144 hosts", Size::leaves(9, 16, options.flows), counts(&[2 * processors])),
+        ("1,024 hosts", Size::leaves(32, 32, 20_480), counts(&[])),
+        ("8,192 hosts", Size::leaves(128, 64, 16_384), counts(&[])),
     ];
     let mut text = format!(
-        "{processors} processors\n\n| fabric | threads | M packet-hops/s | times one thread |\n|---|---|---|---|\n"
+        "{processors} processors\n\n| fabric | threads | M packet-hops/s | times one thread | memory |\n\
+         |---|---:|---:|---:|---:|\n"
     );
     let mut rows: Vec<Value> = Vec::new();
-    for (name, scenario, counts) in fabrics {
-        let mut rounds: Vec<Vec<f64>> = Vec::new();
+    for (name, size, counts) in fabrics {
+        let mut rounds: Vec<Vec<Value>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
-            rounds.push(counts.iter().map(|&threads| rate(&scenario, threads)).collect::<Result<_, _>>()?);
+            let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
+            rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);
         }
+        same_digest(name, rounds.iter().flatten())?;
+        let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
         for (place, threads) in counts.iter().enumerate() {
-            let rate = median(rounds.iter().map(|round| round[place]).collect());
-            let times = median(rounds.iter().map(|round| round[place] / round[0]).collect());
-            text += &format!("| {name} | {threads} | {:.2} | {times:.2} |\n", rate / 1e6);
-            rows.push(
-                json!({ "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times }),
+            let of =
+                |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
+            let rate = of(&|round| number(&round[place], "packet_hops_per_second"));
+            let times = of(&|round| {
+                number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
+            });
+            let memory = of(&|round| number(&round[place], "memory_bytes"));
+            text += &format!(
+                "| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n",
+                rate / 1e6,
+                memory / 1e6
             );
+            rows.push(json!({
+                "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times,
+                "memory_bytes": memory, "digest": rounds[0][place]["digest"],
+            }));
         }
     }
+    text += "\nThe digests of all runs of a fabric are the same.\n";
     Ok((json!({ "threads": rows }), text))
 }
 
-/// Packet-hops a second.
-#[expect(clippy::disallowed_methods, reason = "a benchmark of wall time")]
-fn rate(scenario: &Scenario, threads: usize) -> Result<f64, Error> {
-    let start = Instant::now();
-    let feed = tailrace_run::feed(scenario)?;
-    let (outcome, _) = tailrace_run::run(scenario, feed, &OnThreads(threads), Vec::new())?;
-    Ok(outcome.packet_hops() as f64 / start.elapsed().as_secs_f64())
+/// Fails where a run's digest depends on its threads.
+fn same_digest<'a>(fabric: &str, rows: impl Iterator<Item = &'a Value>) -> Result<(), Error> {
+    let mut digests: Vec<&str> = rows.filter_map(|row| row["digest"].as_str()).collect();
+    digests.sort_unstable();
+    digests.dedup();
+    if digests.len() == 1 {
+        return Ok(());
+    }
+    let message =
+        format!("runs of {fabric} differ, with digests {}: this is a fault of Tailrace", digests.join(", "));
+    Err(ScenarioError::new("", message).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_read_back_and_give_the_same_on_any_number_of_threads() {
+        let case = |threads| Case { threads, size: Size::leaves(3, 4, 30) };
+        let read = Case::parse(&case(2).name()).unwrap();
+        assert_eq!((read.threads, read.size), (2, case(2).size));
+        let rows = [1, 2].map(|threads| case(threads).run().unwrap());
+        same_digest("12 hosts", rows.iter()).unwrap();
+        let other = Case { threads: 1, size: Size::leaves(3, 4, 31) }.run().unwrap();
+        assert!(same_digest("12 hosts", rows.iter().chain([&other])).is_err());
+    }
 }

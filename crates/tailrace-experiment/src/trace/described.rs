@@ -1,6 +1,7 @@
 //! A trace on a fabric: what it offers, and what a user should know before anything runs.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tailrace_config::{ScenarioError, read_parsed};
 use tailrace_core::transport::TransportParams;
@@ -47,7 +48,7 @@ impl Described {
         let given = fabric.as_ref().map(FabricParams::from_table).transpose();
         let given = given.map_err(|error| error.within("--fabric"))?;
         let given = given.map(|params| params.build());
-        let trace = read(path, mapping, given.as_ref())?;
+        let trace = read(path, mapping, given.as_deref())?;
         let is_chosen = fabric.is_none();
         let table = fabric.unwrap_or_else(|| chosen(&trace));
         let built = match given {
@@ -61,7 +62,7 @@ impl Described {
     }
 
     /// The fabric, ready to run.
-    pub fn built(&self) -> Result<Fabric, ScenarioError> {
+    pub fn built(&self) -> Result<Arc<Fabric>, ScenarioError> {
         Ok(FabricParams::from_table(&self.fabric)?.build())
     }
 }

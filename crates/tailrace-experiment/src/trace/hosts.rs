@@ -33,7 +33,7 @@ impl Numbering {
             return Ok(Numbering::by(&number_of, ends, true));
         }
         let many = all.len();
-        let most = fabric.map_or(usize::from(u16::MAX), |fabric| fabric.hosts);
+        let most = fabric.map_or(usize::from(u16::MAX) + 1, |fabric| fabric.hosts);
         if many > most {
             let there = if fabric.is_some() { "the fabric has" } else { "a fabric has at most" };
             return Err(format!("names {many} hosts, but {there} {most}"));
@@ -94,7 +94,8 @@ fn by_own_names<'a>(
     all: &'a BTreeSet<Name>,
     own: &[String],
 ) -> Result<Option<BTreeMap<&'a Name, u16>>, String> {
-    let own: BTreeMap<Name, u16> = own.iter().map(|name| Name::of(name)).zip(0..).collect();
+    let own: BTreeMap<Name, u16> =
+        own.iter().enumerate().map(|(number, name)| (Name::of(name), number as u16)).collect();
     let known: BTreeMap<&Name, u16> = all.iter().filter_map(|name| Some((name, *own.get(name)?))).collect();
     let Some(known_one) = known.keys().next() else { return Ok(None) };
     match all.iter().find(|name| !known.contains_key(name)) {

@@ -9,7 +9,7 @@ fn text(text: &str, mapping: &[&str], fabric: Option<u16>) -> Result<Trace, Stri
     let table = table::of_text(text.as_bytes(), path).map_err(|error| error.to_string())?;
     let star = |hosts| format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"10Gbps\"");
     let fabric = fabric.map(|hosts| FabricParams::from_table(&star(hosts).parse().unwrap()).unwrap().build());
-    of_table(&table, &mapping, fabric.as_ref()).map_err(|error| error.in_file(path).to_string())
+    of_table(&table, &mapping, fabric.as_deref()).map_err(|error| error.in_file(path).to_string())
 }
 
 fn flows(trace: &Trace) -> Vec<(u16, u16, u64, u64)> {

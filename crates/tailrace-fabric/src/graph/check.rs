@@ -6,10 +6,12 @@ use tailrace_config::{ScenarioError, suggest};
 
 use super::Graph;
 use crate::Node;
-use crate::check::{self, Checked, MAX_HOSTS, MAX_SWITCHES};
+use crate::check::{self, Checked, MAX_HOSTS};
 
 /// A way's length has 32 bits.
 const LONGEST_METRIC: u32 = 1_000_000;
+/// No two switches of a graph need be alike, and then route tables grow with the square of this.
+pub(super) const MAX_SWITCHES: u64 = 4_096;
 /// A list of equal-cost ports has as many entries as their weights together.
 const LARGEST_WEIGHT: u16 = 100;
 /// Each has two ports.

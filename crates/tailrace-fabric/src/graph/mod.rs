@@ -133,7 +133,7 @@ impl Graph {
             }
         }
         Graph {
-            hosts: (0..fabric.hosts as u16).map(|host| name(Node::Host(host))).collect(),
+            hosts: fabric.host_ids().map(|host| name(Node::Host(host))).collect(),
             switches: fabric.switch_names.clone(),
             links,
         }
@@ -141,7 +141,8 @@ impl Graph {
 
     /// The nodes by their names.
     fn nodes(&self) -> BTreeMap<&str, Node> {
-        let hosts = self.hosts.iter().zip(0..).map(|(name, number)| (name.as_str(), Node::Host(number)));
+        let hosts =
+            self.hosts.iter().enumerate().map(|(number, name)| (name.as_str(), Node::Host(number as u16)));
         let switches =
             self.switches.iter().zip(0..).map(|(name, number)| (name.as_str(), Node::Switch(number)));
         hosts.chain(switches).collect()
@@ -164,7 +165,7 @@ impl Graph {
 
     /// Which hosts share a switch.
     pub(super) fn racks(&self) -> Racks {
-        Racks::of_sizes(self.edges().chunk_by(|a, b| a == b).map(|rack| rack.len() as u16))
+        Racks::of_sizes(self.edges().chunk_by(|a, b| a == b).map(|rack| rack.len() as u32))
     }
 
     /// Rates of the hosts' links.
@@ -201,14 +202,14 @@ impl Graph {
     /// The fabric. Switches are numbered in their order; a switch's ports are in the order of its links.
     pub(super) fn build(&self, load_balancing: LoadBalancing, buffer: Buffer) -> Fabric {
         let nodes = self.nodes();
-        let mut wiring = Wiring::new(self.hosts.len() as u16, self.switches.clone());
-        wiring.host_names = self.hosts.clone();
+        let mut wiring = Wiring::new(self.switches.clone());
+        wiring.name_hosts(self.hosts.clone());
         for Link { ends, rate, delay, metric, ecmp_weight: weight } in &self.links {
             let ends = [&ends[0], &ends[1]].map(|end| nodes[end.as_str()]);
             wiring.wire(Wire { ends, rate: *rate, delay: *delay, metric: *metric, weight: *weight });
         }
         let fabric = wiring.build(load_balancing, buffer);
-        Fabric { two_way: !fabric.equal_cost.is_empty(), ..fabric }
+        Fabric { two_way: fabric.routes.choices() > 0, ..fabric }
     }
 }
 

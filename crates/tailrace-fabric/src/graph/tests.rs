@@ -84,7 +84,7 @@ fn all_ways(fabric: &Fabric, src: u16, dst: u16) -> Vec<Vec<PortId>> {
                 done.push(way);
             }
             Node::Switch(switch) => {
-                for &port in fabric.ports_of(&fabric.next_hops(switch, dst)) {
+                for port in fabric.routes.ports(fabric.next_hops(switch, dst)) {
                     ahead.push(way.iter().copied().chain([port]).collect());
                 }
             }
@@ -133,8 +133,8 @@ proptest! {
                     continue;
                 }
                 let hops = fabric.next_hops(switch, dst);
-                let (mut count, listed) = (vec![0; fabric.ports.len()], fabric.ports_of(&hops));
-                listed.iter().for_each(|&port| count[port as usize] += 1);
+                let mut count = vec![0; fabric.ports.len()];
+                fabric.routes.ports(hops).for_each(|port| count[port as usize] += 1);
                 for (port, spec) in (0..).zip(&fabric.ports).filter(|(_, spec)| spec.from == Node::Switch(switch)) {
                     let Node::Switch(next) = spec.to else { continue };
                     let (step, weight) = metric(port);
@@ -142,7 +142,7 @@ proptest! {
                         == lengths[usize::from(switch)][usize::from(edge)];
                     prop_assert_eq!(count[port as usize] > 0, short);
                     if short {
-                        let first = listed[0];
+                        let first = fabric.routes.port(hops, 0);
                         prop_assert_eq!(
                             count[port as usize] * i32::from(metric(first).1),
                             count[first as usize] * i32::from(weight)
@@ -215,7 +215,7 @@ proptest! {
 
 fn same(a: &Fabric, b: &Fabric) {
     assert_eq!((&a.ports, &a.twins, &a.edge_of, &a.port_to), (&b.ports, &b.twins, &b.edge_of, &b.port_to));
-    assert_eq!((&a.routes, &a.equal_cost, &a.switch_names), (&b.routes, &b.equal_cost, &b.switch_names));
+    assert_eq!((&a.routes, &a.switch_names), (&b.routes, &b.switch_names));
     for (src, dst) in pairs(a).step_by(1 + a.hosts / 7) {
         for flow in 0..9 {
             assert!(a.hashed_path(src, dst, flow).eq(b.hashed_path(src, dst, flow)));

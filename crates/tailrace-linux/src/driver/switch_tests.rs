@@ -33,7 +33,7 @@ fn scheme(k: u32, rate: &str) -> (Dctcp, Fabric, Scenario) {
          [workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 1\n[scheme]\nname = \"dctcp\"\n"
     );
     let scenario = Scenario::parse(&text).unwrap();
-    let fabric = scenario.fabric.build();
+    let fabric = Fabric::clone(&scenario.fabric.build());
     let mut params = Params::default();
     params.port.marking_threshold = QueueLength::Packets(k).into();
     (Dctcp::new(params, &scenario.facts(&fabric)).unwrap(), fabric, scenario)

@@ -9,8 +9,10 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::cut::Cut;
 
-/// Turns for which a thread waits without giving its processor away, if there is one for each.
+/// Turns for which a thread waits without giving its processor away, if there is one for each: at most, and where
+/// others have shown that they have none. The least is more than a part of a busy run waits for.
 const SPINS: u32 = 1 << 14;
+const FEWEST_SPINS: u32 = 1 << 10;
 
 /// Turns of waiting between two looks for letters.
 const TURNS_PER_READ: u32 = 64;
@@ -96,6 +98,8 @@ pub(crate) struct Mail<T> {
     read: u64,
     /// Its last word.
     word: Word,
+    /// For how many turns it waits now without giving its processor away.
+    spins: u32,
 }
 
 /// Mail for so many parts, whose clocks are at zero.
@@ -109,7 +113,8 @@ pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
     });
     let of = |own| {
         let shared = Arc::clone(&shared);
-        Mail { own, shared, out: Vec::new(), come: Vec::new(), sent: 0, read: 0, word: BUSY }
+        let spins = shared.spins;
+        Mail { own, shared, out: Vec::new(), come: Vec::new(), sent: 0, read: 0, word: BUSY, spins }
     };
     let mut mail: Vec<Mail<T>> = (0..parts).map(of).collect();
     for writer in 0..parts {
@@ -214,6 +219,7 @@ impl<T: Copy> Mail<T> {
             let last = others.map(|(_, other)| other.0.clock.load(Ordering::Acquire)).min().unwrap_or(END);
             let last = last.max(self.quiet());
             if last >= clock {
+                self.has_waited(turns);
                 self.read(&mut read);
                 return Some(last);
             }
@@ -225,7 +231,17 @@ impl<T: Copy> Mail<T> {
             if turns % TURNS_PER_READ == 0 {
                 self.read(&mut read);
             }
-            if turns < self.shared.spins { hint::spin_loop() } else { thread::yield_now() }
+            if turns < self.spins { hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Learns how long to wait: who was waited for longer than a part takes, had no processor, and may lack one again.
+    fn has_waited(&mut self, turns: u32) {
+        let most = self.shared.spins;
+        if turns >= self.spins {
+            self.spins = FEWEST_SPINS.min(most);
+        } else if turns > 0 && self.spins < most {
+            self.spins = (self.spins + self.spins / 16).min(most);
         }
     }
 

@@ -16,7 +16,11 @@ fn as_graph(fabric: &Fabric) -> Fabric {
         port_rules: fabric.port_rules,
         failures: Failures::default(),
     };
-    FabricParams::from_table(&params.to_table()).unwrap_or_else(|error| panic!("{error}")).build()
+    FabricParams::from_table(&params.to_table())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .build()
+        .as_ref()
+        .clone()
 }
 
 fn some_flows(fabric: &Fabric) -> Vec<tailrace_workload::FlowSpec> {

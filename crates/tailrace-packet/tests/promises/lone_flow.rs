@@ -56,7 +56,7 @@ fn is_exact(fabric: &Fabric, mss: u16) -> bool {
     let mut inside = fabric.ports.iter().filter(|port| port.place() == PortPlace::SwitchToSwitch);
     let keeps_up = inside.all(|port| port.rate >= fabric.host_rate());
     match fabric.load_balancing {
-        _ if fabric.routes.iter().all(|hops| hops.count <= 1) => true,
+        _ if fabric.routes.choices() == 0 => true,
         LoadBalancing::Ecmp => true,
         LoadBalancing::SprayRoundRobin => keeps_up,
         LoadBalancing::SprayRandom => false,

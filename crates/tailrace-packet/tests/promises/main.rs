@@ -17,6 +17,7 @@ mod karuna;
 mod leaving;
 mod lone_flow;
 mod md1;
+mod parts;
 mod pauses;
 mod pdq;
 mod pfabric;

@@ -74,6 +74,8 @@ fn any_fabric() -> impl Strategy<Value = Fabric> {
             failures: Failures::default(),
         }
         .build()
+        .as_ref()
+        .clone()
     };
     prop_oneof![Just(fabric(STAR)), any_kind().prop_map(built)]
 }

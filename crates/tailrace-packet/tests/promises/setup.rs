@@ -188,7 +188,11 @@ pub fn flow(src: u16, dst: u16, size: u64, start: Time) -> FlowSpec {
 /// A fabric from the fields of a scenario's `[fabric]`.
 pub fn fabric(fields: &str) -> Fabric {
     let table = fields.parse().unwrap_or_else(|error| panic!("{fields}: {error}"));
-    FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{fields}: {error}")).build()
+    FabricParams::from_table(&table)
+        .unwrap_or_else(|error| panic!("{fields}: {error}"))
+        .build()
+        .as_ref()
+        .clone()
 }
 
 /// A preset of that name.

@@ -208,7 +208,7 @@ fn senders_compute_first() {
 /// Load that flows put on each host's link until the last one starts, counted packet by packet.
 fn measured_loads(flows: &[(FlowSpec, Time)]) -> Vec<HostLoad> {
     let seconds = flows[flows.len() - 1].0.start.as_secs_f64();
-    let mut loads = vec![HostLoad::default(); usize::from(SETTING.hosts)];
+    let mut loads = vec![HostLoad::default(); SETTING.hosts as usize];
     for (flow, _) in flows {
         let wire = flow.size.get() as f64 * (1460.0 + f64::from(HEADER_BYTES)) / 1460.0;
         let share = wire / seconds / SETTING.host_rate.bytes_per_sec();

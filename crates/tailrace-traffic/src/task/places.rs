@@ -47,8 +47,8 @@ impl Places {
                 (u32::from(hosts[0]), hosts)
             }
             Placement::Neighbours { hosts, count } => {
-                let first = stream.below(u32::from(*hosts));
-                let host = |place: u16| ((first + u32::from(place)) % u32::from(*hosts)) as u16;
+                let first = stream.below(*hosts);
+                let host = |place: u16| ((first + u32::from(place)) % *hosts) as u16;
                 (first, (0..*count).map(host).collect())
             }
             Placement::Fixed(hosts) => (0, hosts.clone()),

@@ -106,7 +106,7 @@ fn header(line: &str, setting: &Setting) -> Result<(u16, u64), String> {
     words.end()?;
     let hosts = setting.hosts;
     match u16::try_from(ports) {
-        Ok(ports) if (1..=hosts).contains(&ports) => Ok((ports, count)),
+        Ok(ports) if (1..=hosts).contains(&ports.into()) => Ok((ports, count)),
         _ => Err(format!("has {ports} ports, but ports are hosts, and the fabric has {hosts}")),
     }
 }

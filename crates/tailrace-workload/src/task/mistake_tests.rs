@@ -18,8 +18,38 @@ const SETTING: Setting = Setting {
 };
 
 fn workload(fields: &str) -> Result<Workload, String> {
+    workload_in(&SETTING, fields)
+}
+
+fn workload_in(setting: &Setting, fields: &str) -> Result<Workload, String> {
     let table = format!("[[task]]\n{fields}").parse().unwrap();
-    Workload::from_table(&table, &SETTING).map_err(|error| error.to_string())
+    Workload::from_table(&table, setting).map_err(|error| error.to_string())
+}
+
+/// Hosts have one number more than roles.
+#[test]
+fn a_task_of_all_hosts_of_the_largest_fabric_is_refused() {
+    let largest =
+        Setting { hosts: 65_536, racks: Racks::bounded(&[0, 65_535, 65_536]), racks_per_pod: 2, ..SETTING };
+    let error = |workflow: &str| {
+        let fields = format!("workflow = {workflow}\nsizes = {{ fixed = \"1MB\" }}\nload = 0.5\ncount = 3");
+        workload_in(&largest, &fields).map(|_| "fine".to_owned()).unwrap_or_else(|error| error)
+    };
+    let all = "{ racks = [0, 1] }";
+    for (workflow, field) in [
+        ("{ parallel = { servers = 65535 } }".to_owned(), "parallel.servers"),
+        ("{ shuffle = { mappers = 65535, reducers = 1 } }".to_owned(), "shuffle.mappers"),
+        (format!("{{ graph = [{{ name = \"a\", from = [0], to = {all} }}] }}"), "graph"),
+        (format!("{{ ring-all-reduce = {{ hosts = {all} }} }}"), "ring-all-reduce.hosts"),
+    ] {
+        let said = error(&workflow);
+        let field = format!("task[0].workflow.{field}");
+        assert!(
+            said.starts_with(&field) && said.contains("makes tasks of 65536 hosts, but 65535 are the most"),
+            "{said}"
+        );
+    }
+    assert_eq!(error("{ parallel = { servers = 65534 } }"), "fine");
 }
 
 #[test]

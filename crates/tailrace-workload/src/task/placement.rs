@@ -31,7 +31,7 @@ pub enum Placement {
     /// Hosts with consecutive numbers, counted around.
     Neighbours {
         /// Hosts of the fabric.
-        hosts: u16,
+        hosts: u32,
         /// Hosts of a task.
         count: u16,
     },
@@ -84,7 +84,10 @@ impl Placement {
                 vec![Chances { roles: 0..*count as Role, hosts: alike(pool) }]
             }
             Placement::Neighbours { hosts, count } => {
-                vec![Chances { roles: 0..*count, hosts: alike(&(0..*hosts).collect::<Vec<_>>()) }]
+                vec![Chances {
+                    roles: 0..*count,
+                    hosts: alike(&(0..*hosts).map(|host| host as u16).collect::<Vec<_>>()),
+                }]
             }
             Placement::Fixed(hosts) => {
                 let always = |(role, &host)| Chances { roles: role..role + 1, hosts: vec![(host, 1.0)] };
@@ -102,7 +105,7 @@ impl Aggregation {
 
     /// The last host of a rack, which is its aggregator.
     pub fn last_of(&self, rack: u16) -> u16 {
-        self.setting.racks.hosts(rack).end - 1
+        *self.setting.racks.hosts(rack).end()
     }
 
     fn chances(&self) -> Vec<Chances> {

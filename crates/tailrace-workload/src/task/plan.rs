@@ -78,7 +78,7 @@ impl PlannedTasks {
         if let Some(every) = rule.every {
             tasks.tasks_per_sec = 1.0 / every.as_secs_f64();
         } else if let Some(load) = rule.load {
-            let mut loads = vec![HostLoad::default(); usize::from(setting.hosts)];
+            let mut loads = vec![HostLoad::default(); setting.hosts as usize];
             tasks.add_load(1.0, setting, &mut loads);
             tasks.tasks_per_sec = load / crate::plan::busiest(&loads);
         }

@@ -128,9 +128,9 @@ fn htsims_trees_are_ours() {
         (topo.replace("Switch_Latency_ns 0", "Switch_Latency_ns 300"), "line 15: Switch_Latency_ns is 300"),
         (topo.replace("Radix_Down 4", "Radix_Down 3"), "Radix_Down of tier 2 is 3, but must be 4: all pods"),
         (topo.replace("Tier 2", "Tier 3"), "line 16: tier 3 where tier 2 is due"),
-        (topo.replace("Radix_Up 2", "Radix_Up 0"), "radix_up is 0, but must be 1 to 65535"),
+        (topo.replace("Radix_Up 2", "Radix_Up 0"), "radix_up is 0, but must be 1 to 65536"),
         (topo.replace("Nodes 16", "Nodes many"), "line 2: \"many\" is no whole number"),
-        (topo.replace("Nodes 16", "Nodes 4000000000"), "nodes is 4000000000, but must be 2 to 65535"),
+        (topo.replace("Nodes 16", "Nodes 4000000000"), "nodes is 4000000000, but must be 2 to 65536"),
         (topo.replacen("Radix_Up 2", "Radix_Up 65534", 1), "switches, but there may be 4096"),
         (topo.replace("Downlink_Latency_ns 250", ""), "downlink_latency_ns of tier 2 is missing"),
     ] {
@@ -204,7 +204,7 @@ fn hosts_are_numbered_rack_by_rack() {
     let fields = graph_of_text("h0 a\nh1 b\nh2 a\na b\nh3 b\n", None, None).unwrap();
     assert_eq!(fields["hosts"].to_string(), "[\"h0\", \"h2\", \"h1\", \"h3\"]");
     let (racks, fabric) = (params.racks(), params.build());
-    assert_eq!((racks.hosts(0), racks.hosts(1), racks.count()), (0..2, 2..4, 2));
+    assert_eq!((racks.hosts(0), racks.hosts(1), racks.count()), (0..=1, 2..=3, 2));
     assert_eq!(fabric.edge_of, [0, 0, 1, 1]);
     assert_eq!(fabric.port_named("b->h3").map(|port| fabric.ports[port as usize].to), Some(Node::Host(3)));
     // What is written is read back as it is.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 
-use super::{Built, check_flows, check_selectivity};
+use super::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::{Aggregation, Placement};
@@ -58,6 +58,8 @@ impl PartitionAggregate {
         let mids = if self.stages == 1 { None } else { Some(self.mids(&tops, setting)?) };
         let workers = self.workers(&tops, setting)?;
         check_flows("workers", u64::from(mids.unwrap_or(1)) * (u64::from(workers) + 1))?;
+        let below = |mids: u16| usize::from(mids) * (usize::from(workers) + 1);
+        check_hosts("workers", 1 + mids.map_or(usize::from(workers), below))?;
         let placement = Aggregation { tops, setting: setting.clone(), mids, workers };
         Ok((self.shape(mids, workers), Placement::Aggregation(placement)))
     }
@@ -87,7 +89,7 @@ impl PartitionAggregate {
         }
         let racks = setting.racks.count();
         let every = if self.stages == 1 { 1 } else { setting.racks_per_pod };
-        let last_of = |rack: u16| setting.racks.hosts(rack).end - 1;
+        let last_of = |rack: u16| *setting.racks.hosts(rack).end();
         Ok((0..racks).filter(|rack| (rack + 1).is_multiple_of(every)).map(last_of).collect())
     }
 

@@ -1,10 +1,12 @@
 //! Workflows given stage by stage.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
 
-use super::{Built, check_flows, check_selectivity};
+use super::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::Placement;
@@ -45,6 +47,9 @@ pub(super) fn build(stages: &[GraphStage], setting: &Setting) -> Built {
     for number in in_order(stages, &before)? {
         let within = |error: ScenarioError| error.within(&format!("[{number}]"));
         let pairs = stages[number].pairs(setting).map_err(within)?;
+        let named: BTreeSet<u16> =
+            pairs.iter().flat_map(|&(src, dst)| [src, dst]).chain(hosts.iter().copied()).collect();
+        check_hosts("", named.len())?;
         let pairs: Vec<(Role, Role)> =
             pairs.into_iter().map(|(src, dst)| (role(&mut hosts, src), role(&mut hosts, dst))).collect();
         check_flows("", (shape.flows.len() + pairs.len()) as u64)?;

@@ -8,6 +8,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tailrace_config::ScenarioError;
 
+use super::check_hosts;
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::Placement;
@@ -27,7 +28,7 @@ impl Group {
     pub(super) fn place(&self, setting: &Setting) -> Result<(u16, Placement), ScenarioError> {
         let wrong = |message: String| Err(ScenarioError::new("hosts", message));
         let hosts = match self {
-            Group::Neighbours(count) if !(2..=setting.hosts).contains(count) => {
+            Group::Neighbours(count) if !(2..=setting.hosts).contains(&u32::from(*count)) => {
                 return wrong(format!(
                     "is {count}, but must be 2 to {}, the hosts that there are",
                     setting.hosts
@@ -46,6 +47,7 @@ impl Group {
         if hosts.len() < 2 {
             return wrong("names one host, but flows need two".to_owned());
         }
+        check_hosts("hosts", hosts.len())?;
         Ok((hosts.len() as u16, Placement::Fixed(hosts)))
     }
 }

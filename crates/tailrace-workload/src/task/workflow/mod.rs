@@ -20,7 +20,7 @@ use tailrace_config::ScenarioError;
 use toml::Value;
 
 use super::placement::Placement;
-use super::shape::Shape;
+use super::shape::{Role, Shape};
 use crate::Setting;
 
 /// What a task consists of. Exactly one of these.
@@ -115,6 +115,15 @@ fn check_flows(field: &str, flows: u64) -> Result<(), ScenarioError> {
         return Ok(());
     }
     Err(ScenarioError::new(field, format!("makes tasks of {flows} flows, but {MOST_FLOWS} are the most")))
+}
+
+/// Refuses tasks of more hosts than there are numbers of roles.
+fn check_hosts(field: &str, hosts: usize) -> Result<(), ScenarioError> {
+    let most = Role::MAX;
+    if hosts <= usize::from(most) {
+        return Ok(());
+    }
+    Err(ScenarioError::new(field, format!("makes tasks of {hosts} hosts, but {most} are the most")))
 }
 
 /// Refuses a share of its input that nobody can send on.

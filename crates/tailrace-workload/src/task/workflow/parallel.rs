@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 
-use super::Built;
+use super::{Built, check_hosts};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::{Placement, Servers};
@@ -32,7 +32,7 @@ impl Parallel {
         let racks = &setting.racks;
         let hosts = |field: &str, hosts: &Option<Hosts>| match hosts {
             Some(hosts) => hosts.check(field, setting).map(|()| hosts.sorted(racks)),
-            None => Ok((0..setting.hosts).collect()),
+            None => Ok(setting.host_ids().collect()),
         };
         let (clients, pool) = (hosts("clients", &self.clients)?, hosts("from", &self.from)?);
         if self.same_rack && self.from.is_some() {
@@ -53,6 +53,7 @@ impl Parallel {
             };
             return Err(ScenarioError::new("servers", message));
         }
+        check_hosts("servers", 1 + count)?;
         let mut shape = Shape::default();
         shape.stage(&[], (1..=self.servers).map(|server| (server, 0, Origin::Share)));
         let servers = if self.same_rack { Servers::InRack(racks.clone()) } else { Servers::Among(pool) };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 
 use super::aggregate::three_percent;
-use super::{Built, check_flows, check_selectivity};
+use super::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::Placement;
@@ -52,7 +52,7 @@ impl Shuffle {
         check_flows("mappers", u64::from(mappers) * u64::from(reducers) * u64::from(stages))?;
         let pool = match &self.hosts {
             Some(hosts) => hosts.check("hosts", setting).map(|()| hosts.sorted(&setting.racks))?,
-            None => (0..setting.hosts).collect(),
+            None => setting.host_ids().collect(),
         };
         let count = usize::from(mappers) + usize::from(reducers);
         if count > pool.len() {
@@ -62,6 +62,7 @@ impl Shuffle {
             );
             return Err(ScenarioError::new("mappers", message));
         }
+        check_hosts("mappers", count)?;
         Ok((self.shape(), Placement::Drawn { pool, count }))
     }
 

@@ -1,0 +1,60 @@
+//! The fabric that was built last.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Fabric, FabricParams};
+
+/// Keeps one fabric with what it was built from. A run asks for its fabric a dozen times, all runs of a sweep often for
+/// the same, and one of 65,536 hosts takes a while to lay out. What is kept is what would be built again: nobody can
+/// tell the difference but by a clock.
+pub(super) struct Last(Mutex<Option<(FabricParams, Arc<Fabric>)>>);
+
+impl Last {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Last(Mutex::new(None))
+    }
+
+    /// The fabric of these parameters.
+    pub(super) fn get_or_build(&self, params: &FabricParams, build: impl FnOnce() -> Fabric) -> Arc<Fabric> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, fabric)) = &*kept()
+            && of == params
+        {
+            return Arc::clone(fabric);
+        }
+        // Others may build theirs meanwhile.
+        let fabric = Arc::new(build());
+        *kept() = Some((params.clone(), Arc::clone(&fabric)));
+        fabric
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preset(fields: &str) -> FabricParams {
+        FabricParams::from_table(&format!("preset = \"micro4\"\n{fields}").parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_what_was_built_of_the_same_parameters_is_given_again() {
+        let last = Last::new();
+        let build = |params: &FabricParams| {
+            let mut built = false;
+            let fabric = last.get_or_build(params, || {
+                built = true;
+                Fabric::clone(&params.build())
+            });
+            (fabric.hosts, fabric.ecmp_seed, built)
+        };
+        let (four, five) = (preset(""), preset("hosts = 5"));
+        assert_eq!(build(&four), (4, 0, true));
+        assert_eq!(build(&four), (4, 0, false));
+        assert_eq!(build(&five), (5, 0, true));
+        assert_eq!(build(&four), (4, 0, true));
+        // Also where no field of a table changed, but one of the parameters.
+        assert_eq!(build(&FabricParams { ecmp_seed: 7, ..four.clone() }), (4, 7, true));
+    }
+}

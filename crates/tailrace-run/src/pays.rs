@@ -1,0 +1,88 @@
+//! How many parts a run is over soonest with.
+
+use std::collections::BTreeSet;
+
+use tailrace_core::{HEADER_BYTES, Time};
+use tailrace_fabric::Fabric;
+use tailrace_packet::Cut;
+use tailrace_scenario::Scenario;
+
+/// Packet-hops of a part in a look-ahead below which its thread waits for others about as long as it works: on two
+/// threads `spine144` gained nothing with 10, and half with 57 (docs/concepts/parallel.md#when-it-does-not-help).
+const LEAST_HOPS: f64 = 40.0;
+
+/// Ports of all parts together, each of which has tables of all: half a kilobyte a port.
+const MOST_PORTS: usize = 1 << 22;
+
+/// The most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload offers;
+/// one where that is not known.
+pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usize) -> usize {
+    let transport = &scenario.transport;
+    let packets = bytes_a_second(scenario, fabric) / f64::from(transport.mss + HEADER_BYTES);
+    let both_ways = packets * (1.0 + 1.0 / f64::from(transport.ack_every));
+    let hops_a_second = both_ways * fabric.longest_path() as f64;
+    let enough = |parts: usize| {
+        let cut = Cut::by_racks(fabric, parts);
+        let ahead = cut.look_ahead(fabric, transport).as_secs_f64();
+        (hops_a_second * ahead / LEAST_HOPS) as usize
+    };
+    let racks = fabric.edge_of.iter().collect::<BTreeSet<_>>().len();
+    let most = at_most.min(Cut::MOST).min(racks).min(MOST_PORTS / fabric.ports.len().max(1));
+    // Mostly the look-ahead is the same however a fabric is cut.
+    (2..=most.min(enough(2))).rev().find(|&parts| enough(parts) >= parts).unwrap_or(1)
+}
+
+/// What all hosts together send at first, with headers; 0 where it is not known.
+fn bytes_a_second(scenario: &Scenario, fabric: &Fabric) -> f64 {
+    let loads: Vec<f64> = match (&scenario.workload.offered, scenario.plan()) {
+        (Some(offered), _) => offered.ports.clone(),
+        (None, Ok(plan)) => plan.host_loads(Time::ZERO).iter().map(|load| load.sends).collect(),
+        (None, Err(_)) => Vec::new(),
+    };
+    let hosts = fabric.ports[..fabric.hosts].iter().zip(loads);
+    hosts.map(|(port, load)| load * port.rate.bytes_per_sec()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(fabric: &str, workload: &str, at_most: usize) -> usize {
+        let text = format!("[fabric]\n{fabric}\n[workload]\n{workload}\n[scheme]\nname = \"dctcp\"\n");
+        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        parts_that_pay(&scenario, &scenario.fabric.build(), at_most)
+    }
+
+    fn web_search(load: f64) -> String {
+        format!("sizes = \"web-search\"\nload = {load}\nflows = 100")
+    }
+
+    #[test]
+    fn busy_fabrics_have_many_parts_and_others_one() {
+        let small = "preset = \"spine144\"";
+        assert_eq!(parts(small, &web_search(0.6), 2), 2);
+        assert_eq!(parts(small, &web_search(0.6), 8), 2);
+        assert_eq!(parts(small, &web_search(0.1), 8), 1);
+        // By hand: 144 hosts send 72 million packets a second and get as many, over four links each; in 430 ns and the 8 ns of
+        // 40 bytes these are 252 hops, which is six times 40.
+        let longer = format!("{small}\nspine_delay = \"430ns\"");
+        assert_eq!(parts(&longer, &web_search(0.6), 8), 6);
+        let large = "kind = \"fat-tree\"\nradix = 16\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
+        assert_eq!(parts(large, &web_search(0.6), 8), 8);
+        assert_eq!(parts("preset = \"micro4\"", &web_search(0.9), 8), 1);
+    }
+
+    /// 393,216 ports in ten parts are all that is taken unasked.
+    #[test]
+    fn memory_is_not_taken_unasked() {
+        let largest = "kind = \"fat-tree\"\nradix = 64\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
+        assert_eq!(parts(largest, &web_search(0.6), 64), 10);
+    }
+
+    #[test]
+    fn one_busy_host_is_not_a_busy_fabric() {
+        let incast = "sizes = { fixed = \"40KB\" }\nload = 0.9\nflows = 100\n\
+                      pattern = { incast = { receivers = [0], fan_in = 8, jitter = \"0s\" } }";
+        assert_eq!(parts("preset = \"spine144\"", incast, 8), 1);
+    }
+}
