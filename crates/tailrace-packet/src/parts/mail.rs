@@ -10,9 +10,9 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::cut::Cut;
 
 /// Turns for which a thread waits without giving its processor away, if there is one for each: at most, and where
-/// others have shown that they have none. The least is more than a part of a busy run waits for.
+/// others have shown that they have none. Who gives a processor away for nothing gets it back at once.
 const SPINS: u32 = 1 << 14;
-const FEWEST_SPINS: u32 = 1 << 10;
+const FEWEST_SPINS: u32 = 1 << 5;
 
 /// Turns of waiting between two looks for letters.
 const TURNS_PER_READ: u32 = 64;
