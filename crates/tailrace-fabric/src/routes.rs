@@ -130,7 +130,8 @@ impl Routes {
     }
 
     /// Bytes that they take.
-    pub fn memory(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
         size_of_val(&self.by_area[..])
             + size_of_val(&self.by_edge[..])
             + size_of_val(&self.lists[..])

@@ -86,8 +86,9 @@ pub struct Bench {
     /// Program of the ns-3 comparison, as built by `make -C benches/ns3`
     #[arg(long, value_name = "PROGRAM", default_value = "benches/ns3/build/fabric")]
     pub ns3: PathBuf,
-    /// Run one part once and print its counts (for profilers): kernel, full, a scheme, or
-    /// flow:SCHEME:SHAPE:TASKS with shape rack, anywhere or stages
+    /// Run one part once and print its counts (for profilers): kernel, full, a scheme,
+    /// flow:SCHEME:SHAPE:TASKS with shape rack, anywhere or stages, growth:LEAVES:HOSTS:SIZES:FLOWS or
+    /// growth:fat-tree:RADIX:SIZES:FLOWS, or one of the last two after threads:N:
     #[arg(long, value_name = "PART")]
     pub part: Option<String>,
 }
