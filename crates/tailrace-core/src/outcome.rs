@@ -176,7 +176,7 @@ impl FlowRecords {
     }
 
     /// All in order of number.
-    pub fn iter(&self) -> impl Iterator<Item = &FlowRecord> {
+    pub fn iter(&self) -> impl Iterator<Item = &FlowRecord> + Clone {
         self.chunks.iter().flatten()
     }
 }

@@ -13,25 +13,31 @@ pub struct Column {
     pub meaning: &'static str,
     /// Whether rows may lack it.
     pub nullable: bool,
+    /// Whether it has so many values that a list of them takes longer to make than it saves.
+    pub varied: bool,
 }
 
 const fn column(name: &'static str, meaning: &'static str) -> Column {
-    Column { name, meaning, nullable: false }
+    Column { name, meaning, nullable: false, varied: false }
 }
 
 const fn lacking(name: &'static str, meaning: &'static str) -> Column {
-    Column { name, meaning, nullable: true }
+    Column { name, meaning, nullable: true, varied: false }
+}
+
+const fn varied(column: Column) -> Column {
+    Column { varied: true, ..column }
 }
 
 const FLOWS: [Column; 16] = [
-    column("flow", "number, in order of start"),
-    column("src", "host that sends"),
-    column("dst", "host that receives"),
-    column("size_bytes", "payload, bytes"),
-    column("start_ns", "start, nanoseconds of virtual time"),
-    lacking("fct_ns", "completion time, nanoseconds from the start; none if unfinished"),
-    column("ideal_ns", "completion time with the fabric to itself, nanoseconds"),
-    lacking("slowdown", "fct_ns / ideal_ns"),
+    varied(column("flow", "number, in order of start")),
+    varied(column("src", "host that sends")),
+    varied(column("dst", "host that receives")),
+    varied(column("size_bytes", "payload, bytes")),
+    varied(column("start_ns", "start, nanoseconds of virtual time")),
+    varied(lacking("fct_ns", "completion time, nanoseconds from the start; none if unfinished")),
+    varied(column("ideal_ns", "completion time with the fabric to itself, nanoseconds")),
+    varied(lacking("slowdown", "fct_ns / ideal_ns")),
     column("retransmitted_bytes", "payload sent again, bytes"),
     column("timeouts", "retransmission timeouts"),
     column("class", "traffic class: the rule's number, or as given"),
@@ -107,8 +113,8 @@ pub(crate) fn described(name: &str, table: &RecordBatch) -> RecordBatch {
         None => Arc::clone(field),
         Some(column) => {
             let meaning = Metadata::from([("meaning", column.meaning)]);
-            // A table that somebody made may lack what runs never do.
-            let nullable = column.nullable || table[field.name().as_str()].null_count() > 0;
+            // A table that somebody made may lack what runs never do, in another piece than this one.
+            let nullable = column.nullable || field.is_nullable();
             let described = field.as_ref().clone().with_nullable(nullable);
             Arc::new(described.with_metadata(meaning))
         }

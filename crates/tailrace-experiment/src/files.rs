@@ -7,16 +7,26 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 use tailrace_config::open_file;
 
+use crate::columns::Column;
 use crate::error::Error;
 
 /// Writes a file aside and renames it into place, so that it is whole or not there. A link is followed; what is there and is no
 /// regular file, such as a device, stays what it is.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
+    write_whole_by(path, |file| file.write_all(content))
+}
+
+/// Writes a file as [`write_whole`] does, with what `write` writes.
+pub(crate) fn write_whole_by(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Error> {
     let there = fs::metadata(path);
     if there.as_ref().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Error::storage(
@@ -27,7 +37,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
     let followed = there.and_then(|_| fs::canonicalize(path));
     let path = followed.as_deref().unwrap_or(path);
     let (aside, mut file) = create_aside(path).map_err(|e| Error::storage(path, e))?;
-    file.write_all(content).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
+    write(&mut file).and_then(|()| fs::rename(&aside, path)).map_err(|e| {
         let _ = fs::remove_file(&aside);
         Error::storage(path, e)
     })
@@ -54,30 +64,44 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
 
 /// A table as the Parquet file that `path` will be.
 pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>, Error> {
-    parquet_about(path, table, &[])
+    let mut bytes = Vec::new();
+    encode_parquet(&mut bytes, std::iter::once(table.clone()), &[], &[])
+        .map_err(|e| Error::storage(path, e))?;
+    Ok(bytes)
 }
 
-/// The same of a table with more to say of itself than the version that made it: names, and what they are.
-pub(crate) fn parquet_about(
-    path: &Path,
-    table: &RecordBatch,
+/// Writes a table, of one piece or several, as a Parquet file that says the version that made it, and more: names, and what
+/// they are. Of `columns` those that are varied are encoded without a list of their values, which takes most of the time.
+pub(crate) fn encode_parquet(
+    into: impl Write + Send,
+    pieces: impl IntoIterator<Item = RecordBatch>,
+    columns: &[Column],
     about: &[(&str, &str)],
-) -> Result<Vec<u8>, Error> {
+) -> io::Result<()> {
     let version = ("tailrace.version", crate::VERSION);
     let about = std::iter::once(&version).chain(about);
     let about = about.map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
-    let properties = WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(about.collect()))
-        .build();
+        .set_key_value_metadata(Some(about.collect()));
+    let mut pieces = pieces.into_iter();
+    let first = pieces.next().ok_or_else(|| io::Error::other("a table without a piece has no columns"))?;
+    for column in columns.iter().filter(|column| column.varied) {
+        let path = ColumnPath::from(column.name);
+        properties = properties.set_column_dictionary_enabled(path.clone(), false);
+        if first.column_by_name(column.name).is_some_and(|column| column.data_type().is_integer()) {
+            properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    let properties = properties.build();
     let encode = || {
-        let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties))?;
-        writer.write(table)?;
+        let mut writer = ArrowWriter::try_new(into, first.schema(), Some(properties))?;
+        writer.write(&first)?;
+        pieces.try_for_each(|piece| writer.write(&piece))?;
         writer.close()?;
-        Ok::<_, parquet::errors::ParquetError>(bytes)
+        Ok::<_, parquet::errors::ParquetError>(())
     };
-    encode().map_err(|e| Error::storage(path, io::Error::other(e.to_string())))
+    encode().map_err(|e| io::Error::other(e.to_string()))
 }
 
 /// Reads a Parquet file.

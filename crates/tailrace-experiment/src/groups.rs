@@ -48,11 +48,6 @@ impl Measured {
     }
 }
 
-/// Payload bytes of flows together.
-pub fn payload(flows: &[Measured]) -> u64 {
-    flows.iter().map(|flow| flow.size).sum()
-}
-
 /// Flows that are summarised together, beside their size classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -69,30 +64,29 @@ pub enum Group {
 impl Group {
     /// The groups that `flows` fall into: traffic classes where there are several, and those with and
     /// without deadlines where there are such.
-    pub fn of(flows: &[Measured]) -> Vec<Group> {
+    pub fn of<'a>(flows: impl Iterator<Item = &'a FlowRecord>) -> Vec<Group> {
+        let (mut due, mut others, mut classes) = (false, false, [false; 1 << u8::BITS]);
+        for flow in flows {
+            let has_deadline = Group::Deadline.has(flow);
+            due |= has_deadline;
+            others |= !has_deadline;
+            classes[usize::from(flow.class)] = true;
+        }
         let mut groups = vec![Group::All];
-        let due = flows.iter().filter(|flow| flow.deadline.is_some()).count();
-        if due > 0 {
-            groups.push(Group::Deadline);
-        }
-        if due > 0 && due < flows.len() {
-            groups.push(Group::NoDeadline);
-        }
-        let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        if classes.iter().any(|class| *class > 0) {
-            groups.extend(classes.into_iter().map(Group::Class));
+        groups.extend(due.then_some(Group::Deadline));
+        groups.extend((due && others).then_some(Group::NoDeadline));
+        if classes[1..].contains(&true) {
+            groups.extend((0..=u8::MAX).filter(|class| classes[usize::from(*class)]).map(Group::Class));
         }
         groups
     }
 
     /// Whether a flow is one of the group.
-    pub fn has(self, flow: &Measured) -> bool {
+    pub fn has(self, flow: &FlowRecord) -> bool {
         match self {
             Group::All => true,
-            Group::Deadline => flow.deadline.is_some(),
-            Group::NoDeadline => flow.deadline.is_none(),
+            Group::Deadline => flow.deadline != Time::MAX,
+            Group::NoDeadline => flow.deadline == Time::MAX,
             Group::Class(class) => flow.class == class,
         }
     }
@@ -116,6 +110,9 @@ impl Group {
 const DEADLINE: &str = "deadline";
 const NO_DEADLINE: &str = "no-deadline";
 
+/// The size class of all sizes together.
+pub const ALL_SIZES: &str = SIZE_CLASSES[0];
+
 /// Size classes: of all flows, and of those that a scenario's `short` and `long` part.
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 
@@ -125,5 +122,44 @@ pub fn size_class(bytes: u64, measure: &Measure) -> &'static str {
         bytes if bytes <= measure.short.get() => "short",
         bytes if bytes <= measure.long.get() => "medium",
         _ => "long",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_core::{Bytes, Reveals};
+
+    use super::*;
+
+    #[test]
+    fn groups_are_those_that_have_flows() {
+        let flow = |class, deadline| FlowRecord {
+            size: Bytes::new(1),
+            start: Time::ZERO,
+            end: Time::MAX,
+            deadline,
+            id: 0,
+            task: 0,
+            retransmitted: 0,
+            src: 0,
+            dst: 1,
+            timeouts: 0,
+            slice: 0,
+            stopped: false,
+            class,
+            reveals: Reveals::Size,
+        };
+        let (due, open) = (Time::from_us(1), Time::MAX);
+        let of = |flows: &[FlowRecord]| Group::of(flows.iter());
+        let (class, [all, with, without]) = (Group::Class, [Group::All, Group::Deadline, Group::NoDeadline]);
+        assert_eq!(of(&[]), [all]);
+        assert_eq!(of(&[flow(0, open)]), [all]);
+        assert_eq!(of(&[flow(0, due)]), [all, with]);
+        assert_eq!(of(&[flow(0, due), flow(0, open)]), [all, with, without]);
+        assert_eq!(of(&[flow(255, open), flow(0, open)]), [all, class(0), class(255)]);
+        let both = [flow(0, due), flow(1, open)];
+        for (group, members) in [(all, 2), (with, 1), (without, 1), (class(1), 1), (class(2), 0)] {
+            assert_eq!(both.iter().filter(|flow| group.has(flow)).count(), members, "{group:?}");
+        }
     }
 }

@@ -1,16 +1,17 @@
 //! One run: a scenario in, tables and a summary out.
 
+use std::ops::Range;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, FlowRecord, HEADER_BYTES, Outcome};
+use tailrace_core::{Ending, FlowId, FlowRecord, HEADER_BYTES, Outcome, Time};
 use tailrace_run::{Control, OwnRule};
 use tailrace_scenario::Scenario;
 use tailrace_traffic::Feed;
 
 use crate::error::Error;
 use crate::pcap::{self, Capture};
+use crate::pieces::Pieces;
 use crate::run_summary::Summary;
 use crate::stats::summarise;
 use crate::{flow_list, plan, tables};
@@ -20,15 +21,15 @@ pub struct RunResult {
     /// In short.
     pub summary: Summary,
     /// One row a flow.
-    pub flows: RecordBatch,
+    pub flows: Pieces,
     /// One row a task, if the workload has tasks.
-    pub tasks: Option<RecordBatch>,
+    pub tasks: Option<Pieces>,
     /// One row a port.
-    pub ports: RecordBatch,
+    pub ports: Pieces,
     /// Sampled and reported series in long format.
-    pub series: RecordBatch,
+    pub series: Pieces,
     /// How late it was, one row a bin, if it was in real time.
-    pub lag: Option<RecordBatch>,
+    pub lag: Option<Pieces>,
     /// The scenario with all defaults written out.
     pub scenario: String,
 }
@@ -56,13 +57,13 @@ pub fn run(scenario: &Scenario, control: &dyn Control, captures: &[Capture]) -> 
     }
     let (outcome, ending) = tailrace_run::run(scenario, feed, control, taps)?;
     writers.into_iter().try_for_each(pcap::Writer::finish)?;
-    tabulate(scenario, &outcome, ending)
+    tabulate(scenario, outcome, ending)
 }
 
 /// Runs a scenario of the flow level by a rule of the caller's own.
 pub fn run_by_rule(scenario: &Scenario, control: &dyn Control, rule: OwnRule) -> Result<RunResult, Error> {
     let (outcome, ending) = tailrace_run::run_by_rule(scenario, flows_of(scenario)?, control, rule)?;
-    tabulate(scenario, &outcome, ending)
+    tabulate(scenario, outcome, ending)
 }
 
 fn flows_of(scenario: &Scenario) -> Result<Feed, Error> {
@@ -74,21 +75,28 @@ fn flows_of(scenario: &Scenario) -> Result<Feed, Error> {
     flow_list::flows(scenario)
 }
 
-fn tabulate(scenario: &Scenario, outcome: &Outcome, ending: Ending) -> Result<RunResult, Error> {
+fn tabulate(scenario: &Scenario, outcome: Outcome, ending: Ending) -> Result<RunResult, Error> {
     if ending == Ending::Interrupted {
         return Err(Error::Interrupted);
     }
     let fabric = scenario.fabric.build();
     let transport = &scenario.transport;
     let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
-    let classes = summarise(&scenario.measure, outcome.flows.iter(), &outcome.tasks, ideal);
+    let ideals: Vec<Time> = outcome.flows.iter().map(ideal).collect();
+    let classes = summarise(&scenario.measure, outcome.flows.iter(), &outcome.tasks, &ideals);
+    let summary = Summary::of(scenario.scheme.label(), &outcome, ending, classes);
+    let (count, flows) = (outcome.flows.len(), outcome.flows);
+    let rows = move |rows: Range<usize>| {
+        let ideals = &ideals[rows.clone()];
+        tables::flows(rows.map(|flow| flows.of(flow as FlowId)), ideals)
+    };
     Ok(RunResult {
-        summary: Summary::of(scenario.scheme.label(), outcome, ending, classes),
-        flows: tables::flows(outcome.flows.iter(), ideal),
-        tasks: scenario.workload.has_tasks().then(|| tables::tasks(&outcome.tasks)),
-        ports: tables::ports(&fabric, &outcome.ports, outcome.end),
-        series: tables::series(&fabric, &outcome.series),
-        lag: outcome.real_time.as_ref().map(tables::lag),
+        flows: Pieces::new(count, rows),
+        tasks: scenario.workload.has_tasks().then(|| tables::tasks(&outcome.tasks).into()),
+        ports: tables::ports(&fabric, &outcome.ports, outcome.end).into(),
+        series: tables::series(&fabric, &outcome.series).into(),
+        lag: outcome.real_time.as_ref().map(|real| tables::lag(real).into()),
+        summary,
         scenario: scenario.resolved(),
     })
 }
@@ -107,7 +115,7 @@ mod tests {
         write(1000);
         let text = "fabric = { preset = \"micro4\" }\nscheme = { name = \"fifo\" }\nworkload = { flow_list = \"flows.csv\" }";
         let scenario = plan::read_scenario(text.parse().unwrap(), dir.path()).unwrap();
-        let flows = |result: Result<RunResult, Error>| result.map(|result| result.flows.num_rows());
+        let flows = |result: Result<RunResult, Error>| result.map(|result| result.flows.rows());
         assert_eq!(flows(run(&scenario, &tailrace_run::Unattended, &[])).unwrap(), 1);
         write(2000);
         let error = flows(run(&scenario, &tailrace_run::Unattended, &[])).unwrap_err().to_string();

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{FlowRecord, TaskRecord, Time};
 use tailrace_scenario::Measure;
 
-use crate::groups::{Group, Measured, SIZE_CLASSES, payload, size_class};
-use crate::numbers::{mean, percentile};
+use crate::groups::{ALL_SIZES, Group, Measured, SIZE_CLASSES, size_class};
+use crate::numbers::percentiles;
 use crate::task_stats::TaskSummary;
 
 /// Statistics of one group of flows. Times are in microseconds.
@@ -68,51 +68,9 @@ pub struct ClassSummary {
 impl ClassSummary {
     /// The statistics of `flows`, a class among so many flows of its group, in a run of so many bytes.
     pub fn of(class: String, flows: &[Measured], among: usize, all_bytes: u64) -> Self {
-        let done: Vec<&Measured> = flows.iter().filter(|f| f.fct.is_some()).collect();
-        let sorted = |of: &dyn Fn(&Measured, f64) -> f64| {
-            let mut values: Vec<f64> = done.iter().filter_map(|f| f.fct.map(|fct| of(f, fct))).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            values
-        };
-        let fct = sorted(&|_, fct| fct * 1e6);
-        let slowdown = sorted(&|flow, fct| fct / flow.ideal);
-        let first = done.iter().map(|f| f.start).fold(f64::INFINITY, f64::min);
-        let last = done.iter().filter_map(|f| f.fct.map(|fct| f.start + fct)).fold(0.0, f64::max);
-        let bytes: u64 = done.iter().map(|f| f.size).sum();
-        let met_bytes: u64 = done.iter().filter(|f| f.met()).map(|f| f.size).sum();
-        let over = |bytes: u64, span: f64| (span > 0.0).then(|| bytes as f64 * 8.0 / span / 1e9);
-        let gbps = |bytes: u64| over(bytes, last - first);
-        let [begin, end] = [f64::min as fn(f64, f64) -> f64, f64::max]
-            .map(|extreme| flows.iter().map(|f| f.start).reduce(extreme).unwrap_or_default());
-        let deadlines = flows.iter().filter(|f| f.deadline.is_some()).count();
-        let missed = deadlines - flows.iter().filter(|f| f.met()).count();
-        ClassSummary {
-            class,
-            flows: flows.len(),
-            flow_share: (among > 0).then(|| flows.len() as f64 / among as f64),
-            byte_share: (all_bytes > 0).then(|| payload(flows) as f64 / all_bytes as f64),
-            unfinished: flows.len() - done.len(),
-            fct_mean_us: mean(&fct),
-            fct_p50_us: percentile(&fct, 50.0),
-            fct_p95_us: percentile(&fct, 95.0),
-            fct_p99_us: percentile(&fct, 99.0),
-            slowdown_min: slowdown.first().copied(),
-            slowdown_mean: mean(&slowdown),
-            slowdown_p50: percentile(&slowdown, 50.0),
-            slowdown_p95: percentile(&slowdown, 95.0),
-            slowdown_p99: percentile(&slowdown, 99.0),
-            timeouts: flows.iter().map(|f| u64::from(f.timeouts)).sum(),
-            flows_with_timeouts: flows.iter().filter(|f| f.timeouts > 0).count(),
-            retransmitted_bytes: flows.iter().map(|f| f.retransmitted).sum(),
-            goodput_gbps: gbps(bytes),
-            offered_gbps: over(payload(flows), end - begin),
-            deadlines,
-            missed,
-            stopped: flows.iter().filter(|f| f.stopped).count(),
-            miss_rate: (deadlines > 0).then(|| missed as f64 / deadlines as f64),
-            met_goodput_gbps: gbps(met_bytes).filter(|_| deadlines > 0),
-            tasks: None,
-        }
+        let mut tally = Tally::default();
+        flows.iter().for_each(|flow| tally.add(flow));
+        tally.summary(class, among, all_bytes)
     }
 
     /// A metric by its column name, as in the summary table.
@@ -149,28 +107,167 @@ pub const METRICS: [&str; 23] = [
     "byte_share",
 ];
 
-/// Statistics of the measured flows by size class, over all traffic and for each traffic class.
+/// What is known of flows, of which each is seen once.
+#[derive(Default)]
+struct Tally {
+    flows: usize,
+    bytes: u64,
+    /// The first start and the last.
+    begin: Option<f64>,
+    end: Option<f64>,
+    /// Completion times in microseconds and slowdowns of those that completed.
+    fct: Vec<f64>,
+    slowdown: Vec<f64>,
+    /// Their sums.
+    fct_sum: f64,
+    slowdown_sum: f64,
+    /// Of these: the first start, the last end, and the payload.
+    first: Option<f64>,
+    last: Option<f64>,
+    done_bytes: u64,
+    timeouts: u64,
+    flows_with_timeouts: usize,
+    retransmitted: u64,
+    deadlines: usize,
+    met: usize,
+    met_bytes: u64,
+    stopped: usize,
+}
+
+/// The lesser or the greater of those that there are.
+fn extreme(of: fn(f64, f64) -> f64, one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(of)
+}
+
+impl Tally {
+    fn add(&mut self, flow: &Measured) {
+        let start = Some(flow.start);
+        self.flows += 1;
+        self.bytes += flow.size;
+        self.begin = extreme(f64::min, self.begin, start);
+        self.end = extreme(f64::max, self.end, start);
+        if let Some(fct) = flow.fct {
+            let (fct_us, slowdown) = (fct * 1e6, fct / flow.ideal);
+            self.fct.push(fct_us);
+            self.slowdown.push(slowdown);
+            self.fct_sum += fct_us;
+            self.slowdown_sum += slowdown;
+            self.first = extreme(f64::min, self.first, start);
+            self.last = extreme(f64::max, self.last, Some(flow.start + fct));
+            self.done_bytes += flow.size;
+        }
+        self.timeouts += u64::from(flow.timeouts);
+        self.flows_with_timeouts += usize::from(flow.timeouts > 0);
+        self.retransmitted += flow.retransmitted;
+        self.deadlines += usize::from(flow.deadline.is_some());
+        if flow.met() {
+            self.met += 1;
+            self.met_bytes += flow.size;
+        }
+        self.stopped += usize::from(flow.stopped);
+    }
+
+    /// Takes in what is known of other flows.
+    fn join(&mut self, other: Tally) {
+        if self.flows == 0 {
+            *self = other;
+            return;
+        }
+        let Tally { mut fct, mut slowdown, .. } = other;
+        self.flows += other.flows;
+        self.bytes += other.bytes;
+        self.begin = extreme(f64::min, self.begin, other.begin);
+        self.end = extreme(f64::max, self.end, other.end);
+        self.fct.append(&mut fct);
+        self.slowdown.append(&mut slowdown);
+        self.fct_sum += other.fct_sum;
+        self.slowdown_sum += other.slowdown_sum;
+        self.first = extreme(f64::min, self.first, other.first);
+        self.last = extreme(f64::max, self.last, other.last);
+        self.done_bytes += other.done_bytes;
+        self.timeouts += other.timeouts;
+        self.flows_with_timeouts += other.flows_with_timeouts;
+        self.retransmitted += other.retransmitted;
+        self.deadlines += other.deadlines;
+        self.met += other.met;
+        self.met_bytes += other.met_bytes;
+        self.stopped += other.stopped;
+    }
+
+    /// The statistics, of a class among so many flows of its group, in a run of so many bytes.
+    fn summary(&mut self, class: String, among: usize, all_bytes: u64) -> ClassSummary {
+        let [fct_p99_us, fct_p95_us, fct_p50_us] = percentiles(&mut self.fct, TAILS);
+        let [slowdown_p99, slowdown_p95, slowdown_p50] = percentiles(&mut self.slowdown, TAILS);
+        let span = |from: Option<f64>, to: Option<f64>| to.unwrap_or_default() - from.unwrap_or_default();
+        let over = |bytes: u64, span: f64| (span > 0.0).then(|| bytes as f64 * 8.0 / span / 1e9);
+        let carried = span(self.first, self.last);
+        let done = self.fct.len();
+        let mean = |sum: f64| (done > 0).then(|| sum / done as f64);
+        let missed = self.deadlines - self.met;
+        ClassSummary {
+            class,
+            flows: self.flows,
+            flow_share: (among > 0).then(|| self.flows as f64 / among as f64),
+            byte_share: (all_bytes > 0).then(|| self.bytes as f64 / all_bytes as f64),
+            unfinished: self.flows - done,
+            fct_mean_us: mean(self.fct_sum),
+            fct_p50_us,
+            fct_p95_us,
+            fct_p99_us,
+            slowdown_min: self.slowdown.iter().copied().reduce(f64::min),
+            slowdown_mean: mean(self.slowdown_sum),
+            slowdown_p50,
+            slowdown_p95,
+            slowdown_p99,
+            timeouts: self.timeouts,
+            flows_with_timeouts: self.flows_with_timeouts,
+            retransmitted_bytes: self.retransmitted,
+            goodput_gbps: over(self.done_bytes, carried),
+            offered_gbps: over(self.bytes, span(self.begin, self.end)),
+            deadlines: self.deadlines,
+            missed,
+            stopped: self.stopped,
+            miss_rate: (self.deadlines > 0).then(|| missed as f64 / self.deadlines as f64),
+            met_goodput_gbps: over(self.met_bytes, carried).filter(|_| self.deadlines > 0),
+            tasks: None,
+        }
+    }
+}
+
+/// Percentiles of the statistics.
+const TAILS: [f64; 3] = [99.0, 95.0, 50.0];
+
+/// Statistics of the measured flows by size class, over all traffic and for each traffic class. `ideals` has the ideal
+/// completion time of each flow, in order.
 pub(crate) fn summarise<'a>(
     measure: &Measure,
-    records: impl Iterator<Item = &'a FlowRecord>,
+    records: impl Iterator<Item = &'a FlowRecord> + Clone,
     tasks: &[TaskRecord],
-    ideal: impl Fn(&FlowRecord) -> Time,
+    ideals: &[Time],
 ) -> Vec<ClassSummary> {
-    let flows: Vec<Measured> =
-        records.filter(|r| r.start >= measure.warmup).map(|r| Measured::of(r, ideal(r))).collect();
-    let all_bytes = payload(&flows);
+    let measured = |(record, _): &(&FlowRecord, &Time)| record.start >= measure.warmup;
+    let measured = records.zip(ideals).filter(measured);
+    let flows = measured.clone().map(|(record, _)| record);
+    let all_bytes = flows.clone().map(|record| record.size.get()).sum();
     let mut summaries = Vec::new();
-    for group in Group::of(&flows) {
-        let of_group: Vec<Measured> = flows.iter().filter(|flow| group.has(flow)).copied().collect();
-        for size in SIZE_CLASSES {
-            let belongs = |f: &&Measured| size == "all" || size_class(f.size, measure) == size;
-            let members: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
-            let class = format!("{size}{}", group.suffix());
-            let of_tasks = || TaskSummary::of(group, tasks, measure.warmup);
-            let tasks = if size == "all" { of_tasks() } else { None };
-            let summary = ClassSummary::of(class, &members, of_group.len(), all_bytes);
-            summaries.push(ClassSummary { tasks, ..summary });
+    for group in Group::of(flows) {
+        let mut tallies = SIZE_CLASSES.map(|size| (size, Tally::default()));
+        for (record, ideal) in measured.clone().filter(|(record, _)| group.has(record)) {
+            let size = size_class(record.size.get(), measure);
+            let own = tallies.iter_mut().find(|(name, _)| *name == size);
+            own.into_iter().for_each(|(_, tally)| tally.add(&Measured::of(record, *ideal)));
         }
+        let among = tallies.iter().map(|(_, tally)| tally.flows).sum();
+        let mut all = Tally::default();
+        let mut of_sizes = Vec::new();
+        for (size, mut tally) in tallies.into_iter().filter(|(size, _)| *size != ALL_SIZES) {
+            of_sizes.push(tally.summary(format!("{size}{}", group.suffix()), among, all_bytes));
+            all.join(tally);
+        }
+        let tasks = TaskSummary::of(group, tasks, measure.warmup);
+        let all = all.summary(format!("{ALL_SIZES}{}", group.suffix()), among, all_bytes);
+        summaries.push(ClassSummary { tasks, ..all });
+        summaries.append(&mut of_sizes);
     }
     summaries
 }
@@ -178,8 +275,9 @@ pub(crate) fn summarise<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::percentile;
     use crate::task_stats::TASK_METRICS;
-    use tailrace_core::Bytes;
+    use tailrace_core::{Bytes, Reveals};
 
     #[test]
     fn every_metric_has_a_value() {
@@ -203,6 +301,61 @@ mod tests {
         assert_eq!((summary.flow_share, summary.byte_share), (Some(0.5), Some(0.25)));
         // Two bytes in a second are offered, and in two seconds carried.
         assert_eq!((summary.offered_gbps, summary.goodput_gbps), (Some(16e-9), Some(8e-9)));
+    }
+
+    /// Of flows in several groups, whose sizes come in any order, each class has those that are its own, and their numbers.
+    #[test]
+    fn classes_are_those_of_their_flows_alone() {
+        let record = |id: u32| FlowRecord {
+            size: Bytes::new(u64::from(id % 7) * 40_000 + 1),
+            start: Time::from_us(u64::from(id)),
+            end: if id.is_multiple_of(11) { Time::MAX } else { Time::from_us(u64::from(id + 5 + id % 13)) },
+            deadline: if id.is_multiple_of(3) { Time::from_us(u64::from(id + 11)) } else { Time::MAX },
+            id,
+            task: 0,
+            retransmitted: id % 5,
+            src: 0,
+            dst: 1,
+            timeouts: (id % 2) as u16,
+            slice: 0,
+            stopped: id.is_multiple_of(11),
+            class: (id % 2) as u8,
+            reveals: Reveals::Size,
+        };
+        let records: Vec<FlowRecord> = (0..500).map(record).collect();
+        let ideals: Vec<Time> = (0..500).map(|id| Time::from_us(2 + id % 3)).collect();
+        let measure = Measure { warmup: Time::from_us(20), ..Measure::default() };
+        let found = summarise(&measure, records.iter(), &[], &ideals);
+        let both: Vec<(&FlowRecord, Measured)> = records
+            .iter()
+            .zip(&ideals)
+            .skip(20)
+            .map(|(record, ideal)| (record, Measured::of(record, *ideal)))
+            .collect();
+        let all_bytes = both.iter().map(|(_, flow)| flow.size).sum();
+        let groups = Group::of(records[20..].iter());
+        assert_eq!((groups.len(), found.len()), (5, 20));
+        let expected = groups.iter().flat_map(|group| SIZE_CLASSES.map(|size| (*group, size)));
+        for ((group, size), found) in expected.zip(found) {
+            let of_group: Vec<Measured> =
+                both.iter().filter(|(record, _)| group.has(record)).map(|(_, flow)| *flow).collect();
+            let belongs = |flow: &&Measured| size == ALL_SIZES || size_class(flow.size, &measure) == size;
+            let flows: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
+            let name = format!("{size}{}", group.suffix());
+            let alone = ClassSummary::of(name.clone(), &flows, of_group.len(), all_bytes);
+            let means = |class: &ClassSummary| {
+                [class.fct_mean_us, class.slowdown_mean].map(Option::unwrap_or_default)
+            };
+            std::iter::zip(means(&found), means(&alone))
+                .for_each(|(a, b)| assert!((a - b).abs() <= 1e-12 * b, "{name}"));
+            let (fct_mean_us, slowdown_mean) = (alone.fct_mean_us, alone.slowdown_mean);
+            assert_eq!(ClassSummary { fct_mean_us, slowdown_mean, ..found }, alone, "{name}");
+            // The tails again, by sorting.
+            let mut times: Vec<f64> = flows.iter().filter_map(|flow| flow.fct).map(|fct| fct * 1e6).collect();
+            times.sort_by(f64::total_cmp);
+            let tails = [50.0, 95.0, 99.0].map(|p| percentile(&times, p));
+            assert_eq!([alone.fct_p50_us, alone.fct_p95_us, alone.fct_p99_us], tails, "{name}");
+        }
     }
 
     #[test]
@@ -229,8 +382,6 @@ mod tests {
         assert_eq!(all.miss_rate, Some(2.0 / 3.0));
         // 1 Gbit in 2 seconds met its deadline, of 3 Gbit that arrived.
         assert_eq!((all.met_goodput_gbps, all.goodput_gbps), (Some(0.5), Some(1.5)));
-        assert_eq!(Group::of(&flows), [Group::All, Group::Deadline, Group::NoDeadline]);
-        assert_eq!(flows.iter().filter(|flow| Group::NoDeadline.has(flow)).count(), 1);
         assert_eq!(ClassSummary::of("all".into(), &flows[3..], 1, 1).miss_rate, None);
     }
 

@@ -8,7 +8,9 @@ use std::num::NonZeroU64;
 
 use tailrace_core::{FlowId, Rank, Time};
 
+use crate::clocks::{Clocks, after};
 use crate::routes::Path;
+use crate::solver::ClassId;
 
 /// What sets bundles apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,21 +35,28 @@ impl UnderWay {
     }
 }
 
-/// A bundle's flows, and how far they are. What changes with rates is in the first line of memory.
+/// How fast a bundle's flows go.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// At so many bytes a second each, since a time.
+    Own { rate: f64, since: Time },
+    /// By the clock of a class, since that read so much.
+    Clock { class: ClassId, mark: f64 },
+}
+
+/// A bundle's flows, and how far they are. What changes with rates is in the first line of memory, but for `armed`.
 #[repr(C, align(64))]
 pub(crate) struct Bundle {
-    /// Bytes that each flow has been served which was there all the time, until `since`.
+    /// Bytes that each flow has been served which was there all the time, until its pace began.
     served: f64,
-    since: Time,
-    /// Bytes a second of each flow.
-    rate: f64,
+    pace: Pace,
     /// Weight of each flow.
     each: f64,
     /// The flow that is done next. Most bundles have no other.
     next: Option<UnderWay>,
     /// Bytes served after which its rank is to be looked at.
     turn: f64,
-    /// When it is to be looked at, if that was asked for.
+    /// When it is to be looked at, if that was asked for; by a clock the class is.
     armed: Time,
     others: BinaryHeap<Reverse<UnderWay>>,
     /// Bytes that flows which are gone have been served, less what had been served when each of all flows came.
@@ -61,8 +70,7 @@ impl Bundle {
     pub(crate) fn new(kind: Kind, now: Time) -> Self {
         Bundle {
             served: 0.0,
-            since: now,
-            rate: 0.0,
+            pace: Pace::Own { rate: 0.0, since: now },
             each: 1.0,
             next: None,
             others: BinaryHeap::new(),
@@ -77,7 +85,15 @@ impl Bundle {
     /// Loads what a new level asks for.
     #[inline]
     pub(crate) fn fetch(&self) {
-        black_box(self.since);
+        black_box(self.served);
+    }
+
+    /// The class by whose clock it goes.
+    pub(crate) fn clock(&self) -> Option<ClassId> {
+        match self.pace {
+            Pace::Own { .. } => None,
+            Pace::Clock { class, .. } => Some(class),
+        }
     }
 
     /// When it is to be looked at next, unless that was asked for already.
@@ -94,20 +110,24 @@ impl Bundle {
     }
 
     /// After so many more bytes its rank is to be looked at.
-    pub(crate) fn turn_after(&mut self, now: Time, bytes: f64) {
-        self.advance(now);
+    pub(crate) fn turn_after(&mut self, now: Time, clocks: &Clocks, bytes: f64) {
+        self.advance(now, clocks);
         self.turn = self.served + bytes;
     }
 
     /// Whether its rank is to be looked at.
-    pub(crate) fn has_turned(&mut self, now: Time) -> bool {
-        self.advance(now);
-        self.turn <= self.served + self.slack()
+    pub(crate) fn has_turned(&mut self, now: Time, clocks: &Clocks) -> bool {
+        self.advance(now, clocks);
+        self.turn <= self.served + self.slack(clocks)
     }
 
     /// Times are whole picoseconds, and sums are rounded.
-    fn slack(&self) -> f64 {
-        self.rate * 2e-12 + self.served * 1e-14
+    fn slack(&self, clocks: &Clocks) -> f64 {
+        let of_pace = match self.pace {
+            Pace::Own { rate, .. } => rate * 2e-12,
+            Pace::Clock { class, .. } => self.each * clocks.slack(class),
+        };
+        of_pace + self.served * 1e-14
     }
 
     /// Number of flows.
@@ -116,8 +136,8 @@ impl Bundle {
     }
 
     /// Bytes that all flows together have been served by `now`, those that are gone included.
-    pub(crate) fn sent(&self, now: Time) -> f64 {
-        self.gone + self.served_by(now) * self.len() as f64
+    pub(crate) fn sent(&self, now: Time, clocks: &Clocks) -> f64 {
+        self.gone + self.served_by(now, clocks) * self.len() as f64
     }
 
     /// A flow of so many bytes is done.
@@ -131,14 +151,17 @@ impl Bundle {
     }
 
     /// Counts what was served until `now`.
-    fn advance(&mut self, now: Time) {
-        self.served = self.served_by(now);
-        self.since = now;
+    fn advance(&mut self, now: Time, clocks: &Clocks) {
+        self.served = self.served_by(now, clocks);
+        match &mut self.pace {
+            Pace::Own { since, .. } => *since = now,
+            Pace::Clock { class, mark } => *mark = clocks.reading(*class, now),
+        }
     }
 
     /// A flow that has `bytes` to send comes in.
-    pub(crate) fn enter(&mut self, now: Time, bytes: f64, flow: FlowId, ticket: u32) {
-        self.advance(now);
+    pub(crate) fn enter(&mut self, now: Time, clocks: &Clocks, bytes: f64, flow: FlowId, ticket: u32) {
+        self.advance(now, clocks);
         self.gone -= self.served;
         let finish = NonZeroU64::new((self.served + bytes).to_bits()).unwrap_or(NonZeroU64::MIN);
         let mut flow = UnderWay { finish, flow, ticket };
@@ -153,14 +176,23 @@ impl Bundle {
     }
 
     /// From now on each flow has so many bytes a second for each unit of its weight.
-    pub(crate) fn set_level(&mut self, now: Time, level: f64) {
-        self.advance(now);
-        self.rate = level * self.each;
+    pub(crate) fn set_level(&mut self, now: Time, clocks: &Clocks, level: f64) {
+        self.advance(now, clocks);
+        self.pace = Pace::Own { rate: level * self.each, since: now };
+    }
+
+    /// From now on it goes by the clock of a class.
+    pub(crate) fn follow(&mut self, now: Time, clocks: &Clocks, class: ClassId) {
+        self.advance(now, clocks);
+        self.pace = Pace::Clock { class, mark: clocks.reading(class, now) };
     }
 
     /// Bytes a second for each unit of a flow's weight.
-    pub(crate) fn level(&self) -> f64 {
-        self.rate / self.each
+    pub(crate) fn level(&self, clocks: &Clocks) -> f64 {
+        match self.pace {
+            Pace::Own { rate, .. } => rate / self.each,
+            Pace::Clock { class, .. } => clocks.level(class),
+        }
     }
 
     /// From the next level on each flow has this weight.
@@ -174,31 +206,47 @@ impl Bundle {
     }
 
     /// Bytes that each flow has been served by `now`, if it was there all the time.
-    pub(crate) fn served_by(&self, now: Time) -> f64 {
-        self.served + self.rate * (now - self.since).as_secs_f64()
+    pub(crate) fn served_by(&self, now: Time, clocks: &Clocks) -> f64 {
+        let since = match self.pace {
+            Pace::Own { rate, since } => rate * (now - since).as_secs_f64(),
+            Pace::Clock { class, mark } => self.each * (clocks.reading(class, now) - mark),
+        };
+        self.served + since
     }
 
     /// A flow that is done by `now`.
-    pub(crate) fn leave(&mut self, now: Time) -> Option<UnderWay> {
-        self.advance(now);
-        let first = self.next.filter(|first| first.finish() <= self.served + self.slack())?;
+    pub(crate) fn leave(&mut self, now: Time, clocks: &Clocks) -> Option<UnderWay> {
+        self.advance(now, clocks);
+        let first = self.next.filter(|first| first.finish() <= self.served + self.slack(clocks))?;
         self.gone += self.served;
         self.next = self.others.pop().map(|Reverse(flow)| flow);
         Some(first)
     }
 
-    /// When the next flow will be done at this rate, or its rank is to be looked at; [`Time::MAX`] if that is never.
-    pub(crate) fn next_event(&self) -> Time {
-        let Some(first) = self.next else { return Time::MAX };
-        let seconds = (first.finish().min(self.turn) - self.served) / self.rate;
-        let picoseconds = (seconds.max(0.0) * 1e12).ceil();
-        // A rate of zero gives infinity, and infinity the largest integer.
-        self.since.saturating_add(Time::from_ps(picoseconds as u64))
+    /// Bytes until the next flow is done, or its rank is to be looked at.
+    fn missing(&self) -> Option<f64> {
+        self.next.map(|first| first.finish().min(self.turn) - self.served)
+    }
+
+    /// When the next flow will be done at its own pace, or its rank is to be looked at; [`Time::MAX`] if that is never.
+    fn next_event(&self) -> Time {
+        match (self.missing(), self.pace) {
+            (Some(bytes), Pace::Own { rate, since }) => after(bytes / rate, since),
+            _ => Time::MAX,
+        }
+    }
+
+    /// The same by the clock that it goes by: what that will read.
+    pub(crate) fn next_reading(&self) -> Option<f64> {
+        match (self.missing(), self.pace) {
+            (Some(bytes), Pace::Clock { mark, .. }) => Some(mark + bytes / self.each),
+            _ => None,
+        }
     }
 
     /// The only flow of a bundle that has one, with the bytes that it has yet to send at `now`.
-    pub(crate) fn only(&self, now: Time) -> Option<(UnderWay, f64)> {
-        let left = |flow: UnderWay| (flow.finish() - self.served_by(now)).max(0.0);
+    pub(crate) fn only(&self, now: Time, clocks: &Clocks) -> Option<(UnderWay, f64)> {
+        let left = |flow: UnderWay| (flow.finish() - self.served_by(now, clocks)).max(0.0);
         self.next.map(|flow| (flow, left(flow)))
     }
 }

@@ -3,6 +3,8 @@
 mod bundle;
 #[cfg(test)]
 mod bundle_tests;
+mod clocks;
+mod heap;
 mod lookup;
 mod routes;
 #[cfg(test)]

@@ -23,10 +23,11 @@ use self::control::Control;
 use self::feedback::Feedback;
 use self::mixing::Mixing;
 use crate::bundle::{Bundle, Kind};
+use crate::clocks::Clocks;
 use crate::lookup::Lookup;
 use crate::routes::Routes;
 use crate::schedule::Schedule;
-use crate::solver::{BundleId, Precision, Solver};
+use crate::solver::{BundleId, Change, ClassId, Precision, Solver};
 
 /// When a flow that starts sends its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ const SETUPS: Entity = 1;
 const HORIZON: Entity = 2;
 const CONTROL: Entity = 3;
 const FEEDBACK: Entity = 4;
-/// Bundles and links follow, in turn.
+/// Bundles, clocks of classes, and links follow, in turn.
 const SPECIAL: Entity = 5;
 
 /// A run.
@@ -68,8 +69,8 @@ pub struct World<'a> {
     /// When rates were worked out last, and how often at that instant.
     solved_at: Time,
     solutions: u32,
-    /// Bundles whose level has changed, while rates are worked out; kept for its memory.
-    changed: Vec<(BundleId, f64)>,
+    /// Whose level has changed, while rates are worked out; kept for its memory.
+    changed: Vec<Change>,
     digest: Digest,
     events: u64,
     now: Time,
@@ -78,6 +79,9 @@ pub struct World<'a> {
     /// Flows that have started but may not send yet, by when they may.
     setting_up: BTreeMap<(Time, FlowId), FlowSpec>,
     bundles: Vec<Bundle>,
+    clocks: Clocks,
+    /// Those to whom something happens at one reading of a clock; kept for its memory.
+    due: Vec<BundleId>,
     /// Where flows may share one.
     by_kind: Lookup<Kind, BundleId>,
     active: usize,
@@ -125,6 +129,8 @@ impl<'a> World<'a> {
             records: FlowRecords::default(),
             setting_up: BTreeMap::new(),
             bundles: Vec::new(),
+            clocks: Clocks::default(),
+            due: Vec::new(),
             by_kind: Lookup::default(),
             active: 0,
         };
@@ -144,6 +150,7 @@ impl<'a> World<'a> {
     /// Runs to the end. `report` is called now and then and may end the run.
     pub fn run(&mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> Ending {
         while let Some((at, entity)) = self.next_event() {
+            debug_assert!(at >= self.now, "{entity} was to be woken at {at}, before {}", self.now);
             self.now = at;
             self.digest.add(at.as_ps(), entity);
             self.events += 1;
@@ -155,6 +162,7 @@ impl<'a> World<'a> {
                 FEEDBACK => self.hear(),
                 other => match Occupant::of(other) {
                     Occupant::Bundle(bundle) => self.look_at(bundle),
+                    Occupant::Clock(class) => self.look_at_clock(class),
                     Occupant::Link(link) => self.mix(link),
                 },
             }
@@ -182,7 +190,7 @@ impl<'a> World<'a> {
         let now = self.now;
         for bundle in &mut self.bundles {
             let path = bundle.kind.path;
-            let sent = bundle.sent(now) - bundle.finished_bytes();
+            let sent = bundle.sent(now, &self.clocks) - bundle.finished_bytes();
             path.links().iter().for_each(|&link| self.link_bytes[link as usize] += sent.round() as u64);
         }
         let sent = |bytes| PortCounts { sent: Count { packets: 0, bytes }, ..PortCounts::default() };
@@ -210,19 +218,25 @@ impl<'a> World<'a> {
 /// Who of those that are added as a run goes on is woken.
 enum Occupant {
     Bundle(BundleId),
+    Clock(ClassId),
     Link(u32),
 }
 
 impl Occupant {
     fn of(entity: Entity) -> Self {
-        let number = (entity - SPECIAL) / 2;
-        if (entity - SPECIAL).is_multiple_of(2) { Occupant::Bundle(number) } else { Occupant::Link(number) }
+        let number = (entity - SPECIAL) / 3;
+        match (entity - SPECIAL) % 3 {
+            0 => Occupant::Bundle(number),
+            1 => Occupant::Clock(number),
+            _ => Occupant::Link(number),
+        }
     }
 
     fn entity(&self) -> Entity {
         match *self {
-            Occupant::Bundle(number) => SPECIAL + 2 * number,
-            Occupant::Link(number) => SPECIAL + 2 * number + 1,
+            Occupant::Bundle(number) => SPECIAL + 3 * number,
+            Occupant::Clock(number) => SPECIAL + 3 * number + 1,
+            Occupant::Link(number) => SPECIAL + 3 * number + 2,
         }
     }
 }

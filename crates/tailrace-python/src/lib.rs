@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use tailrace_config::ScenarioError;
 use tailrace_experiment::elsewhere::{Into, Task};
 use tailrace_experiment::trace::{Mapping, fabric_named};
-use tailrace_experiment::{Error, FluidFile, Ground};
+use tailrace_experiment::{Error, FluidFile, Ground, Pieces};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
 use tailrace_run::Control;
 use tailrace_scenario::{Level, Scenario};
@@ -108,11 +108,11 @@ mod _tailrace {
         Ok(RunResult {
             scenario: result.scenario,
             summary: serde_json::json!(result.summary).to_string(),
-            flows: Py::new(py, Table(result.flows))?,
-            tasks: result.tasks.map(|tasks| Py::new(py, Table(tasks))).transpose()?,
-            ports: Py::new(py, Table(result.ports))?,
-            series: Py::new(py, Table(result.series))?,
-            lag: result.lag.map(|lag| Py::new(py, Table(lag))).transpose()?,
+            flows: Table::new(py, result.flows)?,
+            tasks: result.tasks.map(|tasks| Table::new(py, tasks)).transpose()?,
+            ports: Table::new(py, result.ports)?,
+            series: Table::new(py, result.series)?,
+            lag: result.lag.map(|lag| Table::new(py, lag)).transpose()?,
         })
     }
 
@@ -154,7 +154,10 @@ mod _tailrace {
         lag: Option<&[u8]>,
     ) -> PyResult<()> {
         let failed = |error: String| Error::storage(&directory, std::io::Error::other(error));
-        let table = |stream| from_ipc(stream).map_err(|error| failed(error.to_string()));
+        let table = |stream| {
+            let whole = from_ipc(stream).map_err(|error| failed(error.to_string()))?;
+            Ok::<_, Error>(Pieces::from(whole))
+        };
         let write = || {
             let result = tailrace_experiment::RunResult {
                 summary: serde_json::from_str(summary).map_err(|error| failed(error.to_string()))?,
@@ -255,7 +258,7 @@ mod _tailrace {
         caller.check()?;
         let result = result.map_err(|error| to_python(error, text, file.as_deref()))?;
         let phases = serde_json::json!(result.phases).to_string();
-        Ok(FluidResult { phases, table: Py::new(py, Table(result.table))? })
+        Ok(FluidResult { phases, table: Table::new(py, result.table)? })
     }
 
     /// What a scenario measures: the warm-up in nanoseconds, the largest short and medium flow in bytes.

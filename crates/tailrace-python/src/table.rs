@@ -10,10 +10,17 @@ use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use tailrace_experiment::Pieces;
 
-/// A table that speaks the Arrow PyCapsule interface.
+/// A table that speaks the Arrow PyCapsule interface. Its pieces are made when it is asked for them.
 #[pyclass(frozen)]
-pub(crate) struct Table(pub(crate) RecordBatch);
+pub(crate) struct Table(Arc<Pieces>);
+
+impl Table {
+    pub(crate) fn new(py: Python<'_>, table: impl Into<Pieces>) -> PyResult<Py<Self>> {
+        Py::new(py, Table(Arc::new(table.into())))
+    }
+}
 
 #[pymethods]
 impl Table {
@@ -26,7 +33,9 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface leaves it to the producer whether to convert; consumers do it as well.
         let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let (table, schema) = (Arc::clone(&self.0), self.0.piece(0).schema());
+        let pieces = (0..table.count()).map(move |number| Ok(table.piece(number)));
+        let batches = RecordBatchIterator::new(pieces, schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 }

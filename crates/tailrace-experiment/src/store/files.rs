@@ -1,20 +1,18 @@
 //! The files of a run.
 
+use std::io::Write as _;
 use std::path::Path;
 
-use super::sums::Sums;
-use crate::columns::described;
+use super::sums::{Hashing, Sums};
+use crate::columns::{columns_of, described};
 use crate::error::Error;
-use crate::files::{parquet_about, write_whole};
+use crate::files::{encode_parquet, write_whole_by};
+use crate::pieces::Pieces;
 use crate::run::RunResult;
 
 /// Writes a run's files into a folder that is there.
 pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error> {
     let mut sums = Sums::default();
-    let mut write = |name: &str, content: &[u8]| {
-        sums.add(name, content);
-        write_whole(&dir.join(name), content)
-    };
     let tables = [("flows", &result.flows), ("ports", &result.ports), ("series", &result.series)];
     let others = [("tasks", &result.tasks), ("lag", &result.lag)];
     let others = others.into_iter().filter_map(|(name, table)| Some((name, table.as_ref()?)));
@@ -25,14 +23,33 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
         ("tailrace.scenario", result.scenario.as_str()),
     ];
     for (name, table) in tables.into_iter().chain(others) {
-        let (table, name) = (described(name, table), format!("{name}.parquet"));
-        write(&name, &parquet_about(&dir.join(&name), &table, &about)?)?;
+        write_table(dir, name, table, &about, &mut sums)?;
     }
-    write("scenario.toml", result.scenario.as_bytes())?;
     let summary = serde_json::to_string_pretty(&result.summary);
-    let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))?;
-    write("summary.json", (summary + "\n").as_bytes())?;
+    let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))? + "\n";
+    for (name, text) in [("scenario.toml", &result.scenario), ("summary.json", &summary)] {
+        write_whole_by(&dir.join(name), |file| file.write_all(text.as_bytes()))?;
+        sums.add(name, text.as_bytes());
+    }
     Ok(sums)
+}
+
+/// Writes a table, and notes the checksum of its file.
+fn write_table(
+    dir: &Path,
+    name: &str,
+    table: &Pieces,
+    about: &[(&str, &str)],
+    sums: &mut Sums,
+) -> Result<(), Error> {
+    let file_name = format!("{name}.parquet");
+    write_whole_by(&dir.join(&file_name), |file| {
+        let mut hashing = Hashing::new(file);
+        let pieces = table.iter().map(|piece| described(name, &piece));
+        encode_parquet(&mut hashing, pieces, columns_of(name), about)?;
+        sums.add_written(&file_name, hashing);
+        Ok(())
+    })
 }
 
 /// The seed of a resolved scenario.

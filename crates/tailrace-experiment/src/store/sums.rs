@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -53,6 +53,11 @@ impl Sums {
         self.0.insert(name.to_owned(), hex(&Sha256::digest(content)));
     }
 
+    /// Adds a file that was written by `Hashing`.
+    pub(super) fn add_written<W>(&mut self, name: &str, written: Hashing<W>) {
+        self.0.insert(name.to_owned(), hex(&written.hash.finalize()));
+    }
+
     /// Whether the list says that the file contains this.
     pub(super) fn has(&self, name: &str, content: &[u8]) -> bool {
         self.0.get(name).is_some_and(|hash| *hash == hex(&Sha256::digest(content)))
@@ -88,6 +93,30 @@ impl Sums {
         let pairs = lines.map(|pair| pair.map(|(hash, name)| (name.to_owned(), hash.to_owned())));
         let sums = Sums(pairs.collect::<Option<_>>()?);
         (sums.text() == text).then_some(sums)
+    }
+}
+
+/// A writer that hashes what is written.
+pub(super) struct Hashing<W> {
+    into: W,
+    hash: Sha256,
+}
+
+impl<W> Hashing<W> {
+    pub(super) fn new(into: W) -> Self {
+        Hashing { into, hash: Sha256::new() }
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.into.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
     }
 }
 
@@ -136,6 +165,11 @@ mod tests {
         sums.add("a", b"abc");
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert!(sums.text().ends_with(&format!("\n{abc}  a\n")), "{}", sums.text());
+        let (mut file, mut written) = (Vec::new(), Sums::default());
+        let mut hashing = Hashing::new(&mut file);
+        hashing.write_all(b"ab").and_then(|()| hashing.write_all(b"c")).unwrap();
+        written.add_written("a", hashing);
+        assert_eq!((&written, &file[..]), (&sums, &b"abc"[..]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ const KEY: &str = concat!("0123456789abcdef-", env!("TAILRACE_BUILD"));
 pub(crate) fn made_up(number: f64) -> RunResult {
     let table = |values: Vec<f64>| {
         let column = Arc::new(Float64Array::from(values)) as ArrayRef;
-        RecordBatch::try_from_iter([("value", column)]).unwrap()
+        RecordBatch::try_from_iter([("value", column)]).unwrap().into()
     };
     RunResult {
         summary: Summary { build: crate::BUILD.to_owned(), virtual_seconds: number, ..Summary::default() },
@@ -288,4 +288,19 @@ fn a_disk_that_cannot_be_written_can_be_read() {
     assert_eq!(whole(&store), Some(1.0));
     store.write("summary.csv", b"a,b\n").unwrap();
     assert_eq!(files(dir.path()), before);
+}
+
+/// A table of several pieces of which only the last lacks a value.
+#[test]
+fn a_value_may_be_missing_in_any_piece() {
+    let place = tempfile::tempdir().unwrap();
+    let numbers = (0..200_000).map(|row| (row != 199_000).then_some(f64::from(row)));
+    let column = Arc::new(numbers.collect::<Float64Array>()) as ArrayRef;
+    let ports = RecordBatch::try_from_iter([("sent_bytes", column.clone())]).unwrap();
+    write_run(place.path(), &RunResult { ports: ports.into(), ..made_up(1.0) }).unwrap();
+    let found = crate::files::read_parquet(&place.path().join("ports.parquet")).unwrap();
+    let count = |of: fn(&dyn arrow_array::Array) -> usize| {
+        found.iter().map(|piece| of(piece.column(0))).sum::<usize>()
+    };
+    assert_eq!((count(|column| column.len()), count(|column| column.null_count())), (200_000, 1));
 }

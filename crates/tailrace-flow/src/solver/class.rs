@@ -2,10 +2,9 @@
 
 use tailrace_core::Rank;
 
-use super::{Bundle, BundleId, Hop, LinkId, NOWHERE, Precision, Solver};
-
-/// A class's number.
-pub(super) type ClassId = u32;
+use super::slack::SHARE;
+use super::{Bundle, BundleId, ClassId, Hop, LinkId, NOWHERE, Precision, Solver};
+use crate::heap::Heap;
 
 /// A directed link.
 ///
@@ -55,6 +54,8 @@ pub(super) struct Class {
     pub(super) fresh: bool,
     /// Whether there may be members of other ranks than its own.
     pub(super) mixed: bool,
+    /// Whether it is among those whose level has changed.
+    pub(super) moved: bool,
     /// How often it was settled by the latest [`Solver::solve`] that did.
     pub(super) rounds: u8,
     /// What higher classes leave of the link, in bytes a second.
@@ -67,7 +68,7 @@ pub(super) struct Class {
     pub(super) bound: f64,
     /// What a member of weight 1 gets at most; infinite if the class does not fill.
     pub(super) level: f64,
-    /// Sum of the own members' weights.
+    /// Sum of the weights of those whom it holds.
     pub(super) own_weight: f64,
     /// What it left to the classes below when they last heard of it; unknown if they never did.
     pub(super) passed_on: f64,
@@ -76,24 +77,37 @@ pub(super) struct Class {
     /// Sum of the weights of those that have no bottleneck yet.
     pub(super) coming: f64,
     pub(super) rank: Rank,
-    /// Members that have their bottleneck here.
+    /// Members that have their bottleneck here, and a level of their own.
     pub(super) own: Vec<Member>,
+    /// Members that have their bottleneck here and are tied to it, by the level up to which their bounds are good.
+    pub(super) tied: Heap<u64>,
     /// Members that have it elsewhere, or none yet.
     pub(super) others: Vec<Member>,
 }
 
 impl Class {
     pub(super) fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.others.is_empty()
+        !self.holds() && self.others.is_empty()
     }
 
-    /// The level at which the own members take all that the others leave.
+    /// Whether any member has its bottleneck here.
+    pub(super) fn holds(&self) -> bool {
+        !self.own.is_empty() || !self.tied.is_empty()
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = BundleId> {
+        self.own.iter().chain(&self.others).map(|member| member.bundle).chain(self.tied.entities())
+    }
+
+    /// What a member that goes at `rate` and has a bound may have as another one.
+    pub(super) fn room(&self, rate: f64, bound: f64) -> f64 {
+        let left = self.free - (self.bound - bound);
+        if self.slack { (rate + SHARE * (left - rate)).min(self.free) } else { self.free }
+    }
+
+    /// The level at which those whom it holds take all that the others leave.
     pub(super) fn filling_level(&self) -> f64 {
-        if self.own.is_empty() {
-            f64::INFINITY
-        } else {
-            (self.free - self.others_rate).max(0.0) / self.own_weight
-        }
+        if self.holds() { (self.free - self.others_rate).max(0.0) / self.own_weight } else { f64::INFINITY }
     }
 
     /// Adds one of the others to what is known of them.
@@ -104,7 +118,7 @@ impl Class {
 
     /// What it leaves to the classes below.
     pub(super) fn left(&self) -> f64 {
-        if self.own.is_empty() { self.free - self.others_rate } else { 0.0 }
+        if self.holds() { 0.0 } else { self.free - self.others_rate }
     }
 
     /// Whether the others have no more than there is.
@@ -114,7 +128,7 @@ impl Class {
 
     /// Whether settling it would change nothing here, in the solution of this number.
     pub(super) fn is_settled(&self, solve: u64, precision: Precision) -> bool {
-        if self.own.is_empty() {
+        if !self.holds() {
             let same = (self.left() - self.passed_on).abs() <= precision.sums * self.free;
             return self.fits(precision) && same;
         }
@@ -202,6 +216,7 @@ impl Solver {
 
     /// Takes a bundle out of its class at one of its hops; the class's last member comes into its place.
     pub(super) fn leave(&mut self, member: Member) {
+        self.untie(member.bundle);
         let bundle = &self.bundles[member.bundle as usize];
         let Bundle { hops, bottleneck, weight, .. } = *bundle;
         let Hop { class, place } = hops[usize::from(member.hop)];
@@ -223,7 +238,7 @@ impl Solver {
             self.bundles[moved.bundle as usize].hops[usize::from(moved.hop)].place = place;
         }
         // Sums start anew where they can, so that rounding does not add up.
-        if class.own.is_empty() {
+        if !class.holds() {
             class.own_weight = 0.0;
         }
         if class.others.is_empty() {
@@ -269,7 +284,7 @@ impl Solver {
                 return;
             }
             class.free = left;
-            if class.own.is_empty() && class.others_rate <= left {
+            if !class.holds() && class.others_rate <= left {
                 left -= class.others_rate;
                 class.passed_on = left;
             } else {

@@ -5,6 +5,8 @@
 //! certificate of max–min fairness, Bertsekas and Gallager 1987, §6.5.2). Levels are the whole state, so an event is
 //! followed only as far as levels move: classes that do not fill keep the sum of their members' rates and nothing
 //! else, on a link that cannot be full one class has all who are there, and with room to spare it hears of no rates.
+//! Whoever has nothing but such links beside its bottleneck is *tied* to the class there: it has that level, whatever it
+//! is, so a new level is one number for all of them.
 //! Classes are settled in order of rank and level, since neither a lower class nor a higher level can act back.
 
 mod class;
@@ -14,6 +16,7 @@ mod naive;
 mod properties;
 mod settle;
 mod slack;
+mod tied;
 mod tight;
 
 use std::cmp::Reverse;
@@ -21,12 +24,15 @@ use std::collections::BinaryHeap;
 
 use tailrace_core::Rank;
 
-use self::class::{Class, ClassId, Link, Member};
+use self::class::{Class, Link, Member};
+use crate::heap::Places;
 
 /// A link's number.
 pub type LinkId = u32;
 /// A bundle's number.
 pub type BundleId = u32;
+/// A class's number.
+pub type ClassId = u32;
 
 /// Links on a path at most: up and down three tiers, and one of the flow's own.
 pub const MAX_HOPS: usize = 7;
@@ -75,22 +81,48 @@ struct Bundle {
     changed: bool,
     /// Hops, a bit each, whose class is slack.
     slack: u8,
+    /// Whether it is told of each level, and so never tied.
+    apart: bool,
+    /// Whether its level is that of the class where it has its bottleneck.
+    tied: bool,
     /// Sum of its flows' weights; 0 if there is no such bundle.
     weight: f64,
-    /// Bytes a second for each unit of weight.
+    /// Bytes a second for each unit of weight, unless it is tied.
     level: f64,
     /// Bytes a second that it does not exceed unless its links are told of a new bound.
     bound: f64,
 }
 
 impl Bundle {
-    /// Bytes a second of all its flows.
+    /// Bytes a second of all its flows, unless it is tied.
     fn rate(&self) -> f64 {
+        debug_assert!(!self.tied);
         self.weight * self.level
     }
 
     fn is_slack(&self, hop: usize) -> bool {
         self.slack & 1 << hop != 0
+    }
+}
+
+/// What has changed, bytes a second for each unit of weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// A bundle has a level of its own.
+    Alone { bundle: BundleId, level: f64 },
+    /// A bundle has the level of a class from now on.
+    Tied { bundle: BundleId, class: ClassId, level: f64 },
+    /// All who are tied to a class have another level.
+    Class { class: ClassId, level: f64 },
+}
+
+impl Change {
+    /// The bundle that it is of, if it is of one.
+    pub fn bundle(&self) -> Option<BundleId> {
+        match *self {
+            Change::Alone { bundle, .. } | Change::Tied { bundle, .. } => Some(bundle),
+            Change::Class { .. } => None,
+        }
     }
 }
 
@@ -104,6 +136,12 @@ pub struct Solver {
     /// Classes to be settled, by rank and level.
     queue: BinaryHeap<Reverse<(Rank, u64, ClassId)>>,
     changed: Vec<BundleId>,
+    /// Classes whose level has changed, and those who are tied to them.
+    moved: Vec<ClassId>,
+    /// Where bundles are among those who are tied to their class.
+    places: Places,
+    /// Bundles whose bounds are no longer good, while they are gone through; kept for its memory.
+    short: Vec<BundleId>,
     /// Bundles that have no bottleneck yet, and maybe some that are gone.
     newcomers: Vec<BundleId>,
     /// Links where nobody had a bottleneck when a class was settled.
@@ -126,6 +164,9 @@ impl Solver {
             free_bundles: Vec::new(),
             queue: BinaryHeap::new(),
             changed: Vec::new(),
+            moved: Vec::new(),
+            places: Places::default(),
+            short: Vec::new(),
             newcomers: Vec::new(),
             idle: Vec::new(),
             turned: Vec::new(),
@@ -150,8 +191,14 @@ impl Solver {
     }
 
     /// Adds a bundle that has no weight yet; `path` has 1 to [`MAX_HOPS`] links, none twice. On links that are tight
-    /// it is in the class of a rank that `class` tells, elsewhere that is its own.
-    pub fn add(&mut self, path: &[LinkId], rank: Rank, class: impl Fn(LinkId) -> Rank) -> BundleId {
+    /// it is in the class of a rank that `class` tells, elsewhere that is its own. One that is `apart` is never tied.
+    pub fn add(
+        &mut self,
+        path: &[LinkId],
+        rank: Rank,
+        apart: bool,
+        class: impl Fn(LinkId) -> Rank,
+    ) -> BundleId {
         let bundle = Bundle {
             rank,
             hops: [Hop::default(); MAX_HOPS],
@@ -159,6 +206,8 @@ impl Solver {
             bottleneck: NOWHERE,
             changed: false,
             slack: 0,
+            apart,
+            tied: false,
             weight: 0.0,
             level: 0.0,
             bound: 0.0,
@@ -214,10 +263,8 @@ impl Solver {
     pub fn served(&self, link: LinkId) -> impl Iterator<Item = BundleId> {
         let classes =
             self.links[link as usize].classes.iter().map(|&(_, class)| &self.classes[class as usize]);
-        let members = classes
-            .take_while(|class| class.free > 0.0)
-            .flat_map(|class| class.own.iter().chain(&class.others));
-        members.map(|member| member.bundle).filter(|&bundle| self.bundles[bundle as usize].level > 0.0)
+        let members = classes.take_while(|class| class.free > 0.0).flat_map(Class::members);
+        members.filter(|&bundle| self.level(bundle) > 0.0)
     }
 
     /// Changes a bundle's weight; at 0 the bundle is gone, and its number free for others.
@@ -241,6 +288,7 @@ impl Solver {
             self.remove(id);
         } else {
             self.keep_bound(id);
+            self.note_bound(id);
         }
     }
 
@@ -255,13 +303,13 @@ impl Solver {
     }
 
     /// A bundle's bytes a second for each unit of its weight.
-    #[cfg(test)]
     fn level(&self, bundle: BundleId) -> f64 {
-        self.bundles[bundle as usize].level
+        let Bundle { hops, bottleneck, tied, level, .. } = self.bundles[bundle as usize];
+        if tied { self.classes[hops[usize::from(bottleneck)].class as usize].level } else { level }
     }
 
-    /// Works out all rates; `changed` is told of bundles that have another level than before.
-    pub fn solve(&mut self, mut changed: impl FnMut(BundleId, f64)) {
+    /// Works out all rates; `changed` is told who has another level than before.
+    pub fn solve(&mut self, mut changed: impl FnMut(Change)) {
         self.solved += 1;
         self.place_newcomers();
         while let Some(Reverse((_, _, class))) = self.queue.pop() {
@@ -270,7 +318,17 @@ impl Solver {
         for id in self.changed.drain(..) {
             let bundle = &mut self.bundles[id as usize];
             if std::mem::take(&mut bundle.changed) && bundle.weight > 0.0 {
-                changed(id, bundle.level);
+                let class = bundle.hops[usize::from(bundle.bottleneck)].class;
+                changed(match bundle.tied {
+                    true => Change::Tied { bundle: id, class, level: self.classes[class as usize].level },
+                    false => Change::Alone { bundle: id, level: bundle.level },
+                });
+            }
+        }
+        for id in self.moved.drain(..) {
+            let class = &mut self.classes[id as usize];
+            if std::mem::take(&mut class.moved) && !class.tied.is_empty() {
+                changed(Change::Class { class: id, level: class.level });
             }
         }
     }
@@ -284,6 +342,6 @@ impl Solver {
     pub fn members(&self, link: LinkId) -> impl Iterator<Item = BundleId> {
         let classes =
             self.links[link as usize].classes.iter().map(|&(_, class)| &self.classes[class as usize]);
-        classes.flat_map(|class| class.own.iter().chain(&class.others)).map(|member| member.bundle)
+        classes.flat_map(Class::members)
     }
 }

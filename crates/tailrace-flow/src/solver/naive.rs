@@ -12,6 +12,8 @@ pub(super) struct Wanted {
     pub(super) path: Vec<LinkId>,
     pub(super) rank: Rank,
     pub(super) weight: f64,
+    /// Whether it is to be told of each level.
+    pub(super) apart: bool,
 }
 
 /// The levels of all bundles: those of a lower rank are filled first, and leave the rest.

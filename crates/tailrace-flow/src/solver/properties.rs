@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use tailrace_core::Rank;
 
 use super::naive::{self, Wanted};
-use super::{BundleId, LinkId, Precision, Solver};
+use super::{BundleId, Change, ClassId, LinkId, Precision, Solver};
 
 /// What may happen to the bundles in the network.
 #[derive(Clone, Debug)]
-enum Change {
+enum Step {
     Add(Wanted),
     Remove(usize),
     Weigh(usize, f64),
@@ -28,17 +28,18 @@ fn a_weight() -> impl Strategy<Value = f64> {
 }
 
 /// Changes in a network of so many links, with ranks below `ranks`.
-fn changes(links: usize, ranks: u64) -> impl Strategy<Value = Vec<Change>> {
-    let add = (a_path(links), 0..ranks, a_weight())
-        .prop_map(|(path, rank, weight)| Change::Add(Wanted { path, rank: Rank(rank, 0), weight }));
+fn changes(links: usize, ranks: u64) -> impl Strategy<Value = Vec<Step>> {
+    let add = (a_path(links), 0..ranks, a_weight(), prop::bool::weighted(0.2)).prop_map(
+        |(path, rank, weight, apart)| Step::Add(Wanted { path, rank: Rank(rank, 0), weight, apart }),
+    );
     let change = prop_oneof![
         4 => add,
-        2 => any::<prop::sample::Index>().prop_map(|at| Change::Remove(at.index(1 << 20))),
+        2 => any::<prop::sample::Index>().prop_map(|at| Step::Remove(at.index(1 << 20))),
         1 => (any::<prop::sample::Index>(), a_weight())
-            .prop_map(|(at, weight)| Change::Weigh(at.index(1 << 20), weight)),
-        1 => (0..links, 1.0..1e10_f64).prop_map(|(link, capacity)| Change::Widen(link, capacity)),
+            .prop_map(|(at, weight)| Step::Weigh(at.index(1 << 20), weight)),
+        1 => (0..links, 1.0..1e10_f64).prop_map(|(link, capacity)| Step::Widen(link, capacity)),
         1 => (any::<prop::sample::Index>(), 0..ranks)
-            .prop_map(|(at, rank)| Change::Rank(at.index(1 << 20), rank)),
+            .prop_map(|(at, rank)| Step::Rank(at.index(1 << 20), rank)),
     ];
     prop::collection::vec(change, 1..60)
 }
@@ -49,40 +50,40 @@ fn capacities(links: usize) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(capacity, links)
 }
 
-fn network(ranks: u64) -> impl Strategy<Value = (Vec<f64>, Vec<Vec<Change>>)> {
+fn network(ranks: u64) -> impl Strategy<Value = (Vec<f64>, Vec<Vec<Step>>)> {
     let batches = move |links| prop::collection::vec(changes(links, ranks), 1..4);
     (2_usize..12).prop_flat_map(move |links| (capacities(links), batches(links)))
 }
 
 /// Makes a batch of changes; several at once are solved together.
-fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<(), TestCaseError> {
+fn play(capacities: &[f64], batches: Vec<Vec<Step>>, at_once: bool) -> Result<(), TestCaseError> {
     let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
     let mut capacities = capacities.to_vec();
     let mut there: Vec<(BundleId, Wanted)> = Vec::new();
-    let mut told = BTreeMap::new();
+    let mut told = Told::default();
     for batch in batches {
         for change in batch {
             match change {
-                Change::Add(wanted) => {
-                    let bundle = solver.add(&wanted.path, wanted.rank, |_| wanted.rank);
+                Step::Add(wanted) => {
+                    let bundle = solver.add(&wanted.path, wanted.rank, wanted.apart, |_| wanted.rank);
                     solver.set_weight(bundle, wanted.weight);
-                    told.insert(bundle, 0.0);
+                    told.bundles.insert(bundle, Pace::Level(0.0));
                     there.push((bundle, wanted));
                 }
-                Change::Remove(at) if !there.is_empty() => {
+                Step::Remove(at) if !there.is_empty() => {
                     let (bundle, _) = there.swap_remove(at % there.len());
                     solver.set_weight(bundle, 0.0);
                 }
-                Change::Weigh(at, weight) if !there.is_empty() => {
+                Step::Weigh(at, weight) if !there.is_empty() => {
                     let at = at % there.len();
                     there[at].1.weight = weight;
                     solver.set_weight(there[at].0, weight);
                 }
-                Change::Widen(link, capacity) => {
+                Step::Widen(link, capacity) => {
                     capacities[link] = capacity;
                     solver.set_capacity(link as LinkId, capacity);
                 }
-                Change::Rank(at, rank) if !there.is_empty() => {
+                Step::Rank(at, rank) if !there.is_empty() => {
                     let at = at % there.len();
                     there[at].1.rank = Rank(rank, 0);
                     solver.set_rank(there[at].0, Rank(rank, 0));
@@ -98,19 +99,55 @@ fn play(capacities: &[f64], batches: Vec<Vec<Change>>, at_once: bool) -> Result<
     Ok(())
 }
 
-/// `told` is the level of each bundle as far as the solver has told of changes.
+/// What the solver has told of changes.
+#[derive(Default)]
+struct Told {
+    bundles: BTreeMap<BundleId, Pace>,
+    classes: BTreeMap<ClassId, f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Pace {
+    Level(f64),
+    Class(ClassId),
+}
+
+impl Told {
+    fn hear(&mut self, change: Change) {
+        match change {
+            Change::Alone { bundle, level } => {
+                self.bundles.insert(bundle, Pace::Level(level));
+            }
+            Change::Tied { bundle, class, level } => {
+                self.bundles.insert(bundle, Pace::Class(class));
+                self.classes.insert(class, level);
+            }
+            Change::Class { class, level } => {
+                self.classes.insert(class, level);
+            }
+        }
+    }
+
+    fn level(&self, bundle: BundleId) -> f64 {
+        match self.bundles[&bundle] {
+            Pace::Level(level) => level,
+            Pace::Class(class) => self.classes[&class],
+        }
+    }
+}
+
 fn check(
     solver: &mut Solver,
     capacities: &[f64],
     there: &[(BundleId, Wanted)],
-    told: &mut BTreeMap<BundleId, f64>,
+    told: &mut Told,
 ) -> Result<(), TestCaseError> {
-    solver.solve(|bundle, level| {
-        told.insert(bundle, level);
-    });
+    solver.solve(|change| told.hear(change));
     solver.loosen_idle();
-    for (bundle, _) in there {
-        prop_assert_eq!(told[bundle], solver.level(*bundle), "a change was not told");
+    for (bundle, wanted) in there {
+        prop_assert_eq!(told.level(*bundle), solver.level(*bundle), "a change was not told");
+        let is_alone = matches!(told.bundles[bundle], Pace::Level(_));
+        prop_assert!(is_alone || !wanted.apart, "it wants to hear of each level");
     }
     check_links(solver, capacities, there)?;
     let wanted: Vec<Wanted> = there.iter().map(|(_, wanted)| wanted.clone()).collect();
@@ -148,10 +185,13 @@ fn check_bounds(solver: &Solver) -> Result<(), TestCaseError> {
     let classes = solver.links.iter().flat_map(|link| &link.classes);
     for class in classes.map(|&(_, class)| &solver.classes[class as usize]) {
         let mut sum = 0.0;
-        for member in class.own.iter().chain(&class.others) {
-            let bundle = &solver.bundles[member.bundle as usize];
-            prop_assert_eq!(bundle.is_slack(usize::from(member.hop)), class.slack);
-            prop_assert!(bundle.rate() <= bundle.bound);
+        prop_assert!(class.tied.entities().all(|bundle| solver.bundles[bundle as usize].tied));
+        for number in class.members() {
+            let bundle = &solver.bundles[number as usize];
+            let here = |hop: &usize| solver.classes[bundle.hops[*hop].class as usize].link == class.link;
+            let hop = (0..usize::from(bundle.length)).find(here).expect("a member");
+            prop_assert_eq!(bundle.is_slack(hop), class.slack);
+            prop_assert!(solver.rate(number) <= bundle.bound);
             sum += bundle.bound;
         }
         let scale = solver.links[class.link as usize].capacity.max(sum);
@@ -246,22 +286,23 @@ proptest! {
     ) {
         let mut solver = Solver::new(capacities.iter().copied(), precision);
         let mut there: Vec<(BundleId, Wanted)> = Vec::new();
-        let mut has_solution = true;
+        let (mut has_solution, mut told) = (true, Told::default());
         for change in batches.into_iter().flatten() {
             match change {
-                Change::Add(wanted) => {
+                Step::Add(wanted) => {
                     let class = |link| joint_class(&joint, link, wanted.rank);
-                    let bundle = solver.add(&wanted.path, wanted.rank, class);
+                    let bundle = solver.add(&wanted.path, wanted.rank, wanted.apart, class);
                     solver.set_weight(bundle, wanted.weight);
+                    told.bundles.insert(bundle, Pace::Level(0.0));
                     there.push((bundle, wanted));
                 }
-                Change::Remove(at) if !there.is_empty() => {
+                Step::Remove(at) if !there.is_empty() => {
                     let (bundle, _) = there.swap_remove(at % there.len());
                     solver.set_weight(bundle, 0.0);
                 }
                 _ => {}
             }
-            solver.solve(|_, _| {});
+            solver.solve(|change| told.hear(change));
             solver.loosen_idle();
             has_solution &= !went_round(&solver);
             for turns in 0.. {
@@ -270,11 +311,14 @@ proptest! {
                 }
                 // As a run does it: links that turn back and forth stay tight after a while.
                 prop_assert!(turns < 20, "links turn without end");
-                solver.solve(|_, _| {});
+                solver.solve(|change| told.hear(change));
                 has_solution &= !went_round(&solver);
                 if turns < 4 {
                     solver.loosen_idle();
                 }
+            }
+            for (bundle, _) in &there {
+                prop_assert_eq!(told.level(*bundle), solver.level(*bundle), "a change was not told");
             }
             check_feasible(&solver, &capacities, &there, tolerance)?;
             check_bounds(&solver)?;

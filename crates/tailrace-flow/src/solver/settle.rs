@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::hint::black_box;
 
-use super::class::{ClassId, Member};
-use super::{AHEAD, Bundle, BundleId, Hop, NOWHERE, Solver};
+use super::class::Member;
+use super::{AHEAD, Bundle, BundleId, ClassId, Hop, NOWHERE, Solver};
 
 impl Solver {
     /// Has a class settled before rates are used.
@@ -25,8 +25,8 @@ impl Solver {
             if !class.is_settled(self.solved, self.precision) {
                 self.enqueue(id);
             }
-        } else if !class.slack && !class.fits(self.precision) {
-            self.tighten(class.link);
+        } else if !class.slack {
+            if class.fits(self.precision) { self.check_slack(id) } else { self.tighten(class.link) }
         }
     }
 
@@ -86,7 +86,7 @@ impl Solver {
         self.classes[id as usize].queued = true;
         self.capture(id);
         let class = &self.classes[id as usize];
-        if class.own.is_empty() || !class.is_settled(self.solved, self.precision) {
+        if !class.holds() || !class.is_settled(self.solved, self.precision) {
             self.count_round(id);
             let too_often = self.classes[id as usize].goes_round(self.solved, self.precision);
             let level = if too_often { self.kept_level(id) } else { self.release(id) };
@@ -106,16 +106,16 @@ impl Solver {
     /// The level of a class that goes round: from now on it may only fall, which has an end.
     fn kept_level(&self, id: ClassId) -> f64 {
         let class = &self.classes[id as usize];
-        class.filling_level().min(if class.own.is_empty() { f64::INFINITY } else { class.level })
+        class.filling_level().min(if class.holds() { class.level } else { f64::INFINITY })
     }
 
     /// Makes own members of those that would go faster than the class lets them.
     fn capture(&mut self, id: ClassId) {
         let class = &self.classes[id as usize];
         let slack = self.precision.sums * self.links[class.link as usize].capacity;
-        let overrun = match class.own.is_empty() {
-            true => class.others_rate > class.free + slack,
-            false => class.filling_level() < class.fastest * (1.0 - self.precision.sums),
+        let overrun = match class.holds() {
+            true => class.filling_level() < class.fastest * (1.0 - self.precision.sums),
+            false => class.others_rate > class.free + slack,
         };
         if !overrun {
             return;
@@ -175,7 +175,7 @@ impl Solver {
         self.enqueue(class_at(new));
     }
 
-    /// Lets own members go that get less elsewhere; returns the level of those that stay.
+    /// Lets own members go that get less elsewhere, which those that are tied cannot; returns the level of those that stay.
     fn release(&mut self, id: ClassId) -> f64 {
         loop {
             let level = self.classes[id as usize].filling_level();
@@ -188,6 +188,7 @@ impl Solver {
                 if elsewhere < level * (1.0 - self.precision.sums) {
                     self.rebase(Member { bundle, hop: other });
                     self.set_level(bundle, elsewhere);
+                    self.keep_bound(bundle);
                     released = true;
                 }
             }
@@ -211,22 +212,33 @@ impl Solver {
         least
     }
 
-    /// Gives a class its level, and its own members with it.
+    /// Gives a class its level, and all whom it holds with it.
     fn announce(&mut self, id: ClassId, level: f64) {
         let class = &mut self.classes[id as usize];
         let same = (level - class.level).abs() <= self.precision.levels * level;
-        if level.is_infinite() || !same {
+        let moves = level.is_infinite() || !same;
+        if moves {
             class.level = level;
         }
         class.fresh = false;
         let level = class.level;
-        for place in 0..self.classes[id as usize].own.len() {
+        if moves {
+            self.tell_tied(id);
+        }
+        let mut place = self.classes[id as usize].own.len();
+        while place > 0 {
+            place -= 1;
             let own = &self.classes[id as usize].own;
             let bundle = own[place].bundle;
-            if let Some(soon) = own.get(place + AHEAD) {
-                black_box(self.bundles[soon.bundle as usize].level);
+            if let Some(soon) = place.checked_sub(AHEAD) {
+                black_box(self.bundles[own[soon].bundle as usize].level);
             }
             self.set_level(bundle, level);
+            // Even at the same level: it may have been tied when that was new.
+            self.keep_bound(bundle);
+            if self.bundles[bundle as usize].may_be_tied() {
+                self.tie(bundle);
+            }
         }
     }
 
@@ -238,12 +250,9 @@ impl Solver {
         }
         let by = bundle.weight * (level - bundle.level);
         bundle.level = level;
-        if !bundle.changed {
-            bundle.changed = true;
-            self.changed.push(id);
-        }
-        let Bundle { hops, length, bottleneck, slack, .. } = *bundle;
-        let silent = slack | 1 << bottleneck;
+        let Bundle { hops, length, .. } = *bundle;
+        let silent = bundle.silent();
+        self.flag(id);
         for (hop, &Hop { class, .. }) in hops[..usize::from(length)].iter().enumerate() {
             if silent & 1 << hop == 0 {
                 let this = &mut self.classes[class as usize];
@@ -252,6 +261,5 @@ impl Solver {
                 self.touch(class);
             }
         }
-        self.keep_bound(id);
     }
 }

@@ -1,7 +1,6 @@
 //! Links that may be full, and those that cannot.
 
-use super::class::ClassId;
-use super::{LinkId, Solver};
+use super::{ClassId, LinkId, Solver};
 
 impl Solver {
     /// Whether a link may be full.
@@ -44,7 +43,7 @@ impl Solver {
             class.free = self.links[link as usize].sensible(left, self.precision);
             left = class.left();
             class.passed_on = f64::NAN;
-            if !class.own.is_empty() || class.others_rate > class.free {
+            if class.holds() || class.others_rate > class.free {
                 self.enqueue(id);
             }
         }

@@ -82,7 +82,8 @@ impl World<'_> {
             let delivered = |flow: FlowId| {
                 let Some(&bundle) = of.get(&flow) else { return Bytes::ZERO };
                 let size = world.records.of(flow).size;
-                let part = world.bundles[bundle as usize].served_by(now) / world.wire_bytes(size) as f64;
+                let part = world.bundles[bundle as usize].served_by(now, &world.clocks)
+                    / world.wire_bytes(size) as f64;
                 Bytes::new((size.as_f64() * part) as u64)
             };
             control.controller.on_wake(now, &delivered, &mut fresh);
@@ -94,9 +95,9 @@ impl World<'_> {
     }
 
     fn give_weight(&mut self, bundle: BundleId, weight: f64) {
-        let level = self.bundles[bundle as usize].level();
+        let level = self.bundles[bundle as usize].level(&self.clocks);
         self.bundles[bundle as usize].weigh(weight);
-        self.bundles[bundle as usize].set_level(self.now, level);
+        self.bundles[bundle as usize].set_level(self.now, &self.clocks, level);
         self.resize(bundle);
         // Its level may stay what it was.
         self.arm(bundle);

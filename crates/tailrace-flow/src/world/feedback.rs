@@ -35,7 +35,7 @@ impl World<'_> {
         if self.feedback.is_instant() {
             return self.take_effect(bundle, level);
         }
-        if let Some((flow, _)) = self.bundles[bundle as usize].only(self.now) {
+        if let Some((flow, _)) = self.bundles[bundle as usize].only(self.now, &self.clocks) {
             let at = self.now.saturating_add(self.feedback.delay);
             self.feedback.on_their_way.push_back((at, bundle, flow.flow, level));
             self.schedule.wake(FEEDBACK, at);
@@ -49,7 +49,7 @@ impl World<'_> {
                 return self.schedule.wake(FEEDBACK, at);
             }
             self.feedback.on_their_way.pop_front();
-            let only = self.bundles[bundle as usize].only(self.now);
+            let only = self.bundles[bundle as usize].only(self.now, &self.clocks);
             if only.is_some_and(|(there, _)| there.flow == flow) {
                 self.take_effect(bundle, level);
             }
@@ -57,7 +57,8 @@ impl World<'_> {
     }
 
     fn take_effect(&mut self, bundle: BundleId, level: f64) {
-        self.bundles[bundle as usize].set_level(self.now, level);
+        self.leave_clock(bundle);
+        self.bundles[bundle as usize].set_level(self.now, &self.clocks, level);
         self.arm(bundle);
     }
 }

@@ -5,7 +5,7 @@ use tailrace_workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
 use crate::bundle::{Bundle, Kind};
-use crate::solver::{AHEAD, BundleId};
+use crate::solver::{AHEAD, BundleId, Change, ClassId};
 
 /// A link that fills by its classes of single ranks may not fill once it has joined some, and then fill again, without end
 /// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
@@ -88,13 +88,15 @@ impl World<'_> {
         // Flows of one kind are one bundle, where none has a rank, need, weight or rate of its own.
         let own_rate = self.control.is_some() || !self.feedback.is_instant();
         let alone = standing.is_its_own() || self.rule.follows_progress() || own_rate;
+        // Rounding of a class's clock counts for all who go by it alike.
+        let apart = own_rate || path.own_link().is_some() || standing.weight != 1.0;
         let kind = Kind { rank: standing.rank, path };
-        let bundle = if alone { self.new_bundle(kind) } else { self.shared_bundle(kind) };
+        let bundle = if alone { self.new_bundle(kind, apart) } else { self.shared_bundle(kind) };
         let bytes = self.wire_bytes(spec.size) as f64;
         if alone {
             self.bundles[bundle as usize].weigh(standing.weight);
         }
-        self.bundles[bundle as usize].enter(self.now, bytes, id, spec.ticket);
+        self.bundles[bundle as usize].enter(self.now, &self.clocks, bytes, id, spec.ticket);
         self.turn(bundle, id, Bytes::ZERO, standing.until);
         self.pace(bundle);
         self.report_start(&self.info(id), bundle);
@@ -123,13 +125,14 @@ impl World<'_> {
         if let Some(&bundle) = self.by_kind.get(&kind) {
             return bundle;
         }
-        let id = self.new_bundle(kind);
+        let id = self.new_bundle(kind, false);
         self.by_kind.insert(kind, id);
         id
     }
 
-    fn new_bundle(&mut self, kind: Kind) -> BundleId {
-        let id = self.add_to_solver(&kind);
+    /// A bundle of this kind; one that is `apart` goes by no clock.
+    fn new_bundle(&mut self, kind: Kind, apart: bool) -> BundleId {
+        let id = self.add_to_solver(&kind, apart);
         let bundle = Bundle::new(kind, self.now);
         if id as usize == self.bundles.len() {
             self.bundles.push(bundle);
@@ -146,25 +149,70 @@ impl World<'_> {
     }
 
     /// Has a bundle looked at when something will happen to it.
-    pub(super) fn arm(&mut self, bundle: BundleId) {
-        if let Some(at) = self.bundles[bundle as usize].arm() {
-            self.wake(&Occupant::Bundle(bundle), at);
+    pub(super) fn arm(&mut self, id: BundleId) {
+        let bundle = &mut self.bundles[id as usize];
+        if let Some(class) = bundle.clock() {
+            if let Some(reading) = bundle.next_reading() {
+                self.clocks.expect(class, id, reading);
+                self.arm_clock(class);
+            }
+        } else if let Some(at) = bundle.arm() {
+            self.wake(&Occupant::Bundle(id), at);
         }
+    }
+
+    fn arm_clock(&mut self, class: ClassId) {
+        if let Some(at) = self.clocks.arm(class, self.now) {
+            self.wake(&Occupant::Clock(class), at);
+        }
+    }
+
+    /// A bundle does not go by a clock any more, if it did.
+    pub(super) fn leave_clock(&mut self, bundle: BundleId) {
+        if let Some(class) = self.bundles[bundle as usize].clock()
+            && self.clocks.leave(class, bundle)
+        {
+            self.schedule.cancel(Occupant::Clock(class).entity());
+        }
+    }
+
+    /// A bundle goes by the clock of a class from now on.
+    fn follow(&mut self, id: BundleId, class: ClassId, level: f64) {
+        self.clocks.set_level(class, self.now, level);
+        let before = self.bundles[id as usize].clock();
+        if before != Some(class) {
+            self.clocks.enter(class, self.now);
+            self.leave_clock(id);
+        }
+        if before.is_none() {
+            self.bundles[id as usize].disarm();
+            self.schedule.cancel(Occupant::Bundle(id).entity());
+        }
+        self.bundles[id as usize].follow(self.now, &self.clocks, class);
+        self.arm(id);
     }
 
     /// Rates may have changed.
     pub(super) fn update_rates(&mut self) {
         let mut changed = std::mem::take(&mut self.changed);
         let some_are_paced = self.routes.some_are_own();
-        self.solver.solve(|bundle, level| changed.push((bundle, level)));
+        self.solver.solve(|change| changed.push(change));
         for place in 0..changed.len() {
-            if let Some(&(soon, _)) = changed.get(place + AHEAD) {
+            if let Some(soon) = changed.get(place + AHEAD).and_then(Change::bundle) {
                 self.bundles[soon as usize].fetch();
             }
-            let (bundle, level) = changed[place];
-            self.tell(bundle, level);
-            if some_are_paced {
-                self.pace(bundle);
+            match changed[place] {
+                Change::Alone { bundle, level } => {
+                    self.tell(bundle, level);
+                    if some_are_paced {
+                        self.pace(bundle);
+                    }
+                }
+                Change::Tied { bundle, class, level } => self.follow(bundle, class, level),
+                Change::Class { class, level } => {
+                    self.clocks.set_level(class, self.now, level);
+                    self.arm_clock(class);
+                }
             }
         }
         changed.clear();
@@ -184,16 +232,25 @@ impl World<'_> {
     pub(super) fn look_at(&mut self, bundle: BundleId) {
         self.bundles[bundle as usize].disarm();
         self.end_flows(bundle);
-        if self.bundles[bundle as usize].has_turned(self.now) {
+        if self.bundles[bundle as usize].has_turned(self.now, &self.clocks) {
             self.rank_again(bundle);
         }
         self.arm(bundle);
     }
 
+    /// Something has happened to those who go by a clock.
+    pub(super) fn look_at_clock(&mut self, class: ClassId) {
+        let mut due = std::mem::take(&mut self.due);
+        self.clocks.take_due(class, self.now, &mut due);
+        due.drain(..).for_each(|bundle| self.look_at(bundle));
+        self.due = due;
+        self.arm_clock(class);
+    }
+
     /// Flows of a bundle may be done.
     fn end_flows(&mut self, bundle: BundleId) {
         let mut ended = false;
-        while let Some(flow) = self.bundles[bundle as usize].leave(self.now) {
+        while let Some(flow) = self.bundles[bundle as usize].leave(self.now, &self.clocks) {
             ended = true;
             let record = self.records.of_mut(flow.flow);
             record.end = self.now;
@@ -222,6 +279,7 @@ impl World<'_> {
             self.by_kind.remove(&kind);
         }
         self.leave_links(bundle, &kind);
+        self.leave_clock(bundle);
         self.routes.give_back(kind.path);
     }
 }

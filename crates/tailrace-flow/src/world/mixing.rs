@@ -9,35 +9,33 @@ use tailrace_core::{Rank, Time};
 
 use super::{Occupant, World};
 use crate::bundle::Kind;
+use crate::lookup::Lookup;
 use crate::solver::{BundleId, LinkId};
 
 /// What is missing to be heavy counts for nothing below this, in bytes.
 const HARDLY_ANY: f64 = 1.0;
 
-/// On so many links in all it is remembered what ranks have sent that are not there now. A task may come back.
+/// So many times that a rank has left a link it is remembered what it has sent there. A task may come back.
 const MEMORY: usize = 1 << 20;
 
 /// What ranks have sent, and who is heavy where.
 pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
-    ranks: BTreeMap<Rank, Trail>,
-    /// Ranks that have left links, and how many, in order of leaving.
-    left: VecDeque<(Rank, usize)>,
-    /// How many in all.
-    absent: usize,
+    /// Where ranks are or were.
+    stretches: Lookup<(Rank, LinkId), Stretch>,
+    /// Those that have left, in order of leaving. Some have come back, and maybe left again.
+    left: VecDeque<(Rank, LinkId)>,
     /// The ranks on links that may be full and have been looked at.
     links: Vec<Option<Box<Lanes>>>,
 }
 
-/// The links where a rank is or was, in order.
-#[derive(Default)]
-struct Trail(Vec<Stretch>);
-
 /// A rank on a link.
+#[derive(Default)]
 struct Stretch {
-    link: LinkId,
     bundles: u32,
+    /// How often it is among those that have left.
+    absences: u32,
     /// Bytes of bundles that are gone.
     before: f64,
 }
@@ -54,6 +52,8 @@ struct Lanes {
 struct Lane {
     bundles: Vec<BundleId>,
     heavy: bool,
+    /// Before that it cannot be heavy: no rank gets more than all of the link.
+    light_until: Time,
     /// The rank of the class that it belongs to: its own, or that of one before it.
     class: Rank,
 }
@@ -67,14 +67,13 @@ struct Move {
 
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
-        Mixing { heavy, ranks: BTreeMap::new(), left: VecDeque::new(), absent: 0, links: Vec::new() }
+        Mixing { heavy, stretches: Lookup::default(), left: VecDeque::new(), links: Vec::new() }
     }
 
     /// A bundle comes to its links.
     fn enter(&mut self, kind: &Kind, moves: &mut Vec<Move>) {
-        let trail = self.ranks.entry(kind.rank).or_default();
         for &link in kind.path.links() {
-            trail.enter(link);
+            self.stretches.entry((kind.rank, link)).or_default().bundles += 1;
             if link as usize >= self.links.len() {
                 self.links.resize_with(link as usize + 1, || None);
             }
@@ -86,10 +85,15 @@ impl Mixing {
 
     /// A bundle that has sent so much is gone.
     fn leave(&mut self, kind: &Kind, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
-        let Some(trail) = self.ranks.get_mut(&kind.rank) else { return };
-        let mut left = 0;
         for &link in kind.path.links() {
-            left += usize::from(trail.leave(link, sent));
+            if let Some(stretch) = self.stretches.get_mut(&(kind.rank, link)) {
+                stretch.bundles -= 1;
+                stretch.before += sent;
+                if stretch.bundles == 0 {
+                    stretch.absences += 1;
+                    self.left.push_back((kind.rank, link));
+                }
+            }
             let place = &mut self.links[link as usize];
             if let Some(lanes) = place {
                 lanes.leave(link, kind.rank, bundle, moves);
@@ -98,52 +102,26 @@ impl Mixing {
                 }
             }
         }
-        if left > 0 {
-            self.left.push_back((kind.rank, left));
-            self.absent += left;
-            self.forget(MEMORY);
-        }
+        self.forget(MEMORY);
     }
 
     /// Forgets those who left first, until no more than so many are remembered.
     fn forget(&mut self, most: usize) {
-        while self.absent > most {
-            let Some((rank, left)) = self.left.pop_front() else { return };
-            self.absent -= left;
-            if let Some(trail) = self.ranks.get_mut(&rank) {
-                trail.0.retain(|stretch| stretch.bundles > 0);
-                if trail.0.is_empty() {
-                    self.ranks.remove(&rank);
+        while self.left.len() > most
+            && let Some(first) = self.left.pop_front()
+        {
+            if let Some(stretch) = self.stretches.get_mut(&first) {
+                stretch.absences -= 1;
+                if stretch.absences == 0 && stretch.bundles == 0 {
+                    self.stretches.remove(&first);
                 }
             }
         }
     }
-}
 
-impl Trail {
-    fn find(&self, link: LinkId) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&link, |stretch| stretch.link)
-    }
-
-    fn enter(&mut self, link: LinkId) {
-        match self.find(link) {
-            Ok(at) => self.0[at].bundles += 1,
-            Err(at) => self.0.insert(at, Stretch { link, bundles: 1, before: 0.0 }),
-        }
-    }
-
-    /// Whether it was the last bundle there.
-    fn leave(&mut self, link: LinkId, sent: f64) -> bool {
-        let Ok(at) = self.find(link) else { return false };
-        let stretch = &mut self.0[at];
-        stretch.bundles -= 1;
-        stretch.before += sent;
-        stretch.bundles == 0
-    }
-
-    /// Bytes of bundles that are gone.
-    fn before(&self, link: LinkId) -> f64 {
-        self.find(link).map_or(0.0, |at| self.0[at].before)
+    /// What a rank's bundles that are gone have sent over a link.
+    fn before(&self, rank: Rank, link: LinkId) -> f64 {
+        self.stretches.get(&(rank, link)).map_or(0.0, |stretch| stretch.before)
     }
 }
 
@@ -196,22 +174,22 @@ impl Lanes {
 
 impl Lane {
     fn new(rank: Rank) -> Self {
-        Lane { bundles: Vec::new(), heavy: false, class: rank }
+        Lane { bundles: Vec::new(), heavy: false, light_until: Time::ZERO, class: rank }
     }
 }
 
 impl World<'_> {
     /// Gives a new bundle to the solver, on each link in the class where its rank belongs.
-    pub(super) fn add_to_solver(&mut self, kind: &Kind) -> BundleId {
+    pub(super) fn add_to_solver(&mut self, kind: &Kind, apart: bool) -> BundleId {
         let (links, rank) = (kind.path.links(), kind.rank);
         let Some(mixing) = &mut self.mixing else {
-            return self.solver.add(links, rank, |_| rank);
+            return self.solver.add(links, rank, apart, |_| rank);
         };
         let mut moves = Vec::new();
         mixing.enter(kind, &mut moves);
         let lanes_of = |link: LinkId| mixing.links[link as usize].as_ref();
         let class_on = |link| lanes_of(link).map_or(rank, |lanes| lanes.by_rank[&rank].class);
-        let id = self.solver.add(links, rank, class_on);
+        let id = self.solver.add(links, rank, apart, class_on);
         for &link in links {
             let lanes = mixing.links[link as usize].as_mut();
             if let Some(lane) = lanes.and_then(|lanes| lanes.by_rank.get_mut(&rank)) {
@@ -226,7 +204,7 @@ impl World<'_> {
     /// Takes a bundle off its links.
     pub(super) fn leave_links(&mut self, bundle: BundleId, kind: &Kind) {
         let Some(mixing) = &mut self.mixing else { return };
-        let sent = self.bundles[bundle as usize].sent(self.now);
+        let sent = self.bundles[bundle as usize].sent(self.now, &self.clocks);
         let mut moves = Vec::new();
         mixing.leave(kind, bundle, sent, &mut moves);
         self.make_moves(moves);
@@ -252,33 +230,36 @@ impl World<'_> {
     pub(super) fn mix(&mut self, link: LinkId) {
         let Some(mixing) = self.mixing.as_mut().filter(|_| self.solver.is_tight(link)) else { return };
         let bundles = &self.bundles;
-        let lanes = mixing.links[link as usize].get_or_insert_with(|| {
+        let mut lanes = mixing.links[link as usize].take().unwrap_or_else(|| {
             let with_rank = |bundle: BundleId| (bundles[bundle as usize].kind.rank, bundle);
             Box::new(Lanes::of(self.solver.members(link).map(with_rank)))
         });
         let others = lanes.by_rank.len() - 1;
-        let (mut found, mut least) = (0, f64::INFINITY);
+        let (now, capacity) = (self.now, self.routes.capacities()[link as usize]);
+        let (mut found, mut next) = (0, Time::MAX);
         for (rank, lane) in lanes.by_rank.iter_mut().take(others).filter(|(_, lane)| !lane.heavy) {
-            let before = mixing.ranks.get(rank).map_or(0.0, |trail| trail.before(link));
-            let sent: f64 = lane.bundles.iter().map(|&b| bundles[b as usize].sent(self.now)).sum();
-            let missing = mixing.heavy - (before + sent);
-            if missing < HARDLY_ANY {
-                lane.heavy = true;
-                found += 1;
-            } else {
-                least = least.min(missing);
+            if lane.light_until <= now {
+                let before = mixing.before(*rank, link);
+                let sent: f64 =
+                    lane.bundles.iter().map(|&b| bundles[b as usize].sent(now, &self.clocks)).sum();
+                let missing = mixing.heavy - (before + sent);
+                if missing < HARDLY_ANY {
+                    lane.heavy = true;
+                    found += 1;
+                    continue;
+                }
+                let wait = Time::from_secs_f64(missing / capacity).max(Time::from_ns(1));
+                lane.light_until = now.saturating_add(wait);
             }
+            next = next.min(lane.light_until);
         }
         lanes.heavy += found;
         let mut moves = Vec::new();
         if found > 0 {
             lanes.regroup(link, &mut moves);
         }
+        mixing.links[link as usize] = Some(lanes);
         self.make_moves(moves);
-        if least.is_finite() {
-            // No rank gets more than all of the link.
-            let wait = Time::from_secs_f64(least / self.routes.capacities()[link as usize]);
-            self.wake(&Occupant::Link(link), self.now.saturating_add(wait.max(Time::from_ns(1))));
-        }
+        self.wake(&Occupant::Link(link), next);
     }
 }

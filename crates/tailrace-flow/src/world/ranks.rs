@@ -47,7 +47,7 @@ impl World<'_> {
 
     /// The flow of a bundle that has but one, and the payload that it has sent.
     fn only_flow(&mut self, bundle: BundleId) -> Option<(FlowId, Bytes)> {
-        let (flow, left) = self.bundles[bundle as usize].only(self.now)?;
+        let (flow, left) = self.bundles[bundle as usize].only(self.now, &self.clocks)?;
         let size = self.records.of(flow.flow).size;
         let part_left = left / self.wire_bytes(size) as f64;
         let left = Bytes::new((part_left * size.as_f64()).round() as u64);
@@ -91,13 +91,13 @@ impl World<'_> {
         let size = self.records.of(flow).size;
         let wire = self.wire_bytes(size) as f64 / size.as_f64().max(1.0);
         let bytes = if until < size { until.saturating_sub(sent).as_f64() * wire } else { f64::INFINITY };
-        self.bundles[bundle as usize].turn_after(self.now, bytes);
+        self.bundles[bundle as usize].turn_after(self.now, &self.clocks, bytes);
     }
 
     /// Keeps a flow that is to end at a time from being faster than it needs to be. Once it was slower, it needs more.
     pub(super) fn pace(&mut self, bundle: BundleId) {
         let Some(own_link) = self.bundles[bundle as usize].kind.path.own_link() else { return };
-        let Some((flow, left)) = self.bundles[bundle as usize].only(self.now) else { return };
+        let Some((flow, left)) = self.bundles[bundle as usize].only(self.now, &self.clocks) else { return };
         let fastest = self.routes.capacities()[own_link as usize];
         let due = self.standing(flow.flow, Bytes::ZERO, Bytes::ZERO).due.unwrap_or(Time::ZERO);
         let time = due.saturating_sub(MARGIN).saturating_sub(self.now);
