@@ -127,28 +127,13 @@ pub fn size_class(bytes: u64, measure: &Measure) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tailrace_core::{Bytes, Reveals};
+    use tailrace_workload::FlowSpec;
 
     use super::*;
 
     #[test]
     fn groups_are_those_that_have_flows() {
-        let flow = |class, deadline| FlowRecord {
-            size: Bytes::new(1),
-            start: Time::ZERO,
-            end: Time::MAX,
-            deadline,
-            id: 0,
-            task: 0,
-            retransmitted: 0,
-            src: 0,
-            dst: 1,
-            timeouts: 0,
-            slice: 0,
-            stopped: false,
-            class,
-            reveals: Reveals::Size,
-        };
+        let flow = |class, deadline| FlowRecord { class, deadline, ..FlowSpec::default().record(0) };
         let (due, open) = (Time::from_us(1), Time::MAX);
         let of = |flows: &[FlowRecord]| Group::of(flows.iter());
         let (class, [all, with, without]) = (Group::Class, [Group::All, Group::Deadline, Group::NoDeadline]);

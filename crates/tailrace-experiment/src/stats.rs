@@ -277,7 +277,8 @@ mod tests {
     use super::*;
     use crate::numbers::percentile;
     use crate::task_stats::TASK_METRICS;
-    use tailrace_core::{Bytes, Reveals};
+    use tailrace_core::Bytes;
+    use tailrace_workload::FlowSpec;
 
     #[test]
     fn every_metric_has_a_value() {
@@ -311,16 +312,11 @@ mod tests {
             start: Time::from_us(u64::from(id)),
             end: if id.is_multiple_of(11) { Time::MAX } else { Time::from_us(u64::from(id + 5 + id % 13)) },
             deadline: if id.is_multiple_of(3) { Time::from_us(u64::from(id + 11)) } else { Time::MAX },
-            id,
-            task: 0,
             retransmitted: id % 5,
-            src: 0,
-            dst: 1,
             timeouts: (id % 2) as u16,
-            slice: 0,
             stopped: id.is_multiple_of(11),
             class: (id % 2) as u8,
-            reveals: Reveals::Size,
+            ..FlowSpec::default().record(id)
         };
         let records: Vec<FlowRecord> = (0..500).map(record).collect();
         let ideals: Vec<Time> = (0..500).map(|id| Time::from_us(2 + id % 3)).collect();

@@ -46,6 +46,11 @@ impl Clock {
         self.service + self.level * (now - self.since).as_secs_f64()
     }
 
+    /// By so much its service may be short of what it is: times are whole picoseconds, and sums are rounded.
+    fn slack(&self) -> f64 {
+        self.level * 2e-12 + self.service * 1e-14
+    }
+
     /// When it is to be looked at; [`Time::MAX`] if that is never.
     fn next_event(&self) -> Time {
         let Some((key, _)) = self.due.first() else { return Time::MAX };
@@ -64,10 +69,9 @@ impl Clocks {
         self.of_class[class as usize].reading(now)
     }
 
-    /// By so much its reading may be short of what it is: times are whole picoseconds, and sums are rounded.
+    /// By so much its reading may be short of what it is.
     pub(crate) fn slack(&self, class: ClassId) -> f64 {
-        let clock = &self.of_class[class as usize];
-        clock.level * 2e-12 + clock.service * 1e-14
+        self.of_class[class as usize].slack()
     }
 
     /// Bytes a second for each unit of weight.
@@ -131,7 +135,7 @@ impl Clocks {
         let clock = &mut self.of_class[class as usize];
         clock.armed = Time::MAX;
         (clock.service, clock.since) = (clock.reading(now), now);
-        let reading = clock.service + clock.level * 2e-12 + clock.service * 1e-14;
+        let reading = clock.service + clock.slack();
         while let Some((key, bundle)) = clock.due.first()
             && f64::from_bits(key) <= reading
         {

@@ -1,12 +1,11 @@
 //! The files of a run.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use super::sums::{Hashing, Sums};
 use crate::columns::{columns_of, described};
 use crate::error::Error;
-use crate::files::{encode_parquet, write_whole_by};
+use crate::files::{encode_parquet, write_whole, write_whole_by};
 use crate::pieces::Pieces;
 use crate::run::RunResult;
 
@@ -28,7 +27,7 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
     let summary = serde_json::to_string_pretty(&result.summary);
     let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))? + "\n";
     for (name, text) in [("scenario.toml", &result.scenario), ("summary.json", &summary)] {
-        write_whole_by(&dir.join(name), |file| file.write_all(text.as_bytes()))?;
+        write_whole(&dir.join(name), text.as_bytes())?;
         sums.add(name, text.as_bytes());
     }
     Ok(sums)
