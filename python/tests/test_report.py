@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from checksums import list_checksums
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -404,6 +405,25 @@ def test_a_damaged_run_is_left_out_and_said_in_a_line(
     assert "1 of 2 runs are not finished" in page
     curves = charts(page)["r0-distributions"]["views"][0]["curves"]
     assert [curve["label"] for curve in curves] == ["pias"]
+
+
+def test_runs_of_an_older_version_are_put_beside_newer_ones(tmp_path: Path) -> None:
+    plot = '[plot.times]\nkind = "cdf"\n'
+    sweep = '[[scheme]]\nname = "tcp"\n[[scheme]]\nname = "pias"\n[sweep]\nseed = [1, 2]\n'
+    page = reported(tmp_path, sweep + plot)
+    folder = ResultFolder(tmp_path / "out")
+    run = folder.path / "runs" / folder.summary["run"][0]
+    flows = pl.read_parquet(run / "flows.parquet")
+    assert flows["src"].dtype == pl.UInt32
+    about = {k: v for k, v in pl.read_parquet_metadata(run / "flows.parquet").items() if k != "ARROW:schema"}
+    flows.with_columns(pl.col("src", "dst").cast(pl.UInt16)).write_parquet(
+        run / "flows.parquet", metadata=about
+    )
+    list_checksums(run)
+    # The runs are there, so that only plots and report are made.
+    again = reported(tmp_path, sweep + plot)
+    assert charts(again)["r0-distributions"] == charts(page)["r0-distributions"]
+    assert pl.read_parquet(run / "flows.parquet")["src"].dtype == pl.UInt16
 
 
 def test_what_losers_have_in_common_is_no_chance() -> None:

@@ -121,14 +121,14 @@ mod with_bpf {
         let mut start = Time::ZERO;
         let mut flow = |_| {
             start += Time::from_us(u64::from(random.below(1_500)));
-            let src = random.below(6) as u16;
+            let src = random.below(6);
             let size = 2_000 << random.below(11);
             let ideal = Time::from_ns(size * 8 + 100_000);
             let deadline = start + Time::from_ps(ideal.as_ps() * u64::from(1 + random.below(8)));
             FlowSpec {
                 src,
                 // Many to few, so that buffers run over.
-                dst: (src + 1 + random.below(2) as u16) % 6,
+                dst: (src + 1 + random.below(2)) % 6,
                 size: Bytes::new(size),
                 start,
                 deadline: Some(deadline),

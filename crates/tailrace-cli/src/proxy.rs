@@ -14,7 +14,7 @@ pub fn proxy(options: &args::Proxy, host: &dyn Host) -> Result<i32, Error> {
     let chosen = planned(&options.file, options.scheme.as_deref(), &options.set)?;
     let (scenario, scheme) = (&chosen.scenario, &chosen.scheme);
     let hosts = for_proxies(scenario).map_err(|error| chosen.of_file(error))?.hosts;
-    let Some(here) = own_host().map_err(Error::Live)?.filter(|here| usize::from(*here) < hosts) else {
+    let Some(here) = own_host().map_err(Error::Live)?.filter(|here| (*here as usize) < hosts) else {
         let message = format!(
             "no interface here has an address of one of the {hosts} hosts of {}: run the proxy in a host of the fabric",
             options.file.display()

@@ -132,17 +132,12 @@ fn missing() -> Option<&'static str> {
 static MACHINE: Mutex<()> = Mutex::new(());
 
 /// Does something with a fabric of so many hosts, with proxies on all.
-fn on_a_fabric(
-    hosts: HostId,
-    scheme: &str,
-    buffer: &str,
-    act: impl FnOnce(&mut Site<'_>),
-) -> Option<Outcome> {
+fn on_a_fabric(hosts: u32, scheme: &str, buffer: &str, act: impl FnOnce(&mut Site<'_>)) -> Option<Outcome> {
     on_this_fabric(hosts, scheme, buffer, &Live::default(), act)
 }
 
 fn on_this_fabric(
-    hosts: HostId,
+    hosts: u32,
     scheme: &str,
     buffer: &str,
     live: &Live,

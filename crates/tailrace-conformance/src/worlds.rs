@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Ending, FlowRecord, HEADER_BYTES, Reveals, Scheme, Time};
+use tailrace_core::{Bytes, Ending, FlowRecord, HEADER_BYTES, HostId, Reveals, Scheme, Time};
 use tailrace_fabric::{Buffer, Fabric, FabricParams, LoadBalancing};
 use tailrace_packet::{Watch, World};
 use tailrace_workload::FlowSpec;
@@ -60,9 +60,9 @@ fn flows(reveals: Reveals, due_us: u64) -> Vec<FlowSpec> {
         ..FlowSpec::default()
     };
     let long = [flow(1, 0, 2_000_000, 0), flow(2, 3, 1_000_000, 5)];
-    let bursts = (0..20u64).map(|n| flow(1 + (n % 5) as u16, 0, 30_000 + n, 50 + n / 5 * 300));
+    let bursts = (0..20u64).map(|n| flow(1 + (n % 5) as HostId, 0, 30_000 + n, 50 + n / 5 * 300));
     let short =
-        (0..30u64).map(|n| flow((n % 6) as u16, ((n + 1 + n / 6) % 6) as u16, 1 + 97 * n * n, 40 * n));
+        (0..30u64).map(|n| flow((n % 6) as HostId, ((n + 1 + n / 6) % 6) as HostId, 1 + 97 * n * n, 40 * n));
     let mut flows: Vec<_> = long.into_iter().chain(bursts).chain(short).filter(|f| f.src != f.dst).collect();
     flows.sort_by_key(|flow| flow.start);
     flows

@@ -11,7 +11,7 @@ pub type FlowId = u32;
 /// of no task.
 pub type TaskId = u32;
 /// A host's number.
-pub type HostId = u16;
+pub type HostId = u32;
 /// A slice's number, counted from 1; 0 for flows of no slice.
 pub type SliceId = u16;
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use crate::HostId;
+
 /// Bytes of TCP/IP header on every packet (MSS 1460, wire packet 1500, as in the PIAS authors' ns-2 scripts).
 pub const HEADER_BYTES: u16 = 40;
 /// Bytes of a pure acknowledgement on the wire, unless the transport's parameters say otherwise.
@@ -84,7 +86,7 @@ const KIND: u8 = (1 << KIND_BITS) - 1;
 pub struct Packet<H = ()> {
     /// The flow, counted from the start of the run.
     pub flow: u32,
-    /// Destination host.
+    /// Destination host; see [`Packet::address`].
     pub dst: u16,
     /// Source host; its network card writes it.
     pub src: u16,
@@ -106,6 +108,18 @@ pub struct Packet<H = ()> {
 
     /// What the scheme adds.
     pub header: H,
+}
+
+impl Packet {
+    /// Packets know so many hosts. With more, a packet would not fit half a cache line.
+    pub const MOST_HOSTS: usize = 1 << 16;
+
+    /// A host's number as packets carry it.
+    #[inline]
+    pub fn address(host: HostId) -> u16 {
+        debug_assert!((host as usize) < Self::MOST_HOSTS, "no packet reaches host {host}");
+        host as u16
+    }
 }
 
 impl<H: Header> Packet<H> {

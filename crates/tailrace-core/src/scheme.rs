@@ -128,7 +128,7 @@ impl Facts {
 
     /// Checks that there are hosts of all numbers that a list in `field` has.
     pub fn check_hosts(&self, field: &str, listed: &[HostId]) -> Result<(), ParamError> {
-        match listed.iter().find(|host| usize::from(**host) >= self.hosts) {
+        match listed.iter().find(|host| (**host as usize) >= self.hosts) {
             Some(host) => {
                 let message =
                     format!("there is no host {host}: they are 0 to {}", self.hosts.saturating_sub(1));

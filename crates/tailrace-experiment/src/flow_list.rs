@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use tailrace_config::ScenarioError;
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, HostId, Time};
 use tailrace_scenario::Scenario;
 use tailrace_traffic::{Feed, FlowSource};
 use tailrace_workload::flow_list::{columns, reveals, write_csv};
@@ -85,8 +85,8 @@ fn table(flows: &[FlowSpec]) -> RecordBatch {
     let ns = |time: Time| time.as_ps() as f64 / 1e3;
     let deadline = |f: &FlowSpec| f.deadline.map(|d| ns(d.saturating_sub(f.start)));
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("src", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.src)))),
-        ("dst", Arc::new(UInt16Array::from_iter_values(flows.iter().map(|f| f.dst)))),
+        ("src", Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.src)))),
+        ("dst", Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.dst)))),
         ("size_bytes", Arc::new(UInt64Array::from_iter_values(flows.iter().map(|f| f.size.get())))),
         ("start_ns", Arc::new(Float64Array::from_iter_values(flows.iter().map(|f| ns(f.start))))),
         ("deadline_ns", Arc::new(Float64Array::from_iter(flows.iter().map(deadline)))),
@@ -145,8 +145,8 @@ fn read_flows(path: &Path, hosts: u32, extra: &[String]) -> Result<Vec<FlowSpec>
             let flow_type = optional("flow_type", &types, 255.0)? as u8;
             let told = reveals(flow_type, deadline.is_some());
             flows.push(FlowSpec {
-                src: whole("src", &src, last_host)? as u16,
-                dst: whole("dst", &dst, last_host)? as u16,
+                src: whole("src", &src, last_host)? as HostId,
+                dst: whole("dst", &dst, last_host)? as HostId,
                 size: Bytes::new(whole("size_bytes", &size, 9e15)?),
                 start,
                 deadline,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ecn, HEADER_BYTES, Packet, PacketKind, Time, dscp_of};
+use tailrace_core::{Ecn, HEADER_BYTES, HostId, Packet, PacketKind, Time, dscp_of};
 use tailrace_run::Tap;
 use tailrace_scenario::{Level, Scenario};
 
@@ -104,7 +104,7 @@ impl Writer {
 }
 
 impl State {
-    fn write(&mut self, now: Time, packet: &Packet, src: u16) {
+    fn write(&mut self, now: Time, packet: &Packet, src: HostId) {
         let frame = frame(packet, src, self.mss);
         let original = u32::from(packet.bytes) + ETHERNET as u32;
         let record = PcapPacket::new(Duration::from_nanos(now.as_ns()), original, &frame);
@@ -117,12 +117,12 @@ impl State {
 }
 
 /// The headers of a packet from host `src` as bytes.
-fn frame(packet: &Packet, src: u16, mss: u32) -> [u8; STORED] {
+fn frame(packet: &Packet, src: HostId, mss: u32) -> [u8; STORED] {
     let mut frame = [0; STORED];
     let (ethernet, rest) = frame.split_at_mut(ETHERNET);
     let (ip, tcp) = rest.split_at_mut(20);
     let src = address(src);
-    let dst = address(packet.dst);
+    let dst = address(packet.dst.into());
     ethernet[2..6].copy_from_slice(&dst);
     ethernet[8..12].copy_from_slice(&src);
     ethernet[12..].copy_from_slice(&[0x08, 0x00]);
@@ -166,8 +166,8 @@ fn frame(packet: &Packet, src: u16, mss: u32) -> [u8; STORED] {
     frame
 }
 
-fn address(host: u16) -> [u8; 4] {
-    (0x0A00_0000 + u32::from(host) + 1).to_be_bytes()
+fn address(host: HostId) -> [u8; 4] {
+    (0x0A00_0000 + host + 1).to_be_bytes()
 }
 
 /// The Internet checksum (RFC 1071) of a header whose checksum field is zero.

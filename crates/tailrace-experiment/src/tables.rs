@@ -60,8 +60,8 @@ pub fn flows<'a>(records: impl Iterator<Item = &'a FlowRecord>, ideals: &[Time])
         "flows",
         vec![
             ("flow", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.id)))),
-            ("src", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.src)))),
-            ("dst", Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.dst)))),
+            ("src", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.src)))),
+            ("dst", Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.dst)))),
             ("size_bytes", Arc::new(UInt64Array::from_iter_values(records.iter().map(|r| r.size.get())))),
             ("start_ns", Arc::new(Float64Array::from_iter_values(records.iter().map(|r| ns(r.start))))),
             ("fct_ns", Arc::new(Float64Array::from_iter(fct.iter().copied()))),

@@ -5,10 +5,10 @@ use tailrace_core::{Rate, Time};
 
 use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
 
-/// Host numbers have 16 bits.
-pub(super) const MAX_HOSTS: u64 = 65_536;
-/// Three tiers of [`MAX_HOSTS`] have 5,120.
-pub(super) const MAX_SWITCHES: u64 = 8_192;
+/// A million servers; packets know fewer, see [`tailrace_core::Packet::MOST_HOSTS`].
+pub const MAX_HOSTS: u64 = 1 << 20;
+/// A fat tree of a million hosts (radix 160) has 32,000.
+pub(super) const MAX_SWITCHES: u64 = 32_768;
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
@@ -231,9 +231,10 @@ mod tests {
 
     #[test]
     fn parts_that_do_not_fit_are_named() {
-        assert_eq!(error("micro4", "hosts = 0"), "hosts: gives 0 hosts, but there must be 2 to 65536");
+        assert_eq!(error("micro4", "hosts = 0"), "hosts: gives 0 hosts, but there must be 2 to 1048576");
         assert!(
-            error("spine144", "hosts_per_leaf = 60000").starts_with("hosts_per_leaf: gives 540000 hosts")
+            error("spine144", "leaves = 30\nhosts_per_leaf = 60000")
+                .starts_with("hosts_per_leaf: gives 1800000")
         );
         assert_eq!(error("spine144", "spines = 0"), "spines: is 0, but must be at least 1");
         assert!(

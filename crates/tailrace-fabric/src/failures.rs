@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
-use tailrace_core::Time;
+use tailrace_core::{HostId, Time};
 
 use super::{Fabric, Node, PortId, Routes, SwitchId};
 
@@ -70,7 +70,7 @@ impl Fabric {
     }
 
     /// A host that failures leave without a way to some other for good.
-    pub fn cut_off(&self) -> Option<u16> {
+    pub fn cut_off(&self) -> Option<HostId> {
         let mut for_good = self.outages.iter().filter(|outage| outage.until == Time::MAX);
         if let Some(host) = for_good.find_map(|outage| self.edge_end(outage)) {
             return Some(host);
@@ -79,11 +79,11 @@ impl Fabric {
         let edges: BTreeSet<SwitchId> = self.edge_of.iter().copied().collect();
         let reaches = |from: SwitchId, to: SwitchId| from == to || last.routes.next_hops(from, to).count > 0;
         let lost = edges.iter().find(|&&from| edges.iter().any(|&to| !reaches(from, to)))?;
-        self.edge_of.iter().position(|edge| edge == lost).map(|host| host as u16)
+        self.edge_of.iter().position(|edge| edge == lost).map(|host| host as HostId)
     }
 
     /// The host at an end of a link that fails; none if it joins two switches.
-    fn edge_end(&self, outage: &Outage) -> Option<u16> {
+    fn edge_end(&self, outage: &Outage) -> Option<HostId> {
         let spec = &self.ports[outage.port as usize];
         match (spec.from, spec.to) {
             (Node::Host(host), _) | (_, Node::Host(host)) => Some(host),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     /// The names of the ports that may come next at a switch towards a host.
-    fn next(fabric: &Fabric, switch: u16, dst: u16) -> BTreeSet<String> {
+    fn next(fabric: &Fabric, switch: u16, dst: HostId) -> BTreeSet<String> {
         let hops = fabric.next_hops(switch, dst);
         fabric.routes.ports(hops).map(|port| fabric.port_name(port)).collect()
     }
@@ -210,7 +210,7 @@ mod tests {
             for (reroute, expected) in fabric.reroutes.iter().zip([without, whole.build()]) {
                 let around = reroute.over(&fabric);
                 for switch in 0..fabric.switches as u16 {
-                    for dst in (0..fabric.hosts as u16).step_by(5) {
+                    for dst in (0..fabric.hosts as u32).step_by(5) {
                         assert_eq!(
                             next(&around, switch, dst),
                             next(&expected, switch, dst),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tailrace_core::{ACK_BYTES, LinkRate, MTU_BYTES, Rate, Time};
+use tailrace_core::{ACK_BYTES, HostId, LinkRate, MTU_BYTES, Rate, Time};
 
 use super::{Fabric, Node, PortId, SwitchId};
 
@@ -14,6 +14,35 @@ pub(super) type Ps = u128;
 pub(super) enum Extreme {
     Least,
     Most,
+}
+
+/// What ways to an edge switch cost, by switch, as far as they have been walked.
+struct Known {
+    /// And for which destination, counted from 1, that was.
+    costs: Vec<(u32, Ps)>,
+    destination: u32,
+}
+
+impl Known {
+    fn new(switches: usize) -> Self {
+        Known { costs: vec![(0, 0); switches], destination: 0 }
+    }
+
+    /// Of another destination nothing is known yet.
+    fn begin(&mut self, edge: SwitchId) {
+        self.destination += 1;
+        self.insert(edge, 0);
+    }
+
+    fn get(&self, switch: SwitchId) -> Option<Ps> {
+        let (destination, cost) = self.costs[usize::from(switch)];
+        (destination == self.destination).then_some(cost)
+    }
+
+    fn insert(&mut self, switch: SwitchId, cost: Ps) -> Ps {
+        self.costs[usize::from(switch)] = (self.destination, cost);
+        cost
+    }
 }
 
 impl Fabric {
@@ -35,7 +64,7 @@ impl Fabric {
     }
 
     /// How many links a packet takes from one host to another; of several equal-cost ways, on the first.
-    pub fn hops_between(&self, src: u16, dst: u16) -> usize {
+    pub fn hops_between(&self, src: HostId, dst: HostId) -> usize {
         self.ports_passed(src, dst, 0).count()
     }
 
@@ -53,13 +82,13 @@ impl Fabric {
         let costs: Vec<Ps> = ports.collect();
         let both = |port: PortId| costs[port as usize];
         let hosts = self.different_hosts();
-        let ends = hosts.iter().map(|(&(edge, ..), &(host, _))| {
-            (edge, both(host.into()), both(self.port_to[usize::from(host)]))
-        });
+        let ends = hosts
+            .iter()
+            .map(|(&(edge, ..), &(host, _))| (edge, both(host), both(self.port_to[host as usize])));
         let ends: Vec<(SwitchId, Ps, Ps)> = ends.collect();
-        let mut most = 0;
+        let (mut most, mut known) = (0, Known::new(self.switches));
         for (place, (&(edge, ..), &(_, count))) in hosts.iter().enumerate() {
-            let mut known = self.known(edge);
+            known.begin(edge);
             for (other, &(from, up, _)) in ends.iter().enumerate() {
                 if other != place || count > 1 {
                     let inside = self.extreme_from(from, edge, Extreme::Most, &both, &mut known);
@@ -72,11 +101,11 @@ impl Fabric {
 
     /// Hosts that are not alike, by switch, rate and delay of their link: the first of each, and how many they are. Of
     /// switches that are alike, two stand for all.
-    fn different_hosts(&self) -> BTreeMap<(SwitchId, Rate, Time), (u16, usize)> {
+    fn different_hosts(&self) -> BTreeMap<(SwitchId, Rate, Time), (HostId, usize)> {
         let mut hosts = BTreeMap::new();
         for host in self.host_ids() {
-            let card = &self.ports[usize::from(host)];
-            let alike = hosts.entry((self.edge_of[usize::from(host)], card.rate, card.delay));
+            let card = &self.ports[host as usize];
+            let alike = hosts.entry((self.edge_of[host as usize], card.rate, card.delay));
             alike.or_insert((host, 0)).1 += 1;
         }
         let cards = |edge: SwitchId| {
@@ -106,14 +135,9 @@ impl Fabric {
         which: Extreme,
         cost: impl Fn(PortId) -> Ps,
     ) -> Ps {
-        self.extreme_from(from, to, which, &cost, &mut self.known(to))
-    }
-
-    /// What ways to `edge` cost, by switch, before any is walked.
-    fn known(&self, edge: SwitchId) -> Vec<Option<Ps>> {
-        let mut known = vec![None; self.switches];
-        known[usize::from(edge)] = Some(0);
-        known
+        let mut known = Known::new(self.switches);
+        known.begin(to);
+        self.extreme_from(from, to, which, &cost, &mut known)
     }
 
     fn extreme_from(
@@ -122,9 +146,9 @@ impl Fabric {
         edge: SwitchId,
         which: Extreme,
         cost: &impl Fn(PortId) -> Ps,
-        known: &mut [Option<Ps>],
+        known: &mut Known,
     ) -> Ps {
-        if let Some(known) = known[usize::from(switch)] {
+        if let Some(known) = known.get(switch) {
             return known;
         }
         let costs = self
@@ -134,7 +158,7 @@ impl Fabric {
             Extreme::Least => costs.min(),
             Extreme::Most => costs.max(),
         };
-        *known[usize::from(switch)].insert(found.unwrap_or(0))
+        known.insert(switch, found.unwrap_or(0))
     }
 
     /// The equal-cost ports of a switch towards another, and where they lead.
@@ -148,8 +172,8 @@ impl Fabric {
 
     /// Whether all ways that packets between two hosts may take have as many links, of the same rates and delays in
     /// the same order, and each switch divides its packets evenly.
-    pub(super) fn paths_are_alike(&self, src: u16, dst: u16) -> bool {
-        let [from, to] = [src, dst].map(|host| self.edge_of[usize::from(host)]);
+    pub(super) fn paths_are_alike(&self, src: HostId, dst: HostId) -> bool {
+        let [from, to] = [src, dst].map(|host| self.edge_of[host as usize]);
         let mut tier = BTreeSet::from([from]);
         while tier != BTreeSet::from([to]) {
             let ports: Vec<PortId> =

@@ -173,7 +173,7 @@ mod tests {
                 "radix = 8\noversubscription = 2",
                 "oversubscription: is 2, but the radix 8 is no multiple of 3",
             ),
-            ("radix = 66", "radix: gives 71874 hosts, but there must be 2 to 65536"),
+            ("radix = 162", "radix: gives 1062882 hosts, but there must be 2 to 1048576"),
             ("hosts = 3", "hosts: "),
         ] {
             let error = read(fields).unwrap_err();
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// As many hosts as have numbers: three tiers of switches with 64 ports.
+    /// As many hosts as packets know: three tiers of switches with 64 ports.
     #[test]
     fn routes_of_the_largest_are_no_square() {
         let params = read("radix = 64").unwrap();

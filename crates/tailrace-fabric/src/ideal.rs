@@ -8,7 +8,7 @@
 //! Acknowledgements go back over links of the same rates.
 
 use tailrace_core::transport::{FctEnd, TransportParams};
-use tailrace_core::{Bytes, LinkRate, Time};
+use tailrace_core::{Bytes, HostId, LinkRate, Time};
 
 use super::farthest::{Extreme, Ps, time};
 use super::{Fabric, LoadBalancing, Node, PortId};
@@ -54,8 +54,8 @@ impl Fabric {
     /// after the one before it), or packets on several paths end with one that is shorter than an acknowledgement.
     pub fn ideal_fct(
         &self,
-        src: u16,
-        dst: u16,
+        src: HostId,
+        dst: HostId,
         flow: u32,
         size: Bytes,
         transport: &TransportParams,
@@ -86,7 +86,14 @@ impl Fabric {
     }
 
     /// When the receiver has the last byte.
-    fn received(&self, src: u16, dst: u16, hops: &[Hop], packets: u64, spraying: Option<Spraying>) -> Ps {
+    fn received(
+        &self,
+        src: HostId,
+        dst: HostId,
+        hops: &[Hop],
+        packets: u64,
+        spraying: Option<Spraying>,
+    ) -> Ps {
         match spraying {
             None => one_path(hops, packets),
             Some(_) if packets == 1 => one_path(hops, 1),
@@ -97,7 +104,12 @@ impl Fabric {
 
     /// The ports that a packet passes which finds `turn` packets (or cells) of its flow gone before it. At a
     /// switch with `n` equal-cost ports every n-th takes the same one, and what went there takes turns on.
-    pub(super) fn ports_passed(&self, src: u16, dst: u16, mut turn: u64) -> impl Iterator<Item = PortId> {
+    pub(super) fn ports_passed(
+        &self,
+        src: HostId,
+        dst: HostId,
+        mut turn: u64,
+    ) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
             Node::Switch(switch) => {
@@ -110,7 +122,7 @@ impl Fabric {
     }
 
     /// The hops of a flow's way, of which several may be alike.
-    fn hops(&self, [src, dst]: [u16; 2], flow: u32, full_bytes: u16, last_bytes: u16) -> Vec<Hop> {
+    fn hops(&self, [src, dst]: [HostId; 2], flow: u32, full_bytes: u16, last_bytes: u16) -> Vec<Hop> {
         let mut width = 1;
         let hop = |port: PortId| {
             if let Node::Switch(switch) = self.ports[port as usize].from {
@@ -135,10 +147,10 @@ impl Fabric {
 
     /// Hops that no packet passes later than those of its way: its hosts' links, and between them nothing but the
     /// time that the quickest packet takes.
-    fn at_best(&self, src: u16, dst: u16, full_bytes: u16, last_bytes: u16) -> [Hop; 3] {
-        let (first, exit) = (PortId::from(src), self.port_to[usize::from(dst)]);
+    fn at_best(&self, src: HostId, dst: HostId, full_bytes: u16, last_bytes: u16) -> [Hop; 3] {
+        let (first, exit) = (PortId::from(src), self.port_to[dst as usize]);
         let [first, exit] = [first, exit].map(|port| self.hop(port, full_bytes, last_bytes, 1));
-        let edge = |host: u16| self.edge_of[usize::from(host)];
+        let edge = |host: HostId| self.edge_of[host as usize];
         let delay = self.extreme(edge(src), edge(dst), Extreme::Least, |port| {
             let hop = self.hop(port, full_bytes.min(last_bytes), full_bytes.min(last_bytes), 1);
             hop.full + hop.delay
@@ -175,7 +187,7 @@ impl Fabric {
     /// hop: they reach it in order, one every `hops[0].full`. Only the last packet, if it is short, can run
     /// into full ones and pass them on parallel links, and only those few that are not yet ahead of it by
     /// more than their whole way. These are replayed, packet by packet.
-    fn in_turn(&self, src: u16, dst: u16, hops: &[Hop], packets: u64, cell: u64) -> Ps {
+    fn in_turn(&self, src: HostId, dst: HostId, hops: &[Hop], packets: u64, cell: u64) -> Ps {
         let (pace, way) = (hops[0].full, inside(hops).iter().map(|hop| hop.full).sum::<Ps>());
         let exit = hops[hops.len() - 1];
         let within_reach = (way / pace.max(1) + 1) as u64;

@@ -18,7 +18,7 @@ const BUFFER: Buffer = Buffer::PerPort(Bytes::MAX);
 type Delivery = (u64, u32, u64, u16, bool);
 
 /// Simulates a lone flow event by event: when the receiver has all of it and when the sender knows.
-pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
+pub(crate) fn simulate(fabric: &Fabric, src: HostId, dst: HostId, size: u64) -> (Time, Time) {
     let mut free = vec![0u64; fabric.ports.len()];
     let mut turns = vec![0u32; fabric.ports.len().max(fabric.routes.choices())];
     let mut random = Stream::new(1, "spray", 0);
@@ -33,7 +33,7 @@ pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time,
     let cell = fabric.load_balancing.packets_per_cell(MSS + HEADER).map_or(1, u64::from);
     for packet in 0..packets {
         let payload = (size - packet * u64::from(MSS)).min(u64::from(MSS)) as u16;
-        send(&mut events, 0, u32::from(src), packet, payload + HEADER, false);
+        send(&mut events, 0, src, packet, payload + HEADER, false);
     }
     let (mut arrived, mut received) = (0, 0);
     while let Some(Reverse((now, port, packet, bytes, ack))) = events.pop() {
@@ -41,7 +41,7 @@ pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time,
             Node::Host(host) if host == dst && !ack => {
                 arrived += 1;
                 received = now;
-                send(&mut events, now, u32::from(dst), arrived, 40, true);
+                send(&mut events, now, dst, arrived, 40, true);
             }
             Node::Host(_) if packet == packets => return (Time::from_ps(received), Time::from_ps(now)),
             Node::Host(_) => {}
@@ -57,9 +57,8 @@ pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time,
                     LoadBalancing::Flowcell { .. } => {
                         // Number of the path, in which the second switch reads the second digit.
                         let path = if ack { 0 } else { (packet / cell) as u32 };
-                        let first = fabric.next_hops(fabric.edge_of[usize::from(src)], dst).count;
-                        let digit =
-                            if switch == fabric.edge_of[usize::from(src)] { path } else { path / first };
+                        let first = fabric.next_hops(fabric.edge_of[src as usize], dst).count;
+                        let digit = if switch == fabric.edge_of[src as usize] { path } else { path / first };
                         digit % group.count
                     }
                     LoadBalancing::SprayRandom => random.below(group.count),
@@ -77,7 +76,7 @@ pub(crate) fn simulate(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time,
     panic!("the flow did not end");
 }
 
-pub(crate) fn formula(fabric: &Fabric, src: u16, dst: u16, size: u64) -> (Time, Time) {
+pub(crate) fn formula(fabric: &Fabric, src: HostId, dst: HostId, size: u64) -> (Time, Time) {
     let to = |fct_end| {
         let transport = TransportParams { mss: MSS, fct_end, ..TransportParams::default() };
         fabric.ideal_fct(src, dst, 0, Bytes::new(size), &transport, HEADER)
@@ -155,7 +154,7 @@ fn keeps_up(fabric: &Fabric) -> bool {
     fabric.ports.iter().all(|port| port.rate >= fabric.host_rate())
 }
 
-fn check(fabric: &Fabric, src: u16, dst: u16, size: u64) -> Result<(), TestCaseError> {
+fn check(fabric: &Fabric, src: HostId, dst: HostId, size: u64) -> Result<(), TestCaseError> {
     let (ideal, simulated) = (formula(fabric, src, dst, size), simulate(fabric, src, dst, size));
     let exact = match fabric.load_balancing {
         LoadBalancing::SprayRoundRobin => keeps_up(fabric),
@@ -264,7 +263,7 @@ fn preset(name: &str) -> Fabric {
 fn presets_are_exact_from_a_byte_to_a_hundred_megabytes() {
     for name in ["spine144", "spine144x3", "micro4", "fattree64", "rack16", "tree5x4"] {
         let fabric = preset(name);
-        let last = fabric.hosts as u16 - 1;
+        let last = fabric.hosts as u32 - 1;
         for size in [1, 1459, 1460, 1461, 2921, 3000, 4400, 100_000, 1_000_001, 100_000_000] {
             for dst in [1, last] {
                 assert_eq!(
@@ -299,16 +298,16 @@ fn every_next_hop_leads_to_the_destination() {
     let mut fabrics = vec![dumbbell.build(LoadBalancing::Ecmp, BUFFER)];
     fabrics.extend(["micro4", "spine144", "fattree64", "tree5x4"].map(preset));
     for fabric in &fabrics {
-        for src in 0..fabric.hosts as u16 {
-            for dst in (0..fabric.hosts as u16).filter(|&dst| dst != src) {
-                follow(fabric, u32::from(src), dst, 6);
+        for src in 0..fabric.hosts as u32 {
+            for dst in (0..fabric.hosts as u32).filter(|&dst| dst != src) {
+                follow(fabric, src, dst, 6);
             }
         }
     }
 }
 
 /// Follows every next hop from `port`; panics if the destination is not reached within `hops` links.
-fn follow(fabric: &Fabric, port: PortId, dst: u16, hops: usize) {
+fn follow(fabric: &Fabric, port: PortId, dst: HostId, hops: usize) {
     assert!(hops > 0, "a loop on the way to {dst}");
     match fabric.ports[port as usize].to {
         Node::Host(host) => assert_eq!(host, dst),

@@ -21,7 +21,7 @@ mod star;
 mod tree;
 mod wiring;
 
-pub use check::check_link;
+pub use check::{MAX_HOSTS, check_link};
 pub use dumbbell::Dumbbell;
 pub use failures::{Failure, Failures, Outage, Reroute};
 pub use graph::{Graph, Link, graph_of_text, read_files};
@@ -49,7 +49,7 @@ pub type SwitchId = u16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A host.
-    Host(u16),
+    Host(HostId),
     /// A switch.
     Switch(SwitchId),
 }
@@ -203,10 +203,10 @@ impl Fabric {
     }
 
     /// The next hops at `switch` towards host `dst`.
-    pub fn next_hops(&self, switch: SwitchId, dst: u16) -> NextHops {
-        let edge = self.edge_of[usize::from(dst)];
+    pub fn next_hops(&self, switch: SwitchId, dst: HostId) -> NextHops {
+        let edge = self.edge_of[dst as usize];
         if edge == switch {
-            NextHops { first: self.port_to[usize::from(dst)], count: 1 }
+            NextHops { first: self.port_to[dst as usize], count: 1 }
         } else {
             self.routes.next_hops(switch, edge)
         }
@@ -219,8 +219,8 @@ impl Fabric {
 
     /// The port by which a flow's packets from `src` to `dst` leave `switch` under ECMP. A flow's acknowledgements
     /// come back on the way that its packets took, as explicit feedback needs it (PDQ).
-    pub fn hashed_port(&self, switch: SwitchId, src: u16, dst: u16, flow: u32) -> PortId {
-        let [from, to] = [src, dst].map(|host| self.edge_of[usize::from(host)]);
+    pub fn hashed_port(&self, switch: SwitchId, src: HostId, dst: HostId, flow: u32) -> PortId {
+        let [from, to] = [src, dst].map(|host| self.edge_of[host as usize]);
         if self.two_way && from > to && switch != to {
             // From the edge switch with the lower number, each choice is its switch's; back the same links are taken.
             let mut at = to;
@@ -236,7 +236,7 @@ impl Fabric {
     }
 
     /// The port that a switch's own choice is, and the switch that it leads to.
-    fn hashed_step(&self, switch: SwitchId, dst: u16, flow: u32) -> Option<(PortId, SwitchId)> {
+    fn hashed_step(&self, switch: SwitchId, dst: HostId, flow: u32) -> Option<(PortId, SwitchId)> {
         let hops = self.next_hops(switch, dst);
         if hops.count == 0 {
             return None;
@@ -249,7 +249,7 @@ impl Fabric {
     }
 
     /// The ports that a flow's packets pass under ECMP.
-    pub fn hashed_path(&self, src: u16, dst: u16, flow: u32) -> impl Iterator<Item = PortId> {
+    pub fn hashed_path(&self, src: HostId, dst: HostId, flow: u32) -> impl Iterator<Item = PortId> {
         std::iter::successors(Some(PortId::from(src)), move |&port| match self.ports[port as usize].to {
             Node::Host(_) => None,
             Node::Switch(switch) => Some(self.hashed_port(switch, src, dst, flow)),
@@ -258,7 +258,7 @@ impl Fabric {
 
     /// How much of what pairs of hosts send, `(source, destination, amount)`, each port carries, if switches divide it evenly among
     /// equal-cost ports.
-    pub fn divided(&self, demands: impl IntoIterator<Item = (u16, u16, f64)>) -> Vec<f64> {
+    pub fn divided(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let mut carried = vec![0.0; self.ports.len()];
         let mut ahead: Vec<(PortId, f64)> = Vec::new();
         for (src, dst, amount) in demands {
@@ -297,8 +297,8 @@ impl Fabric {
     }
 
     /// What a host is called.
-    pub fn host_name(&self, host: u16) -> Cow<'_, str> {
-        match self.host_names.get(usize::from(host)) {
+    pub fn host_name(&self, host: HostId) -> Cow<'_, str> {
+        match self.host_names.get(host as usize) {
             Some(name) => Cow::Borrowed(name),
             None => Cow::Owned(format!("host{host}")),
         }

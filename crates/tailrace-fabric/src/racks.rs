@@ -1,7 +1,9 @@
 //! Which hosts share a rack.
 
 use std::borrow::Cow;
-use std::ops::RangeInclusive;
+use std::ops::Range;
+
+use tailrace_core::HostId;
 
 use super::params::{FabricKind, FabricParams};
 
@@ -26,14 +28,14 @@ impl Racks {
     }
 
     /// The hosts of a rack.
-    pub fn hosts(&self, rack: u16) -> RangeInclusive<u16> {
+    pub fn hosts(&self, rack: u16) -> Range<HostId> {
         let [first, end] = [0, 1].map(|next| self.bounds[usize::from(rack) + next]);
-        first as u16..=(end - 1) as u16
+        first..end
     }
 
     /// The rack of a host.
-    pub fn of(&self, host: u16) -> u16 {
-        self.bounds[1..].partition_point(|&end| end <= u32::from(host)) as u16
+    pub fn of(&self, host: HostId) -> u16 {
+        self.bounds[1..].partition_point(|&end| end <= host) as u16
     }
 
     /// How many there are.
@@ -84,10 +86,10 @@ mod tests {
                 continue;
             }
             let (fabric, racks) = (params.build(), params.racks());
-            for a in 0..params.hosts() as u16 {
+            for a in 0..params.hosts() {
                 assert!(racks.hosts(racks.of(a)).contains(&a), "{text}");
-                for b in 0..params.hosts() as u16 {
-                    let together = fabric.edge_of[usize::from(a)] == fabric.edge_of[usize::from(b)];
+                for b in 0..params.hosts() {
+                    let together = fabric.edge_of[a as usize] == fabric.edge_of[b as usize];
                     assert_eq!(racks.of(a) == racks.of(b), together, "{text}: hosts {a} and {b}");
                 }
             }

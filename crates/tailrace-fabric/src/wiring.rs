@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use tailrace_core::{Rate, Time};
+use tailrace_core::{HostId, Rate, Time};
 
 use super::{Buffer, Fabric, LoadBalancing, Node, PortId, PortRules, PortSpec, Routes, SwitchId};
 
@@ -48,7 +48,7 @@ impl Wiring {
     /// The next hosts, so many, with links to a switch that are all alike.
     pub(super) fn hosts(&mut self, switch: SwitchId, count: u16, rate: Rate, delay: Time) {
         for _ in 0..count {
-            self.link(Node::Host(self.hosts as u16), switch, rate, delay);
+            self.link(Node::Host(self.hosts as HostId), switch, rate, delay);
             self.hosts += 1;
         }
     }
@@ -75,7 +75,7 @@ impl Wiring {
         let (mut edge_of, mut port_to) = (vec![0; hosts], vec![0; hosts]);
         for (spec, number) in ports.iter().zip(0..) {
             if let (Node::Switch(edge), Node::Host(host)) = (spec.from, spec.to) {
-                (edge_of[usize::from(host)], port_to[usize::from(host)]) = (edge, number);
+                (edge_of[host as usize], port_to[host as usize]) = (edge, number);
             }
         }
         let strands = strands(&ports);
@@ -146,7 +146,7 @@ struct Ports {
 impl Ports {
     fn of(hosts: usize, switches: usize, wires: &[Wire]) -> Self {
         let place = |node: Node| match node {
-            Node::Host(host) => usize::from(host),
+            Node::Host(host) => host as usize,
             Node::Switch(switch) => hosts + usize::from(switch),
         };
         let mut next = vec![0; hosts + switches + 1];

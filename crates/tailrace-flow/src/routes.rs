@@ -82,17 +82,17 @@ impl<'a> Routes<'a> {
     }
 
     /// The links that a flow takes.
-    pub(crate) fn path(&mut self, src: u16, dst: u16, flow: u32) -> Path {
+    pub(crate) fn path(&mut self, src: HostId, dst: HostId, flow: u32) -> Path {
         let fabric = self.fabric;
         if fabric.load_balancing == LoadBalancing::Ecmp {
             return fabric.hashed_path(src, dst, flow).collect();
         }
-        let edges = (fabric.edge_of[usize::from(src)], fabric.edge_of[usize::from(dst)]);
+        let edges = (fabric.edge_of[src as usize], fabric.edge_of[dst as usize]);
         if !self.between.contains_key(&edges) {
             let links = self.tiers(edges.0, dst);
             self.between.insert(edges, links);
         }
-        let ends = [PortId::from(src), fabric.port_to[usize::from(dst)]];
+        let ends = [PortId::from(src), fabric.port_to[dst as usize]];
         let inside = self.between[&edges].iter().copied();
         std::iter::once(ends[0]).chain(inside).chain(std::iter::once(ends[1])).collect()
     }
@@ -132,9 +132,9 @@ impl<'a> Routes<'a> {
     }
 
     /// From an edge switch to that of `dst`: all ports of a tier that lead there are one link.
-    fn tiers(&mut self, from: SwitchId, dst: u16) -> Vec<LinkId> {
+    fn tiers(&mut self, from: SwitchId, dst: HostId) -> Vec<LinkId> {
         let (mut switches, mut links) = (vec![from], Vec::new());
-        while switches != [self.fabric.edge_of[usize::from(dst)]] {
+        while switches != [self.fabric.edge_of[dst as usize]] {
             let hops = |&switch: &SwitchId| self.fabric.next_hops(switch, dst);
             let ports = switches.iter().map(hops).flat_map(|hops| self.fabric.routes.ports(hops));
             let ports: Vec<PortId> = ports.collect();

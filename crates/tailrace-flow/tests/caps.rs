@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Cap, Knowledge, Prospect, Rank, Rate, RateRule, Time};
+use tailrace_core::{Bytes, Cap, HostId, Knowledge, Prospect, Rank, Rate, RateRule, Time};
 use tailrace_fabric::FabricParams;
 use tailrace_flow::{Setup, World};
 use tailrace_workload::FlowSpec;
@@ -24,10 +24,10 @@ impl RateRule for ToOddHosts {
 }
 
 /// When flows of so many units end, in units: source, destination, size.
-fn ends(flows: &[(u16, u16, u64)]) -> Vec<f64> {
+fn ends(flows: &[(HostId, HostId, u64)]) -> Vec<f64> {
     let table = "kind = \"star\"\nhosts = 6\nhost_rate = \"1Gbps\"".parse().unwrap_or_else(|e| panic!("{e}"));
     let fabric = FabricParams::from_table(&table).unwrap_or_else(|error| panic!("{error}")).build();
-    let spec = |&(src, dst, units): &(u16, u16, u64)| FlowSpec {
+    let spec = |&(src, dst, units): &(HostId, HostId, u64)| FlowSpec {
         src,
         dst,
         size: Bytes::new(units * UNIT),
@@ -46,7 +46,7 @@ fn ends(flows: &[(u16, u16, u64)]) -> Vec<f64> {
 
 #[test]
 fn a_group_shares_its_cap_and_leaves_the_rest_of_the_link() {
-    let close = |flows: &[(u16, u16, u64)], expected: &[f64]| {
+    let close = |flows: &[(HostId, HostId, u64)], expected: &[f64]| {
         let ends = ends(flows);
         let equal = ends.iter().zip(expected).all(|(end, expected)| (end - expected).abs() < 1e-6);
         assert!(equal && ends.len() == expected.len(), "{ends:?} instead of {expected:?}");

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Ending, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
+use tailrace_core::{Bytes, Ending, HostId, Knowledge, Prospect, Rank, RateRule, TaskId, Time};
 use tailrace_fabric::{Fabric, FabricParams};
 use tailrace_flow::{Setup, World};
 use tailrace_workload::FlowSpec;
@@ -14,7 +14,7 @@ use tailrace_workload::FlowSpec;
 /// Bytes a second of each host's link.
 const CAPACITY: f64 = 1.25e8;
 /// Hosts that receive; each flow has a sender of its own, so that the receiver's link is its bottleneck.
-const RECEIVERS: u16 = 3;
+const RECEIVERS: u32 = 3;
 
 struct FifoLm(Bytes);
 impl RateRule for FifoLm {
@@ -29,7 +29,7 @@ impl RateRule for FifoLm {
 #[derive(Clone, Debug)]
 struct Flow {
     task: TaskId,
-    receiver: u16,
+    receiver: HostId,
     size: u64,
     start_us: u64,
 }
@@ -114,7 +114,7 @@ fn star(hosts: usize) -> Fabric {
 /// When the flows end in a world, in seconds.
 fn ends_in_a_world(flows: &[Flow], heavy: u64) -> Vec<f64> {
     let spec = |(i, flow): (usize, &Flow)| FlowSpec {
-        src: RECEIVERS + i as u16,
+        src: RECEIVERS + i as u32,
         dst: flow.receiver,
         size: Bytes::new(flow.size),
         start: Time::from_us(flow.start_us),
@@ -122,7 +122,7 @@ fn ends_in_a_world(flows: &[Flow], heavy: u64) -> Vec<f64> {
         ..FlowSpec::default()
     };
     let feed = flows.iter().enumerate().map(spec).collect::<Vec<_>>().into();
-    let (fabric, setup) = (star(usize::from(RECEIVERS) + flows.len()), Setup::Fixed(Time::ZERO));
+    let (fabric, setup) = (star(RECEIVERS as usize + flows.len()), Setup::Fixed(Time::ZERO));
     let knows = Knowledge { sizes: true, deadlines: true };
     let rule = Box::new(FifoLm(Bytes::new(heavy)));
     let mut world = World::new(rule, knows, &fabric, TransportParams::default(), feed, setup, None);

@@ -29,7 +29,7 @@ impl RateRule for Alike {
 
 /// Flows of few sizes that start on a coarse grid, so that ends and starts meet: from, to, size, start, rank.
 fn flows() -> impl Strategy<Value = Vec<FlowSpec>> {
-    let flow = (0..8_u16, 1..8_u16, 1..5_u64, 0..24_u64, 1..4_u16);
+    let flow = (0..8_u32, 1..8_u32, 1..5_u64, 0..24_u64, 1..4_u16);
     let flow = flow.prop_map(|(src, other, units, start, slice)| FlowSpec {
         src,
         dst: (src + other) % 8,

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Directive, Ending, FlowInfo, HostPolicy, Knowledge, Outcome, Prospect, Queues, Rank, RateRule,
-    Reveals, TagTable, TaskId, Time,
+    Bytes, Directive, Ending, FlowInfo, HostId, HostPolicy, Knowledge, Outcome, Prospect, Queues, Rank,
+    RateRule, Reveals, TagTable, TaskId, Time,
 };
 use tailrace_fabric::{Fabric, FabricParams};
 use tailrace_flow::{Setup, World};
@@ -79,7 +79,7 @@ const UNIT: u64 = 1_460_000;
 const UNIT_MS: f64 = 12.0;
 
 /// A flow of so many units to host 0, in units of time.
-fn flow(src: u16, task: TaskId, units: u64, start: u64) -> FlowSpec {
+fn flow(src: HostId, task: TaskId, units: u64, start: u64) -> FlowSpec {
     let start = Time::from_ms(start * 12);
     FlowSpec { src, dst: 0, size: Bytes::new(units * UNIT), start, task, ..FlowSpec::default() }
 }

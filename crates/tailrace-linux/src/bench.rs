@@ -91,7 +91,7 @@ impl<'a> Forwarder<'a> {
     fn take(&mut self, host: usize) -> io::Result<bool> {
         let received = self.links.receive(host, &mut self.slab, &mut self.taken)?;
         for number in self.taken.drain(..) {
-            let to = self.slab.bytes(number).get(..6).and_then(host_of_mac).map(usize::from);
+            let to = self.slab.bytes(number).get(..6).and_then(host_of_mac).map(|host| host as usize);
             match to.and_then(|to| self.leaving.get_mut(to)) {
                 Some(leaving) => leaving.push_back(number),
                 None => self.slab.free(number),

@@ -279,7 +279,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             }
             let number = write_back(slab, &packet);
             own.left += u64::from(slab.slot(number).own);
-            leaving[usize::from(host)].push(number, due);
+            leaving[host as usize].push(number, due);
         };
         let pause = self.world.run_until(now, &mut deliver);
         let entering_at = self.world.now();

@@ -58,7 +58,7 @@ impl<H: Header> Endpoints<H> {
 
     /// A packet of `host`, to be sent with the next [`Self::flush`].
     pub(crate) fn push(&mut self, host: HostId, packet: &Packet<H>) {
-        self.outgoing[usize::from(host)].push(packet);
+        self.outgoing[host as usize].push(packet);
     }
 
     /// Gives the sockets a batch of what waits: after it, something may be due in the fabric. The rest waits for the
@@ -90,7 +90,7 @@ impl<H: Header> Endpoints<H> {
         host: HostId,
         mut take: impl FnMut(HostId, Packet<H>),
     ) -> io::Result<usize> {
-        let socket = self.sockets[usize::from(host)].as_fd();
+        let socket = self.sockets[host as usize].as_fd();
         let count = receive(socket, &mut self.buffers, &mut self.lengths)?;
         for (buffer, &(length, tos)) in self.buffers.iter().zip(&self.lengths).take(count) {
             match wire::decode(&buffer[..length.min(buffer.len())], tos) {

@@ -43,7 +43,7 @@ impl Forwarding {
     pub(crate) fn way(&mut self, frame: &[u8], port: HostId, now: Time) -> Way {
         match self {
             Forwarding::Hosts(hosts) => match frame.get(..6).and_then(host_of_mac) {
-                Some(to) if usize::from(to) < *hosts => Way::To(to),
+                Some(to) if (to as usize) < *hosts => Way::To(to),
                 _ => frame::answer(frame, *hosts).map_or(Way::ToNobody, Way::Answer),
             },
             Forwarding::Switch(table) => switch(table, frame, port, now),
@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_go_somewhere(bytes in prop::collection::vec(any::<u8>(), 0..40), port in 0u16..3) {
+        fn any_bytes_go_somewhere(bytes in prop::collection::vec(any::<u8>(), 0..40), port in 0u32..3) {
             for mut forwarding in [forwarding(), Forwarding::Hosts(3)] {
                 let way = forwarding.way(&bytes, port, Time::ZERO);
                 prop_assert!(!matches!(way, Way::To(to) if to > 2 || (to == port && !forwarding.is_between_hosts())));

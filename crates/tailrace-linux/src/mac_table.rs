@@ -130,11 +130,11 @@ mod tests {
         /// and as long as there is room, it is found.
         #[test]
         fn it_says_what_was_heard_last(
-            frames in prop::collection::vec((0u32..40, 0u16..8, 0u64..120_000), 1..200),
-            given in prop::collection::vec((0u32..5, 0u16..8), 0..3),
+            frames in prop::collection::vec((0u32..40, 0u32..8, 0u64..120_000), 1..200),
+            given in prop::collection::vec((0u32..5, 0u32..8), 0..3),
         ) {
             let mut table = MacTable::new(given.iter().map(|&(number, port)| (mac(number), port)), true);
-            let fixed: BTreeMap<u32, u16> = given.into_iter().collect();
+            let fixed: BTreeMap<u32, u32> = given.into_iter().collect();
             let (mut heard, mut now) = (BTreeMap::new(), Time::ZERO);
             for (number, port, pause) in frames {
                 now += Time::from_ms(pause);

@@ -53,7 +53,7 @@ impl Outbox {
         let length = wire::datagram_bytes(packet);
         let spare = self.spare.pop().filter(|spare| spare.len() >= length);
         let bytes = spare.unwrap_or_else(|| vec![0; self.size.max(length)].into());
-        self.queue.push_back(Outgoing { to: packet.dst, tos: wire::tos(packet), bytes, length });
+        self.queue.push_back(Outgoing { to: packet.dst.into(), tos: wire::tos(packet), bytes, length });
         let last = self.queue.len() - 1;
         let datagram = &mut self.queue[last].bytes[..length];
         wire::encode(packet, datagram);

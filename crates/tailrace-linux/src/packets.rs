@@ -55,10 +55,10 @@ pub(crate) fn packet_of<H: Header>(
     let bytes = slab.bytes(number);
     let Some(frame) = Frame::read(bytes) else {
         let bytes = bytes.len().saturating_sub(frame::ETHERNET_BYTES).max(SHORTEST_PAYLOAD) as u16;
-        let (dst, priority, sent_ps) = (to, priorities.last(), u64::from(number));
+        let (dst, priority, sent_ps) = (Packet::address(to), priorities.last(), u64::from(number));
         return Packet { dst, bytes, priority, sent_ps, ..Packet::EMPTY };
     };
-    let own = own_packet(bytes, &frame).filter(|packet| between_hosts && packet.dst == to);
+    let own = own_packet(bytes, &frame).filter(|packet| between_hosts && packet.dst == Packet::address(to));
     let slot = slab.slot_mut(number);
     (slot.read, slot.own) = (Some(frame), own.is_some());
     if let Some(packet) = own {
@@ -66,7 +66,7 @@ pub(crate) fn packet_of<H: Header>(
     }
     let mut packet = Packet {
         flow: frame.flow,
-        dst: to,
+        dst: Packet::address(to),
         bytes: frame.ip_bytes,
         priority: priorities.of(frame.dscp()),
         seq: frame.transport.map_or(0, |transport| transport.seq / mss),

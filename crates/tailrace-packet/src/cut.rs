@@ -31,7 +31,7 @@ impl Cut {
         let last = hosts.iter().chain(switches).copied().max().unwrap_or(0);
         assert!(last < Self::MOST, "part {last} of {}", Self::MOST);
         let of = |node: Node| match node {
-            Node::Host(host) => hosts[usize::from(host)] as u8,
+            Node::Host(host) => hosts[host as usize] as u8,
             Node::Switch(switch) => switches[usize::from(switch)] as u8,
         };
         Cut {
@@ -102,11 +102,11 @@ impl Cut {
     /// The part of a host.
     #[inline]
     pub(crate) fn of_host(&self, host: HostId) -> usize {
-        usize::from(self.hosts[usize::from(host)])
+        usize::from(self.hosts[host as usize])
     }
 
     /// The parts of a port and of where its link leads.
-    pub(crate) fn ends(&self, port: PortId) -> (usize, usize) {
+    pub fn ends(&self, port: PortId) -> (usize, usize) {
         let (from, to) = self.ends[port as usize];
         (usize::from(from), usize::from(to))
     }
@@ -144,7 +144,7 @@ fn work(fabric: &Fabric) -> Vec<u64> {
     for port in &fabric.ports {
         let rate = port.rate.as_bps();
         match port.from {
-            Node::Host(host) => work[usize::from(fabric.edge_of[usize::from(host)])] += 2 * rate,
+            Node::Host(host) => work[usize::from(fabric.edge_of[host as usize])] += 2 * rate,
             Node::Switch(switch) => work[usize::from(switch)] += rate,
         }
     }

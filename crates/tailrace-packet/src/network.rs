@@ -78,7 +78,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     ) -> Self {
         let port = |(spec, facts): (&PortSpec, PortFacts)| {
             let to = match spec.to {
-                Node::Host(host) => u32::from(host),
+                Node::Host(host) => host,
                 Node::Switch(switch) => u32::from(switch) | Port::<P, H>::SWITCH,
             };
             Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
@@ -180,7 +180,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// A packet reaches the network card of `host`.
     #[inline]
     pub fn enter(&mut self, host: HostId, mut packet: Packet<H>) {
-        packet.src = host;
+        packet.src = Packet::address(host);
         self.injected.count(packet.bytes);
         self.forward(PortId::from(host), packet);
     }
@@ -189,7 +189,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline]
     pub fn enter_switch(&mut self, packet: Packet<H>) {
         self.injected.count(packet.bytes);
-        self.forward(self.switching.port_to(packet.dst), packet);
+        self.forward(self.switching.port_to(packet.dst.into()), packet);
     }
 
     /// Gives every port another policy, and the rate and the memory that `fabric` has; its structure and delays must be the
@@ -416,7 +416,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Bytes of a priority in the longest of its queues at the switches between two hosts, and of all priorities in
     /// the longest of the ports, where a flow's way is fixed; otherwise at the last switch only.
     pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> (u64, u64) {
-        let packet = Packet::<H> { flow, src, dst, ..Packet::EMPTY };
+        let [from, to] = [src, dst].map(Packet::address);
+        let packet = Packet::<H> { flow, src: from, dst: to, ..Packet::EMPTY };
         let longer = |(queue, whole): (u64, u64), (port, _, queues): (u64, usize, [u64; MAX_PRIORITIES])| {
             (queue.max(queues[usize::from(priority)]), whole.max(port))
         };

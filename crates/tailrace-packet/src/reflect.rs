@@ -48,11 +48,11 @@ pub fn run<P: PortPolicy<()>>(fabric: &Fabric, load: Load, policy: impl Fn(&Port
             turned += 1;
             if turned < load.packets {
                 let flow = packet.flow as usize;
-                send(&mut network, usize::from(host), usize::from(packet.src), flow, &mut next_seq[flow]);
+                send(&mut network, host as usize, usize::from(packet.src), flow, &mut next_seq[flow]);
             }
         } else {
             let mut ack = packet;
-            (ack.dst, ack.src, ack.bytes, ack.priority) = (packet.src, host, ACK_BYTES, 0);
+            (ack.dst, ack.src, ack.bytes, ack.priority) = (packet.src, Packet::address(host), ACK_BYTES, 0);
             ack.set(PacketKind::Ack, Ecn::NotCapable);
             network.inject(host, ack);
         }

@@ -150,7 +150,7 @@ impl<S: Scheme> World<S> {
         let mut watched_port = vec![false; fabric.ports.len()];
         watch.ports.iter().for_each(|&port| watched_port[port as usize] = true);
         let mut watched_host = vec![false; fabric.hosts];
-        watch.hosts.iter().for_each(|&host| watched_host[usize::from(host)] = true);
+        watch.hosts.iter().for_each(|&host| watched_host[host as usize] = true);
         let mut world = World {
             scheme,
             network,
@@ -334,7 +334,7 @@ impl<S: Scheme> World<S> {
             self.tell_end(slot);
         }
         let due = self.receivers[slot].next_wake();
-        let timers = &mut self.hosts[usize::from(host)].timers;
+        let timers = &mut self.hosts[host as usize].timers;
         if timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver) {
             self.network.wake(Entity::from(host), due);
         }
@@ -352,7 +352,7 @@ impl<S: Scheme> World<S> {
             self.network.inject(host, packet);
         }
         let due = sender.next_wake();
-        let timers = &mut self.hosts[usize::from(host)].timers;
+        let timers = &mut self.hosts[host as usize].timers;
         if timers.arm(Timer::Sender(slot as u32), due, &mut self.armed[slot].sender) {
             self.network.wake(Entity::from(host), due);
         }

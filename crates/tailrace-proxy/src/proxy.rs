@@ -196,7 +196,7 @@ fn check(messages: &dyn Messages, roles: &Roles) -> Result<(), ProxyError> {
         );
     }
     for &server in &roles.servers {
-        if usize::from(server) >= hosts {
+        if server as usize >= hosts {
             return wrong("--servers", format!("there is no host {server}: they are 0 to {}", hosts - 1));
         }
         if server == host {

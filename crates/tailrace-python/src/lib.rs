@@ -23,6 +23,8 @@ use tailrace_run::Control;
 use tailrace_scenario::{Level, Scenario};
 use tailrace_workload::published;
 
+use tailrace_core::HostId;
+
 use crate::caller::Caller;
 use crate::command::Command;
 use crate::error::to_python;
@@ -274,7 +276,7 @@ mod _tailrace {
     fn drawn(text: &str) -> PyResult<Drawn> {
         let fabric = built(text)?;
         let number = |node: Node| match node {
-            Node::Host(host) => usize::from(host),
+            Node::Host(host) => host as usize,
             Node::Switch(switch) => fabric.hosts + usize::from(switch),
         };
         let hosts = fabric.host_ids().map(|host| fabric.host_name(host).into_owned());
@@ -286,13 +288,13 @@ mod _tailrace {
     /// The ports that each flow `(source, destination, number)` passes in the fabric of a resolved scenario; nothing where its
     /// packets have a choice of ways, or links fail.
     #[pyfunction]
-    fn ways(py: Python<'_>, text: &str, flows: Vec<(u16, u16, u32)>) -> PyResult<Vec<Vec<u32>>> {
+    fn ways(py: Python<'_>, text: &str, flows: Vec<(HostId, HostId, u32)>) -> PyResult<Vec<Vec<u32>>> {
         let fabric = built(text)?;
         let is_only = |port: u32, dst| match fabric.ports[port as usize].to {
             Node::Host(_) => true,
             Node::Switch(switch) => fabric.next_hops(switch, dst).count <= 1,
         };
-        let way = |(src, dst, flow): (u16, u16, u32)| {
+        let way = |(src, dst, flow): (HostId, HostId, u32)| {
             let way: Vec<u32> = fabric.hashed_path(src, dst, flow).collect();
             let is_fixed = fabric.outages.is_empty()
                 && (fabric.load_balancing == LoadBalancing::Ecmp
@@ -300,7 +302,7 @@ mod _tailrace {
             if is_fixed { way } else { Vec::new() }
         };
         if let Some((src, dst, _)) =
-            flows.iter().find(|(src, dst, _)| usize::from(*src.max(dst)) >= fabric.hosts)
+            flows.iter().find(|(src, dst, _)| (*src.max(dst)) as usize >= fabric.hosts)
         {
             return Err(PyValueError::new_err(format!(
                 "{src} or {dst} is no host: there are {}",

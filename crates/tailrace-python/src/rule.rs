@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use tailrace_core::{Bytes, Knowledge, Rank, RateRule, Time};
+use tailrace_core::{Bytes, HostId, Knowledge, Rank, RateRule, Time};
 use tailrace_run::OwnRule;
 
 use crate::caller::Raised;
@@ -15,9 +15,9 @@ pub struct Prospect {
     /// The flow's number.
     id: u32,
     /// The host that sends.
-    src: u16,
+    src: HostId,
     /// The host that receives.
-    dst: u16,
+    dst: HostId,
     /// Payload bytes, if known.
     size: Option<u64>,
     /// When it started, in seconds.

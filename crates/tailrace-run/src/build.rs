@@ -3,7 +3,7 @@
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_config::table;
-use tailrace_core::{Rate, Scheme, SwitchPlan};
+use tailrace_core::{Packet, Rate, Scheme, SwitchPlan};
 use tailrace_fabric::{Fabric, LoadBalancing};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{FLOW_NAMES, NAMES, SchemeVisitor, with_scheme};
@@ -57,6 +57,15 @@ where
 
 /// Builds scheme `S` for a scenario of packets.
 pub(crate) fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
+    if fabric.hosts > Packet::MOST_HOSTS {
+        let message = format!(
+            "has {} hosts, but packets have room for the numbers of {}: write level = \"flow\" (or --level flow), or take \
+             a smaller fabric",
+            fabric.hosts,
+            Packet::MOST_HOSTS
+        );
+        return Err(ScenarioError::new("fabric", message));
+    }
     if S::ONE_PATH && fabric.load_balancing != LoadBalancing::Ecmp {
         let message = format!(
             "must be \"ecmp\": {} keeps state of each flow at the ports of its one path; to change it for this \

@@ -58,6 +58,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_packets_have_no_numbers_for_runs_at_flow_level() {
+        let checked = |fabric: &str, more: &str| {
+            let text = format!(
+                "scheme = {{ name = \"rcp\" }}\nworkload = {{ sizes = \"web-search\", load = 0.1, flows = 9 }}\n{more}\n\
+                 [fabric]\n{fabric}"
+            );
+            check(&Scenario::parse(&text).unwrap()).map_err(|error| error.to_string())
+        };
+        let (most, more) = ("preset = \"tree36k\"\npods = 51", "preset = \"tree36k\"\npods = 52");
+        assert_eq!(checked(most, ""), Ok(()));
+        let said = checked(more, "").unwrap_err();
+        assert!(
+            said.starts_with("fabric: has 66092 hosts, but packets have room for the numbers of 65536"),
+            "{said}"
+        );
+        assert_eq!(checked(more, "level = \"flow\""), Ok(()));
+    }
+
+    #[test]
     fn a_host_that_is_cut_off_for_good_needs_a_horizon() {
         let checked = |failure: &str, more: &str| {
             let text = format!(

@@ -64,13 +64,13 @@ impl<S: Scheme> Tagger for Telling<S> {
 
 impl<S: Scheme> Tagger for HostTags<S> {
     fn tags(&self, flow: &FlowRecord) -> Tags {
-        let directive = self.policies[usize::from(flow.src)].directive(&self.known(flow));
+        let directive = self.policies[flow.src as usize].directive(&self.known(flow));
         Tags { data: directive.tags, acks: directive.acks }
     }
 
     fn ended(&mut self, now: Time, flow: &FlowRecord) {
         let known = self.known(flow);
-        self.policies[usize::from(flow.src)].on_flow_end(now, &known, flow.size);
+        self.policies[flow.src as usize].on_flow_end(now, &known, flow.size);
     }
 
     fn next_wake(&self) -> Option<Time> {

@@ -207,7 +207,7 @@ pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, Scena
     let measure = &scenario.measure;
     let within = |e: ScenarioError| e.within("measure.sample_ports");
     let ports = measure.sample_ports.of(fabric).map_err(within)?;
-    let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts).map(|port| port as u16);
+    let hosts = ports.iter().copied().filter(|&port| (port as usize) < fabric.hosts);
     let (every, every_flow) = (measure.sample_every, measure.trace_every_flow);
     let slices = scenario.slices.clone();
     Ok(Watch { hosts: hosts.collect(), every, ports, every_flow, slices })

@@ -347,7 +347,7 @@ fn a_scenario_with_slices_is_read() {
     assert_eq!((facts.slices.len(), facts.horizon), (2, Some(Time::from_ms(20))));
     let flows: Vec<FlowSpec> = flows(&scenario).unwrap().collect();
     for flow in flows.iter().filter(|flow| flow.slice == 1) {
-        assert!([0, 2].contains(&facts.racks[usize::from(flow.src)]) && [16, 17].contains(&flow.dst));
+        assert!([0, 2].contains(&facts.racks[flow.src as usize]) && [16, 17].contains(&flow.dst));
     }
     assert!((1..=2).all(|slice| flows.iter().any(|flow| flow.slice == slice)));
 }

@@ -147,7 +147,12 @@ impl Balancer {
         Choice::OfList(match self {
             Balancer::Ecmp { salts } => hops.hashed(salts[usize::from(switch)], packet.flow),
             Balancer::EcmpTwoWay(fabric) => {
-                return Choice::Port(fabric.hashed_port(switch, packet.src, packet.dst, packet.flow));
+                return Choice::Port(fabric.hashed_port(
+                    switch,
+                    packet.src.into(),
+                    packet.dst.into(),
+                    packet.flow,
+                ));
             }
             Balancer::RoundRobin { turns } => {
                 let turn = &mut turns[hops.first as usize];

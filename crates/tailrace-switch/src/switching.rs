@@ -82,6 +82,6 @@ impl Switching {
 
     /// The switch port towards a host.
     pub fn port_to(&self, host: HostId) -> PortId {
-        self.hosts[usize::from(host)].port
+        self.hosts[host as usize].port
     }
 }

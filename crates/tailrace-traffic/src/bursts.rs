@@ -5,15 +5,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tailrace_core::random::Stream;
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, HostId, Time};
 
 /// A flow of a burst, ordered by start, then by the order in which it was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BurstFlow {
     pub(crate) start: Time,
     drawn: u64,
-    pub(crate) src: u16,
-    pub(crate) dst: u16,
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
     pub(crate) size: Bytes,
     /// The burst, counted from 0.
     pub(crate) burst: u64,
@@ -22,11 +22,11 @@ pub(crate) struct BurstFlow {
 /// Draws bursts and holds their flows until they start.
 #[derive(Clone, Debug)]
 pub(crate) struct Bursts {
-    receivers: Vec<u16>,
+    receivers: Vec<HostId>,
     fan_in: usize,
     jitter: Time,
     /// All hosts, in the order that the last drawing of senders left behind.
-    hosts: Vec<u16>,
+    hosts: Vec<HostId>,
     stream: Stream,
     waiting: BinaryHeap<Reverse<BurstFlow>>,
     bursts: u64,
@@ -35,10 +35,10 @@ pub(crate) struct Bursts {
 
 impl Bursts {
     pub(crate) fn new(
-        receivers: Vec<u16>,
+        receivers: Vec<HostId>,
         fan_in: u16,
         jitter: Time,
-        hosts: Vec<u16>,
+        hosts: Vec<HostId>,
         stream: Stream,
     ) -> Self {
         Bursts {
@@ -110,7 +110,7 @@ mod tests {
             let at = Time::from_ms(at);
             bursts.burst(at, None, || Bytes::new(10));
             let flows: Vec<BurstFlow> = std::iter::from_fn(|| bursts.pop()).collect();
-            let senders: BTreeSet<u16> = flows.iter().map(|flow| flow.src).collect();
+            let senders: BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
             assert_eq!((flows.len(), senders.len()), (7, 7));
             assert!(!senders.contains(&flows[0].dst));
             assert!(flows.iter().all(|flow| flow.dst == flows[0].dst));

@@ -11,7 +11,7 @@
 //! just in time, both come to the same; under schemes that are done early more flows get deadlines.
 
 use tailrace_core::random::Stream;
-use tailrace_core::{Bytes, FlowId, Reveals, Time};
+use tailrace_core::{Bytes, FlowId, HostId, Reveals, Time};
 use tailrace_workload::{Deadlines, FlowSpec, Gamma, Rule, Scope, Setting, least, rounded_up};
 
 /// Decides which flows get deadlines.
@@ -62,10 +62,10 @@ impl GammaControl {
     }
 
     /// The groups that flows between two hosts belong to: that of the source, of the destination, of all.
-    fn groups_of(&self, src: u16, dst: u16) -> impl Iterator<Item = usize> + use<> {
+    fn groups_of(&self, src: HostId, dst: HostId) -> impl Iterator<Item = usize> + use<> {
         let hosts = self.setting.hosts as usize;
         let (end, all) = (self.groups.len(), 2 * hosts);
-        [usize::from(src), hosts + usize::from(dst), all].into_iter().take_while(move |&group| group < end)
+        [src as usize, hosts + dst as usize, all].into_iter().take_while(move |&group| group < end)
     }
 
     /// As [`Self::assign`], with flows that keep to the plan.
@@ -112,7 +112,7 @@ impl GammaControl {
     }
 
     /// A flow has ended.
-    pub fn ended(&mut self, id: FlowId, src: u16, dst: u16) {
+    pub fn ended(&mut self, id: FlowId, src: HostId, dst: HostId) {
         for group in self.groups_of(src, dst) {
             self.groups[group].retain(|active| active.flow != id);
         }
@@ -151,7 +151,7 @@ mod tests {
         Gamma { scope: Scope::Host, flow_share: Some(0.25), ..network(share) }
     }
 
-    fn flow(src: u16, dst: u16, size: u64, us: u64) -> FlowSpec {
+    fn flow(src: HostId, dst: HostId, size: u64, us: u64) -> FlowSpec {
         FlowSpec {
             src,
             dst,

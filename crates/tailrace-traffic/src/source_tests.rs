@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailrace_core::{Bytes, Rate, Time};
+use tailrace_core::{Bytes, HostId, Rate, Time};
 use tailrace_fabric::Racks;
 use tailrace_workload::{FlowSpec, HostLoad, Plan, Setting, Workload, published};
 
@@ -38,8 +38,8 @@ fn measured_loads(flows: &[FlowSpec]) -> Vec<HostLoad> {
     for flow in flows {
         let wire = flow.size.get() + 40 * flow.size.get().div_ceil(1460);
         let share = wire as f64 / seconds / SETTING.host_rate.bytes_per_sec();
-        loads[usize::from(flow.src)].sends += share;
-        loads[usize::from(flow.dst)].receives += share;
+        loads[flow.src as usize].sends += share;
+        loads[flow.dst as usize].receives += share;
     }
     loads
 }
@@ -256,7 +256,7 @@ fn bulk_senders_choose_one_host_of_another_rack() {
     assert!(flows.iter().all(|flow| flow.src / 4 != flow.dst / 4));
     let again: Vec<FlowSpec> = FlowSource::of_rules(&workload(rule).plan(&SETTING, 2).unwrap()).collect();
     assert_ne!(flows, again, "another seed, other destinations");
-    let chosen: std::collections::BTreeSet<u16> = flows.iter().map(|flow| flow.dst).collect();
+    let chosen: std::collections::BTreeSet<u32> = flows.iter().map(|flow| flow.dst).collect();
     assert!(chosen.len() > 6, "{chosen:?}");
 }
 
@@ -270,7 +270,7 @@ fn once_is_one_flow_a_pair() {
     assert!(pairs.values().all(|&start| start == Time::from_us(5)));
     assert_eq!(flows(&format!("{once}\npattern = \"permutation\"")).len(), 16);
     let incast = flows(&format!("{once}\npattern = {{ incast = {{ fan_in = 3, receivers = [4, 5] }} }}"));
-    let to: Vec<u16> = incast.iter().map(|flow| flow.dst).collect();
+    let to: Vec<HostId> = incast.iter().map(|flow| flow.dst).collect();
     assert_eq!(to, [4, 4, 4, 5, 5, 5]);
 }
 
@@ -280,7 +280,7 @@ fn bursts_overlap_in_order_and_are_tasks() {
         "sizes = { fixed = \"10KB\" }\nevery = \"1us\"\nflows = 10_000\npattern = { incast = { fan_in = 8, jitter = \"50us\" } }",
     );
     assert!(flows.is_sorted_by_key(|flow| flow.start));
-    let mut receivers: BTreeMap<u32, u16> = BTreeMap::new();
+    let mut receivers: BTreeMap<u32, u32> = BTreeMap::new();
     for flow in &flows {
         assert_eq!(*receivers.entry(flow.task).or_insert(flow.dst), flow.dst);
     }
@@ -310,7 +310,7 @@ fn a_list_is_limited_like_rules_are() {
     };
     let list = vec![flow(3, 1), flow(1, 2), flow(3, 0), flow(2, 3)];
     let source = FlowSource::from_records(list.clone(), &SETTING).unwrap();
-    let order: Vec<u16> = source.clone().map(|flow| flow.src).collect();
+    let order: Vec<HostId> = source.clone().map(|flow| flow.src).collect();
     assert_eq!(order, [2, 3, 1, 0]);
     assert_eq!(source.clone().limited(Some(3), None).count(), 3);
     assert_eq!(source.limited(None, Some(Time::from_us(3))).count(), 2);

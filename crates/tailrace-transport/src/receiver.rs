@@ -184,7 +184,7 @@ impl<H: Header> Receiver<H> {
         let header = probe.header.returned();
         let mut answer = Packet {
             flow: probe.flow,
-            dst: self.peer,
+            dst: Packet::address(self.peer),
             bytes: self.ack_bytes + header.wire_bytes(),
             priority: self.priority,
             sent_ps: probe.sent_ps,
@@ -206,7 +206,7 @@ impl<H: Header> Receiver<H> {
         let header = packet.header.returned();
         let mut ack = Packet {
             flow: packet.flow,
-            dst: self.peer,
+            dst: Packet::address(self.peer),
             bytes: self.ack_bytes + header.wire_bytes(),
             priority: self.priority,
             seq: self.next,

@@ -204,7 +204,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let before = u64::from(self.una) * u64::from(self.mss);
         let mut packet = Packet {
             flow: self.info.id,
-            dst: self.info.dst,
+            dst: Packet::address(self.info.dst),
             bytes: HEADER_BYTES + header.wire_bytes(),
             priority: self.directive.tags.priority(before),
             sent_ps: now.as_ps(),
@@ -239,7 +239,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
         let header = self.law.stamp(now, &Segment { before: Bytes::new(before), len, last }, &view);
         let mut packet = Packet {
             flow: self.info.id,
-            dst: self.info.dst,
+            dst: Packet::address(self.info.dst),
             bytes: len + HEADER_BYTES + header.wire_bytes(),
             priority: self.directive.tags.priority(before),
             seq,

@@ -1,14 +1,14 @@
 //! A flow that is asked for.
 
-use tailrace_core::{Bytes, FlowId, FlowRecord, Reveals, TaskId, Time};
+use tailrace_core::{Bytes, FlowId, FlowRecord, HostId, Reveals, TaskId, Time};
 
 /// A flow to be run. Its number is its place in the order of start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSpec {
     /// Source host.
-    pub src: u16,
+    pub src: HostId,
     /// Destination host.
-    pub dst: u16,
+    pub dst: HostId,
     /// Payload bytes.
     pub size: Bytes,
     /// When it starts.

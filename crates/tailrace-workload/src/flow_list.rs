@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use tailrace_config::{ScenarioError, read_file, suggest};
-use tailrace_core::{Bytes, Reveals, Time};
+use tailrace_core::{Bytes, HostId, Reveals, Time};
 
 use self::check::check;
 use super::{FlowSpec, Setting};
@@ -161,8 +161,8 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
     let start = time(3)?.unwrap_or_default();
     let deadline = time(4)?.map(|span| start.saturating_add(span));
     Ok(FlowSpec {
-        src: number(0, u16::MAX.into())? as u16,
-        dst: number(1, u16::MAX.into())? as u16,
+        src: number(0, HostId::MAX.into())? as HostId,
+        dst: number(1, HostId::MAX.into())? as HostId,
         size: Bytes::new(number(2, u64::MAX)?),
         start,
         deadline,
@@ -298,7 +298,7 @@ mod tests {
     fn any_flow() -> impl Strategy<Value = FlowSpec> {
         let numbers = (any::<u8>(), any::<u16>(), any::<u32>());
         let types = (0u8..3, any::<bool>());
-        (0u16..3, 1u64..1 << 42, 0u64..1 << 58, (1u64 << 46)..1 << 58, numbers, types).prop_map(
+        (0u32..3, 1u64..1 << 42, 0u64..1 << 58, (1u64 << 46)..1 << 58, numbers, types).prop_map(
             |(src, size, start, span, (class, slice, task), (reveals, due))| FlowSpec {
                 src,
                 dst: 3,

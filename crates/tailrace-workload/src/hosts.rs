@@ -1,6 +1,6 @@
 //! Hosts by their numbers or by their racks.
 
-use std::fmt;
+use std::fmt::{self, Display};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -9,13 +9,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tailrace_config::ScenarioError;
 use tailrace_fabric::Racks;
 
+use tailrace_core::HostId;
+
 use super::Setting;
 
 /// Some hosts of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hosts {
     /// These.
-    Listed(Vec<u16>),
+    Listed(Vec<HostId>),
     /// All in these racks.
     InRacks(Vec<u16>),
 }
@@ -29,8 +31,8 @@ struct ByRack<T> {
 
 impl Hosts {
     /// Their numbers, in order.
-    pub(super) fn sorted(&self, racks: &Racks) -> Vec<u16> {
-        let mut hosts: Vec<u16> = match self {
+    pub(super) fn sorted(&self, racks: &Racks) -> Vec<HostId> {
+        let mut hosts: Vec<HostId> = match self {
             Hosts::Listed(hosts) => hosts.clone(),
             Hosts::InRacks(numbers) => numbers.iter().flat_map(|&rack| racks.hosts(rack)).collect(),
         };
@@ -50,11 +52,14 @@ impl Hosts {
 }
 
 /// Checks that a list names some of so many hosts (or racks), and each only once.
-pub(super) fn check_numbers(what: &str, field: &str, list: &[u16], count: u32) -> Result<(), ScenarioError> {
+pub(super) fn check_numbers<N>(what: &str, field: &str, list: &[N], count: u32) -> Result<(), ScenarioError>
+where
+    N: Copy + Ord + Display + Into<u32>,
+{
     if list.is_empty() {
         return Err(ScenarioError::new(field, format!("must name at least one {what}")));
     }
-    if let Some(number) = list.iter().find(|&&number| u32::from(number) >= count) {
+    if let Some(number) = list.iter().find(|&&number| number.into() >= count) {
         let there = match count {
             1 => format!("only {what} 0"),
             _ => format!("{what}s 0 to {}", count - 1),
@@ -107,7 +112,7 @@ impl JsonSchema for Hosts {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let numbers = generator.subschema_for::<Vec<u16>>();
+        let numbers = generator.subschema_for::<Vec<HostId>>();
         json_schema!({
             "description": "Hosts by their numbers, or all hosts of some racks.",
             "anyOf": [

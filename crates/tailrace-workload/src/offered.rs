@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailrace_core::{HEADER_BYTES, Reveals, SizeDistribution, Time, TrafficClass};
+use tailrace_core::{HEADER_BYTES, HostId, Reveals, SizeDistribution, Time, TrafficClass};
 use tailrace_fabric::{Fabric, PortId, PortSpec};
 
 use crate::FlowSpec;
@@ -32,7 +32,7 @@ impl Offered {
     /// Of flows in order of start, in segments of `mss` bytes; `None` if all of them start at once.
     pub fn of(flows: &[FlowSpec], fabric: &Fabric, mss: u16) -> Option<Self> {
         let span = span(flows)?;
-        let mut pairs: BTreeMap<(u16, u16), f64> = BTreeMap::new();
+        let mut pairs: BTreeMap<(HostId, HostId), f64> = BTreeMap::new();
         for flow in flows {
             *pairs.entry((flow.src, flow.dst)).or_default() += on_the_wire(flow.size.get() as f64, mss);
         }
@@ -154,7 +154,7 @@ mod tests {
 
     const STAR: &str = "kind = \"star\"\nhosts = 9\nhost_rate = \"10Gbps\"";
 
-    fn flow(src: u16, dst: u16, size: u64, start_us: u64) -> FlowSpec {
+    fn flow(src: HostId, dst: HostId, size: u64, start_us: u64) -> FlowSpec {
         FlowSpec { src, dst, size: Bytes::new(size), start: Time::from_us(start_us), ..FlowSpec::default() }
     }
 

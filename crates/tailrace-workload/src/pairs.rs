@@ -5,6 +5,8 @@ use std::ops::Range;
 use tailrace_core::random::Stream;
 use tailrace_fabric::Racks;
 
+use tailrace_core::HostId;
+
 use super::pattern::PairFilter;
 
 /// Which pairs of a product belong to the set.
@@ -23,19 +25,19 @@ pub struct Pairs(Set);
 enum Set {
     /// Every host of `from` with every other host of `to`, as far as they are kept; both lists ascend.
     Product {
-        from: Vec<u16>,
-        to: Vec<u16>,
+        from: Vec<HostId>,
+        to: Vec<HostId>,
         keep: Keep,
         /// Pairs up to and including each source.
         up_to: Vec<u64>,
     },
     /// These.
-    List(Vec<(u16, u16)>),
+    List(Vec<(HostId, HostId)>),
 }
 
 impl Pairs {
     /// Every host of `from` with every other host of `to`, as far as they are kept; both lists must ascend.
-    pub(super) fn product(from: Vec<u16>, to: Vec<u16>, keep: Keep) -> Self {
+    pub(super) fn product(from: Vec<HostId>, to: Vec<HostId>, keep: Keep) -> Self {
         let mut sum = 0;
         let mut up_to = Vec::with_capacity(from.len());
         for &src in &from {
@@ -46,7 +48,7 @@ impl Pairs {
     }
 
     /// These.
-    pub(super) fn list(pairs: Vec<(u16, u16)>) -> Self {
+    pub(super) fn list(pairs: Vec<(HostId, HostId)>) -> Self {
         Pairs(Set::List(pairs))
     }
 
@@ -59,7 +61,7 @@ impl Pairs {
     }
 
     /// The pair of a number below [`Self::count`].
-    pub fn get(&self, number: u64) -> (u16, u16) {
+    pub fn get(&self, number: u64) -> (HostId, HostId) {
         match &self.0 {
             Set::Product { from, to, keep, up_to } => {
                 let i = up_to.partition_point(|&sum| sum <= number);
@@ -81,7 +83,7 @@ impl Pairs {
     }
 
     /// A random pair, all alike.
-    pub fn draw(&self, stream: &mut Stream) -> (u16, u16) {
+    pub fn draw(&self, stream: &mut Stream) -> (HostId, HostId) {
         let number = (u128::from(stream.bits()) * u128::from(self.count())) >> 64;
         self.get(number as u64)
     }
@@ -92,17 +94,17 @@ impl Pairs {
         match &self.0 {
             Set::Product { from, to, keep, .. } => {
                 for &src in from {
-                    sends[usize::from(src)] = to.len() as u64 - excluded(to, src, keep).len() as u64;
+                    sends[src as usize] = to.len() as u64 - excluded(to, src, keep).len() as u64;
                 }
                 for &dst in to {
-                    receives[usize::from(dst)] =
+                    receives[dst as usize] =
                         from.len() as u64 - excluded(from, dst, &keep.mirrored()).len() as u64;
                 }
             }
             Set::List(list) => {
                 for &(src, dst) in list {
-                    sends[usize::from(src)] += 1;
-                    receives[usize::from(dst)] += 1;
+                    sends[src as usize] += 1;
+                    receives[dst as usize] += 1;
                 }
             }
         }
@@ -111,10 +113,10 @@ impl Pairs {
 }
 
 /// The places in the ascending list `to` of hosts that `src` does not send to.
-fn excluded(to: &[u16], src: u16, keep: &Keep) -> Range<usize> {
-    let own = keep.between.as_ref().map_or(src..=src, |racks| racks.hosts(racks.of(src)));
-    let below = to.partition_point(|dst| dst < own.start());
-    let past = to.partition_point(|dst| dst <= own.end());
+fn excluded(to: &[HostId], src: HostId, keep: &Keep) -> Range<usize> {
+    let own = keep.between.as_ref().map_or(src..src + 1, |racks| racks.hosts(racks.of(src)));
+    let below = to.partition_point(|&dst| dst < own.start);
+    let past = to.partition_point(|&dst| dst < own.end);
     match keep.filter {
         PairFilter::All => below..past,
         PairFilter::Ascending => 0..past,
@@ -149,14 +151,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_product_is_what_it_says(
-            from in prop::collection::btree_set(0u16..12, 1..8),
-            to in prop::collection::btree_set(0u16..12, 1..8),
+            from in prop::collection::btree_set(0u32..12, 1..8),
+            to in prop::collection::btree_set(0u32..12, 1..8),
             filter in any_filter(),
             racks in prop::option::of(prop::collection::vec(1u32..6, 12)),
         ) {
             let between = racks.map(Racks::of_sizes);
             let apart = |src, dst| between.as_ref().is_none_or(|racks| racks.of(src) != racks.of(dst));
-            let expected: Vec<(u16, u16)> = from
+            let expected: Vec<(HostId, HostId)> = from
                 .iter()
                 .flat_map(|&src| to.iter().map(move |&dst| (src, dst)))
                 .filter(|&(src, dst)| src != dst && filter.keeps(src, dst) && apart(src, dst))

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use tailrace_core::random::Stream;
 
+use tailrace_core::HostId;
+
 use super::hosts::Hosts;
 use super::pairs::{Keep, Pairs};
 use super::pattern::{PairFilter, Pattern};
@@ -28,7 +30,7 @@ impl Rule {
     /// All pairs of the pattern that `filter` keeps.
     pub(super) fn whole(&self, filter: PairFilter, setting: &Setting, seed: u64, number: usize) -> Pairs {
         let racks = &setting.racks;
-        let all = || setting.host_ids().collect::<Vec<u16>>();
+        let all = || setting.host_ids().collect::<Vec<HostId>>();
         let keep = Keep { filter, between: None };
         let sorted = |hosts: &Option<Hosts>| hosts.as_ref().map_or_else(all, |hosts| hosts.sorted(racks));
         match &self.pattern {
@@ -64,7 +66,7 @@ fn choose(numbers: Range<u64>, some: u16, stream: &mut Stream) -> Vec<u64> {
 
 /// A random cycle through hosts, as `(host, next)` (Sattolo's algorithm): a permutation in which nobody
 /// sends to itself.
-fn cycle(hosts: Vec<u16>, stream: &mut Stream) -> impl Iterator<Item = (u16, u16)> {
+fn cycle(hosts: Vec<HostId>, stream: &mut Stream) -> impl Iterator<Item = (HostId, HostId)> {
     let mut next = hosts.clone();
     for i in (1..hosts.len()).rev() {
         next.swap(i, stream.below(i as u32) as usize);
@@ -81,7 +83,7 @@ mod tests {
         for hosts in [2, 3, 16, 144] {
             for seed in 0..20 {
                 let pairs: Vec<_> = cycle((0..hosts).collect(), &mut Stream::new(seed, "test", 0)).collect();
-                let mut to: Vec<u16> = pairs.iter().map(|&(_, dst)| dst).collect();
+                let mut to: Vec<HostId> = pairs.iter().map(|&(_, dst)| dst).collect();
                 to.sort_unstable();
                 assert_eq!(to, (0..hosts).collect::<Vec<_>>());
                 assert!(pairs.iter().all(|(src, dst)| src != dst));

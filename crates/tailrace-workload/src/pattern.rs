@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
-use tailrace_core::Time;
+use tailrace_core::{HostId, Time};
 
 use super::Setting;
 use super::hosts::check_numbers;
@@ -32,7 +32,7 @@ pub enum Pattern {
 pub struct Incast {
     /// Hosts that a burst may go to, all alike; every host if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receivers: Option<Vec<u16>>,
+    pub receivers: Option<Vec<HostId>>,
     /// Senders of a burst, drawn anew among the other hosts for each.
     pub fan_in: u16,
     /// Each flow of a burst starts up to this much later.
@@ -55,7 +55,7 @@ pub enum PairFilter {
 
 impl PairFilter {
     /// Whether a pair sends.
-    pub(super) fn keeps(self, src: u16, dst: u16) -> bool {
+    pub(super) fn keeps(self, src: HostId, dst: HostId) -> bool {
         match self {
             PairFilter::All => true,
             PairFilter::Ascending => src < dst,

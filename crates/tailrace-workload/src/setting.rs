@@ -60,8 +60,8 @@ impl Setting {
     }
 
     /// The rate of the slower of two hosts' links.
-    pub(super) fn rate_between(&self, src: u16, dst: u16) -> Rate {
-        self.share_of_rate(self.speed(src.into()).min(self.speed(dst.into())))
+    pub(super) fn rate_between(&self, src: HostId, dst: HostId) -> Rate {
+        self.share_of_rate(self.speed(src as usize).min(self.speed(dst as usize)))
     }
 
     fn share_of_rate(&self, share: f64) -> Rate {

@@ -31,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) -> Outcome {
         Ok(flows) => flows,
     };
     assert!(flows.is_sorted_by_key(|flow| flow.start));
-    assert!(flows.iter().all(|flow| flow.src != flow.dst && u32::from(flow.src.max(flow.dst)) < HOSTS));
+    assert!(flows.iter().all(|flow| flow.src != flow.dst && flow.src.max(flow.dst) < HOSTS));
     assert!(flows.iter().all(|flow| usize::from(flow.slice) <= SETTING.slices));
     let mut written = Vec::new();
     write_csv(flows.iter().copied(), &mut written).expect("memory takes what is written");

@@ -1,6 +1,6 @@
 //! Any file is a graph that flows can cross, or an error.
 
-use tailrace_core::Time;
+use tailrace_core::{HostId, Time};
 use tailrace_fabric::{FabricParams, Node, graph_of_text};
 use toml::Value;
 
@@ -29,7 +29,7 @@ pub(super) fn check(bytes: &[u8]) -> Outcome {
     );
     let fabric = params.build();
     assert!(fabric.base_rtt() > Time::ZERO);
-    let last = (fabric.hosts - 1) as u16;
+    let last = (fabric.hosts - 1) as HostId;
     let path: Vec<_> = fabric.hashed_path(0, last, 7).collect();
     assert_eq!(fabric.ports[path[path.len() - 1] as usize].to, Node::Host(last));
     assert!(path.len() <= fabric.longest_path());

@@ -32,7 +32,13 @@ class Cdf(TimesPlot):
         (y,) = self.y
         values = {
             name: self.in_unit(
-                self.column(pl.concat(self._measured(folder.run(key)) for key in part["run"]), y)
+                # Runs of an older version have hosts of 16 bits.
+                self.column(
+                    pl.concat(
+                        (self._measured(folder.run(key)) for key in part["run"]), how="vertical_relaxed"
+                    ),
+                    y,
+                )
             )
             for name, part in curves.items()
         }

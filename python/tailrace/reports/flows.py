@@ -104,7 +104,9 @@ class Point:
                     flows = _flows(self.folder / "runs" / runs[seed]).filter(pl.col("start_ns") >= warmup_ns)
                     count += flows.height
                     found[scheme].append(flows.with_columns(seed=pl.lit(number, dtype=pl.UInt16), kind=kind))
-        return {scheme: pl.concat(flows) for scheme, flows in found.items() if flows}
+        # Runs of an older version have hosts of 16 bits.
+        joined = {scheme: flows for scheme, flows in found.items() if flows}
+        return {scheme: pl.concat(flows, how="vertical_relaxed") for scheme, flows in joined.items()}
 
     def pairs(self, before: str, after: str) -> dict[str, Any] | Apart:
         """The flows of two schemes beside one another, by size class, or why they cannot be."""

@@ -115,8 +115,8 @@ impl Setup {
         let deadline = Some(Time::from_ms(100 + u64::from(self.stream.below(10_000))));
         FlowInfo {
             id,
-            src,
-            dst: (src + step) % RACKS,
+            src: src.into(),
+            dst: ((src + step) % RACKS).into(),
             size,
             start: Time::ZERO,
             deadline,

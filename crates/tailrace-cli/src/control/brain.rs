@@ -228,7 +228,7 @@ mod tests {
         let config = ControlConfig::parse(&text).unwrap();
         let fleet = for_fleet(&config).unwrap();
         let scenario = config.scenario.clone();
-        Brain::new(&scenario, move |address| config.rack_of(address), fleet, "c1:7")
+        Brain::new(&scenario, move |address| config.rack_of(address).map(HostId::from), fleet, "c1:7")
     }
 
     fn flow(port: u16, slice: u8, delivered: u64, told: u32) -> Progress {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::SIGTERM;
 use tailrace_agent::{Decision, Seat};
-use tailrace_core::{MAX_PRIORITIES, Time};
+use tailrace_core::{HostId, MAX_PRIORITIES, Time};
 use tailrace_experiment::Error;
 use tailrace_run::FleetPart;
 use tailrace_scenario::ControlConfig;
@@ -46,7 +46,8 @@ pub fn run(
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     let doing = Mutex::new(Doing { fleet: config.fleet.fleet.clone(), ..Doing::default() });
     let scenario = config.scenario.clone();
-    let brain = Brain::new(&scenario, move |address| config.rack_of(address), fleet, &instance);
+    let brain =
+        Brain::new(&scenario, move |address| config.rack_of(address).map(HostId::from), fleet, &instance);
     thread::scope(|scope| {
         if let Some(server) = &server {
             let text = || metrics::text(&doing.lock().unwrap_or_else(PoisonError::into_inner));

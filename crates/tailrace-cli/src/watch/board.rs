@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use tailrace_core::{Place, PortCounts, PortId, PortView, Rate, Time};
+use tailrace_core::{HostId, Place, PortCounts, PortId, PortView, Rate, Time};
 use tailrace_fabric::{Fabric, PortSpec};
 use tailrace_linux::View;
 
@@ -32,7 +32,7 @@ impl PortName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spot {
     Port(PortId),
-    Host(u16),
+    Host(HostId),
 }
 
 /// What a policy reports under one name: a value each, by number, such as the thresholds between queues.

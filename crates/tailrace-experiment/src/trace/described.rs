@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tailrace_config::{ScenarioError, read_parsed};
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, Rate, Time, duration};
+use tailrace_core::{Bytes, HostId, Rate, Time, duration};
 use tailrace_fabric::{Fabric, FabricParams, read_files};
 use tailrace_workload::{FlowSpec, Offered, on_the_wire};
 use toml::{Table, Value};
@@ -131,7 +131,7 @@ fn span_of(flow: &FlowSpec) -> Option<Time> {
 
 /// What a flow's bytes take on the slower of its hosts' links.
 fn alone(flow: &FlowSpec, fabric: &Fabric) -> Time {
-    let of_host = |host: u16| fabric.ports[usize::from(host)].rate;
+    let of_host = |host: HostId| fabric.ports[host as usize].rate;
     of_host(flow.src).min(of_host(flow.dst)).time_for(flow.size)
 }
 

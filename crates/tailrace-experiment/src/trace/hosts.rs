@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use tailrace_core::HostId;
 
 use tailrace_config::suggest;
-use tailrace_fabric::Fabric;
+use tailrace_fabric::{Fabric, MAX_HOSTS};
 
 use super::table::Column;
 
@@ -14,7 +15,7 @@ pub struct Numbering {
     /// By number.
     names: Vec<String>,
     /// The ends of each row.
-    ends: Vec<[u16; 2]>,
+    ends: Vec<[HostId; 2]>,
     /// Whether the file's own numbers are kept.
     kept: bool,
 }
@@ -33,7 +34,7 @@ impl Numbering {
             return Ok(Numbering::by(&number_of, ends, true));
         }
         let many = all.len();
-        let most = fabric.map_or(usize::from(u16::MAX) + 1, |fabric| fabric.hosts);
+        let most = fabric.map_or(MAX_HOSTS as usize, |fabric| fabric.hosts);
         if many > most {
             let there = if fabric.is_some() { "the fabric has" } else { "a fabric has at most" };
             return Err(format!("names {many} hosts, but {there} {most}"));
@@ -44,28 +45,27 @@ impl Numbering {
             None => number < 2 * many as u64,
         };
         let kept = all.iter().all(|name| matches!(name, Name::Number(number) if fits(*number)));
-        let number_of: BTreeMap<&Name, u16> = all
+        let number_of: BTreeMap<&Name, HostId> = all
             .iter()
             .enumerate()
             .map(|(place, name)| match name {
-                Name::Number(number) if kept => (name, *number as u16),
-                _ => (name, place as u16),
+                Name::Number(number) if kept => (name, *number as HostId),
+                _ => (name, place as HostId),
             })
             .collect();
         Ok(Numbering::by(&number_of, ends, kept))
     }
 
-    fn by(number_of: &BTreeMap<&Name, u16>, [from, to]: [&Column; 2], kept: bool) -> Self {
-        let mut names =
-            vec![String::new(); number_of.values().max().map_or(0, |&last| usize::from(last) + 1)];
-        number_of.iter().for_each(|(name, &number)| names[usize::from(number)] = name.to_string());
+    fn by(number_of: &BTreeMap<&Name, HostId>, [from, to]: [&Column; 2], kept: bool) -> Self {
+        let mut names = vec![String::new(); number_of.values().max().map_or(0, |&last| last as usize + 1)];
+        number_of.iter().for_each(|(name, &number)| names[number as usize] = name.to_string());
         let number = |text: &String| number_of[&Name::of(text)];
         let ends = from.cells.iter().zip(&to.cells).map(|(from, to)| [number(from), number(to)]).collect();
         Numbering { names, ends, kept }
     }
 
     /// The numbers of a row's ends.
-    pub fn ends(&self, row: usize) -> [u16; 2] {
+    pub fn ends(&self, row: usize) -> [HostId; 2] {
         self.ends[row]
     }
 
@@ -93,10 +93,11 @@ impl Numbering {
 fn by_own_names<'a>(
     all: &'a BTreeSet<Name>,
     own: &[String],
-) -> Result<Option<BTreeMap<&'a Name, u16>>, String> {
-    let own: BTreeMap<Name, u16> =
-        own.iter().enumerate().map(|(number, name)| (Name::of(name), number as u16)).collect();
-    let known: BTreeMap<&Name, u16> = all.iter().filter_map(|name| Some((name, *own.get(name)?))).collect();
+) -> Result<Option<BTreeMap<&'a Name, HostId>>, String> {
+    let own: BTreeMap<Name, HostId> =
+        own.iter().enumerate().map(|(number, name)| (Name::of(name), number as HostId)).collect();
+    let known: BTreeMap<&Name, HostId> =
+        all.iter().filter_map(|name| Some((name, *own.get(name)?))).collect();
     let Some(known_one) = known.keys().next() else { return Ok(None) };
     match all.iter().find(|name| !known.contains_key(name)) {
         None => Ok(Some(known)),

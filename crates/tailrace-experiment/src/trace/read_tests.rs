@@ -1,6 +1,6 @@
 use super::*;
 use crate::trace::table;
-use tailrace_core::Reveals;
+use tailrace_core::{HostId, Reveals};
 use tailrace_fabric::FabricParams;
 
 fn text(text: &str, mapping: &[&str], fabric: Option<u16>) -> Result<Trace, String> {
@@ -12,7 +12,7 @@ fn text(text: &str, mapping: &[&str], fabric: Option<u16>) -> Result<Trace, Stri
     of_table(&table, &mapping, fabric.as_deref()).map_err(|error| error.in_file(path).to_string())
 }
 
-fn flows(trace: &Trace) -> Vec<(u16, u16, u64, u64)> {
+fn flows(trace: &Trace) -> Vec<(HostId, HostId, u64, u64)> {
     trace.flows.iter().map(|flow| (flow.src, flow.dst, flow.size.get(), flow.start.as_ns())).collect()
 }
 

@@ -6,12 +6,14 @@ use tailrace_config::{ScenarioError, suggest};
 
 use super::Graph;
 use crate::Node;
-use crate::check::{self, Checked, MAX_HOSTS};
+use crate::check::{self, Checked};
 
 /// A way's length has 32 bits.
 const LONGEST_METRIC: u32 = 1_000_000;
 /// No two switches of a graph need be alike, and then route tables grow with the square of this.
 pub(super) const MAX_SWITCHES: u64 = 4_096;
+/// What a file may have; none that is known comes near.
+pub(super) const MAX_HOSTS: u64 = 65_536;
 /// A list of equal-cost ports has as many entries as their weights together.
 const LARGEST_WEIGHT: u16 = 100;
 /// Each has two ports.
@@ -108,8 +110,8 @@ impl Graph {
             .flat_map(|(place, link)| link.ends.iter().map(move |end| (place, end)))
         {
             if let Node::Host(host) = nodes[end.as_str()] {
-                links[usize::from(host)] += 1;
-                if links[usize::from(host)] == 2 {
+                links[host as usize] += 1;
+                if links[host as usize] == 2 {
                     let message = format!(
                         "is another of host {end:?}: a host has one link; leave out all others of its"
                     );

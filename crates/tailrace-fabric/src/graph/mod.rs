@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
-use tailrace_core::{Rate, Time};
+use tailrace_core::{HostId, Rate, Time};
 use toml::{Table, Value};
 
 use super::routes::gcd;
@@ -142,7 +142,7 @@ impl Graph {
     /// The nodes by their names.
     fn nodes(&self) -> BTreeMap<&str, Node> {
         let hosts =
-            self.hosts.iter().enumerate().map(|(number, name)| (name.as_str(), Node::Host(number as u16)));
+            self.hosts.iter().enumerate().map(|(number, name)| (name.as_str(), Node::Host(number as HostId)));
         let switches =
             self.switches.iter().zip(0..).map(|(name, number)| (name.as_str(), Node::Switch(number)));
         hosts.chain(switches).collect()
@@ -156,7 +156,7 @@ impl Graph {
             let [a, b] = [&link.ends[0], &link.ends[1]].map(|end| nodes[end.as_str()]);
             for ends in [(a, b), (b, a)] {
                 if let (Node::Host(host), Node::Switch(edge)) = ends {
-                    edges[usize::from(host)] = edge;
+                    edges[host as usize] = edge;
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Graph {
         for link in &self.links {
             for end in &link.ends {
                 if let Node::Host(host) = nodes[end.as_str()] {
-                    rates[usize::from(host)] = link.rate;
+                    rates[host as usize] = link.rate;
                 }
             }
         }

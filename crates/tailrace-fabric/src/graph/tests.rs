@@ -74,7 +74,7 @@ fn lengths(graph: &Graph) -> Vec<Vec<u64>> {
 }
 
 /// Each way of equal cost, as its ports.
-fn all_ways(fabric: &Fabric, src: u16, dst: u16) -> Vec<Vec<PortId>> {
+fn all_ways(fabric: &Fabric, src: HostId, dst: HostId) -> Vec<Vec<PortId>> {
     let mut done = Vec::new();
     let mut ahead = vec![vec![PortId::from(src)]];
     while let Some(way) = ahead.pop() {
@@ -93,8 +93,8 @@ fn all_ways(fabric: &Fabric, src: u16, dst: u16) -> Vec<Vec<PortId>> {
     done
 }
 
-fn pairs(fabric: &Fabric) -> impl Iterator<Item = (u16, u16)> {
-    let hosts = fabric.hosts as u16;
+fn pairs(fabric: &Fabric) -> impl Iterator<Item = (HostId, HostId)> {
+    let hosts = fabric.hosts as u32;
     (0..hosts).flat_map(move |src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| (src, dst)))
 }
 
@@ -109,7 +109,7 @@ proptest! {
         let metric = |port: PortId| {
             let spec = &fabric.ports[port as usize];
             let name = |node: Node| match node {
-                Node::Host(host) => &graph.hosts[usize::from(host)],
+                Node::Host(host) => &graph.hosts[host as usize],
                 Node::Switch(switch) => &graph.switches[usize::from(switch)],
             };
             let ends = [name(spec.from), name(spec.to)];
@@ -120,15 +120,15 @@ proptest! {
             alike.map(|link| (u64::from(link.metric), link.ecmp_weight)).nth(strand as usize - 1).unwrap()
         };
         for (src, dst) in pairs(&fabric) {
-            let [from, to] = [src, dst].map(|host| usize::from(fabric.edge_of[usize::from(host)]));
+            let [from, to] = [src, dst].map(|host| usize::from(fabric.edge_of[host as usize]));
             for way in all_ways(&fabric, src, dst) {
                 let length: u64 = way[1..way.len() - 1].iter().map(|&port| metric(port).0).sum();
                 prop_assert_eq!(length, lengths[from][to]);
             }
         }
         for switch in 0..fabric.switches as u16 {
-            for dst in 0..fabric.hosts as u16 {
-                let edge = fabric.edge_of[usize::from(dst)];
+            for dst in 0..fabric.hosts as u32 {
+                let edge = fabric.edge_of[dst as usize];
                 if edge == switch {
                     continue;
                 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use tailrace_config::ScenarioError;
 
-use super::check::{MAX_SWITCHES, MOST_LINKS};
+use super::check::{MAX_HOSTS, MAX_SWITCHES, MOST_LINKS};
 use super::drawn::{Attributes, Drawn, DrawnLink};
-use crate::check::MAX_HOSTS;
 
 fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError { line: Some(line), ..ScenarioError::new("", message) })

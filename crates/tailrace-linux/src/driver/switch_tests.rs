@@ -66,7 +66,7 @@ impl<'a> Rig<'a> {
             let open = || packet_socket(if_nametoindex(INTERFACE)?);
             hosts.namespace(port).inside(open).unwrap()
         };
-        let ends = PacketLinks::over((0..PORTS as u16).map(open).collect());
+        let ends = PacketLinks::over((0..PORTS as u32).map(open).collect());
         Some(Rig { driver, ends, slab: Slab::new(4096, hosts.mtu()).unwrap() })
     }
 

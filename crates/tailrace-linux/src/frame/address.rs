@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use tailrace_core::HostId;
+use tailrace_core::{HostId, Packet};
 
 /// What all Ethernet addresses of hosts begin with: locally administered.
 const MAC_PREFIX: [u8; 4] = [0x02, 0x77, 0, 0];
 
 /// The Ethernet address of a host.
 pub fn mac_of(host: HostId) -> [u8; 6] {
-    let [high, low] = host.to_be_bytes();
+    let [high, low] = Packet::address(host).to_be_bytes();
     let [a, b, c, d] = MAC_PREFIX;
     [a, b, c, d, high, low]
 }
@@ -17,29 +17,29 @@ pub fn mac_of(host: HostId) -> [u8; 6] {
 /// The host that has an Ethernet address.
 pub fn host_of_mac(mac: &[u8]) -> Option<HostId> {
     let number = mac.strip_prefix(&MAC_PREFIX)?;
-    Some(HostId::from_be_bytes(number.try_into().ok()?))
+    Some(u16::from_be_bytes(number.try_into().ok()?).into())
 }
 
 /// The IPv4 address of a host, in 10.77.0.0/16. Host 0 is 10.77.0.1.
 pub fn ipv4_of(host: HostId) -> Ipv4Addr {
-    let [high, low] = host.wrapping_add(1).to_be_bytes();
+    let [high, low] = Packet::address(host).wrapping_add(1).to_be_bytes();
     Ipv4Addr::new(10, 77, high, low)
 }
 
 /// The host that has an IPv4 address.
 pub fn host_of_ipv4(address: Ipv4Addr) -> Option<HostId> {
     let [10, 77, high, low] = address.octets() else { return None };
-    HostId::from_be_bytes([high, low]).checked_sub(1)
+    u16::from_be_bytes([high, low]).checked_sub(1).map(HostId::from)
 }
 
 /// The IPv6 address of a host, in fd77::/64. Host 0 is fd77::1.
 pub fn ipv6_of(host: HostId) -> Ipv6Addr {
-    Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host.wrapping_add(1))
+    Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, Packet::address(host).wrapping_add(1))
 }
 
 /// The host that has an IPv6 address.
 fn host_of_ipv6(address: Ipv6Addr) -> Option<HostId> {
-    let host = address.segments()[7].checked_sub(1)?;
+    let host = HostId::from(address.segments()[7].checked_sub(1)?);
     (ipv6_of(host) == address).then_some(host)
 }
 

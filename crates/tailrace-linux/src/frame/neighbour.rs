@@ -32,8 +32,8 @@ fn owner<A: PartialEq>(
     hosts: usize,
     of: impl Fn(HostId) -> A,
 ) -> Option<HostId> {
-    let host = HostId::from_be_bytes(number).checked_sub(1)?;
-    (usize::from(host) < hosts && of(host) == address).then_some(host)
+    let host = HostId::from(u16::from_be_bytes(number).checked_sub(1)?);
+    ((host as usize) < hosts && of(host) == address).then_some(host)
 }
 
 fn answer_arp(header: &[u8], request: &[u8], hosts: usize) -> Option<Vec<u8>> {

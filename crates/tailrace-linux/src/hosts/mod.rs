@@ -100,7 +100,7 @@ impl Hosts {
 
     /// A host's namespace.
     pub fn namespace(&self, host: HostId) -> &Namespace {
-        &self.hosts[usize::from(host)]
+        &self.hosts[host as usize]
     }
 
     fn connect(&self) -> Result<(), LiveError> {

@@ -175,7 +175,7 @@ impl<'a> Connections<'a> {
     /// Takes in the connections that have come to a host.
     fn accept(&mut self, dst: HostId) -> io::Result<()> {
         loop {
-            let (receiver, from) = match self.listeners[usize::from(dst)].accept() {
+            let (receiver, from) = match self.listeners[dst as usize].accept() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 accepted => accepted?,
             };

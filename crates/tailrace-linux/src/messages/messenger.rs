@@ -114,7 +114,7 @@ impl<S: Scheme> Messenger<S> {
         loop {
             self.serial += 1;
             let low = self.serial as u32 & ((1 << SERIAL_BITS) - 1);
-            let flow = u32::from(self.host) << SERIAL_BITS | low;
+            let flow = self.host << SERIAL_BITS | low;
             if !self.leaving.contains_key(&flow) {
                 return (flow, (self.serial >> SERIAL_BITS) as u32);
             }
@@ -146,16 +146,16 @@ impl<S: Scheme> Messenger<S> {
     /// A datagram has come; `None` if it is none of this transport.
     fn take_datagram(&mut self, now: Time, datagram: &[u8], tos: u8) -> Option<()> {
         let packet: Packet<S::Header> =
-            wire::decode(datagram, tos).filter(|packet| packet.dst == self.host)?;
+            wire::decode(datagram, tos).filter(|packet| packet.dst == Packet::address(self.host))?;
         if packet.is_ack() {
             // It may be of a message that is over.
             let Some(leaving) = self.leaving.get(&packet.flow) else { return Some(()) };
-            self.heard[usize::from(leaving.to)] = self.attended;
+            self.heard[leaving.to as usize] = self.attended;
             self.endpoint.arrive(now, self.host, &packet);
             return Some(());
         }
         let from = (packet.flow >> SERIAL_BITS) as HostId;
-        *self.heard.get_mut(usize::from(from))? = self.attended;
+        *self.heard.get_mut(from as usize)? = self.attended;
         if packet.kind() != PacketKind::Probe {
             let (label, payload) = Label::decode(datagram.get(self.cut.label_at..)?)?;
             let segment = self.arrivals.take(&self.cut, packet.flow, packet.seq, label, payload)?;
@@ -195,8 +195,7 @@ impl<S: Scheme> Messenger<S> {
 
     fn sweep(&mut self, now: Time) {
         let (heard, attended, patience) = (&self.heard, self.attended, self.patience);
-        let is_lost =
-            |leaving: &Leaving| attended > leaving.since.max(heard[usize::from(leaving.to)]) + patience;
+        let is_lost = |leaving: &Leaving| attended > leaving.since.max(heard[leaving.to as usize]) + patience;
         let lost: Vec<(FlowId, HostId)> = self
             .leaving
             .iter()
@@ -242,7 +241,7 @@ impl<S: Scheme> Messages for Messenger<S> {
     fn send(&mut self, to: HostId, task: TaskId, message: Vec<u8>) {
         let (host, hosts) = (self.host, self.heard.len());
         assert!(message.len() <= LONGEST_MESSAGE, "a message of {} bytes", message.len());
-        assert!(to != host && usize::from(to) < hosts, "a message of host {host} to {to} of {hosts}");
+        assert!(to != host && (to as usize) < hosts, "a message of host {host} to {to} of {hosts}");
         let (now, size) = (self.clock.now(), self.cut.flow_bytes(message.len()));
         let (flow, generation) = self.number();
         let info = FlowInfo {

@@ -44,9 +44,9 @@ fn scenario(fabric: &str, balancing: &str, scheme: &str) -> Scenario {
 }
 
 /// A flow between two hosts of a fabric, as numbers that any fabric has: when it starts after the one before it, and its size.
-type Drawn = (u16, u16, u64, u64);
+type Drawn = (HostId, HostId, u64, u64);
 
-fn flows(drawn: &[Drawn], hosts: u16) -> Vec<FlowSpec> {
+fn flows(drawn: &[Drawn], hosts: HostId) -> Vec<FlowSpec> {
     let mut start = Time::ZERO;
     let flow = |(task, &(src, away, after_ns, size)): (u32, &Drawn)| {
         start += Time::from_ns(after_ns);
@@ -149,12 +149,12 @@ impl<S: Scheme> Edge<S> for Frames {
 /// What a host's kernel makes of a datagram of its transport.
 fn frame_of<H: Header>(from: HostId, packet: &Packet<H>) -> Vec<u8> {
     let datagram = wire::datagram_bytes(packet);
-    let mut bytes = [mac_of(packet.dst), mac_of(from)].concat();
+    let mut bytes = [mac_of(packet.dst.into()), mac_of(from)].concat();
     bytes.extend([0x08, 0x00, 0x45, wire::tos(packet)]);
     bytes.extend(((wire::BELOW + datagram) as u16).to_be_bytes());
     bytes.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
     bytes.extend(ipv4_of(from).octets());
-    bytes.extend(ipv4_of(packet.dst).octets());
+    bytes.extend(ipv4_of(packet.dst.into()).octets());
     bytes.extend([wire::PORT, wire::PORT, 8 + datagram as u16].map(u16::to_be_bytes).concat());
     bytes.extend([0, 0]);
     let start = bytes.len();
@@ -195,7 +195,7 @@ impl Case<'_> {
     fn check<S: Scheme>(&self) -> usize {
         let scenario = scenario(self.fabric, if S::ONE_PATH { ECMP } else { self.balancing }, S::NAME);
         let fabric = scenario.fabric.build();
-        let flows = flows(self.drawn, fabric.hosts as u16);
+        let flows = flows(self.drawn, fabric.hosts as u32);
         let world = || -> World<S> {
             let scheme = S::new(S::Params::default(), &scenario.facts(&fabric)).unwrap();
             let (feed, watch) = (Feed::from(flows.clone()), Watch::default());
@@ -241,7 +241,7 @@ proptest! {
     /// One after another: there is one packet, or an acknowledgement.
     #[test]
     fn a_frame_goes_the_way_of_the_simulated_packet(
-        drawn in prop::collection::vec((any::<u16>(), any::<u16>(), 1_000_000u64..2_000_000, 1u64..1_460), 1..40),
+        drawn in prop::collection::vec((any::<u32>(), any::<u32>(), 1_000_000u64..2_000_000, 1u64..1_460), 1..40),
         scheme in 0usize..5,
         balancing in prop::sample::select(&BALANCERS[..]),
     ) {
@@ -254,7 +254,7 @@ proptest! {
     /// Of flows that fill queues, some of which overflow.
     #[test]
     fn many_frames_go_the_ways_of_simulated_packets(
-        drawn in prop::collection::vec((any::<u16>(), any::<u16>(), 0u64..200_000, 1u64..60_000), 1..25),
+        drawn in prop::collection::vec((any::<u32>(), any::<u32>(), 0u64..200_000, 1u64..60_000), 1..25),
         scheme in 0usize..5,
         balancing in prop::sample::select(&BALANCERS[..]),
     ) {

@@ -100,7 +100,7 @@ impl<H: Header> Entry<H> {
     pub(super) fn encode(&self, out: &mut [u8]) {
         out[0] = self.what.number();
         out[1..9].copy_from_slice(&self.at.as_ps().to_be_bytes());
-        out[9..11].copy_from_slice(&self.host.to_be_bytes());
+        out[9..11].copy_from_slice(&Packet::address(self.host).to_be_bytes());
         out[11] = wire::tos(&self.packet);
         // Two bytes of a packet are not used, and a header that says less than it may does not write the rest.
         out[PACKET_AT..].fill(0);
@@ -112,7 +112,7 @@ impl<H: Header> Entry<H> {
         Some(Entry {
             what: What::of(*raw.first()?)?,
             at: Time::from_ps(u64::from_be_bytes(*at)),
-            host: HostId::from_be_bytes(*host),
+            host: u16::from_be_bytes(*host).into(),
             packet: wire::decode(raw.get(PACKET_AT..)?, *raw.get(11)?)?,
         })
     }

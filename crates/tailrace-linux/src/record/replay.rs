@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 
-use tailrace_core::{Scheme, Time};
+use tailrace_core::{HostId, Scheme, Time};
 use tailrace_packet::{Pause, World};
 
 use super::format::{Entry, Record, RecordError, What, entry_bytes};
@@ -61,8 +61,8 @@ pub fn replay<S: Scheme, R: Read>(
             What::Left => left.recorded.push_back(entry),
             What::Dropped(_) => dropped.recorded.push_back(entry),
             What::Entered | What::End => {
-                let known = |host| usize::from(host) < hosts;
-                let is_whole = known(entry.host) && known(entry.packet.dst) && entry.packet.bytes > 0;
+                let known = |host: HostId| (host as usize) < hosts;
+                let is_whole = known(entry.host) && known(entry.packet.dst.into()) && entry.packet.bytes > 0;
                 if entry.at < now || entry.at > LATEST || (entry.what == What::Entered && !is_whole) {
                     return Err(record.damaged());
                 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::{Ecn, Header, HostId, Packet, PacketKind, Reason, Scheme, Time};
-use tailrace_packet::{Watch, World};
+use tailrace_packet::{Pause, Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{awafs::Awafs, baraat::Baraat, dctcp::Dctcp, pfabric::Pfabric, pias::Pias};
 use tailrace_traffic::Feed;
@@ -27,7 +27,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let one = (
         // Most come at once or nearly so: queues must fill.
         prop_oneof![3 => Just(0u64), 2 => 0u64..20_000, 1 => 0u64..3_000_000],
-        (0u16..4, 0u16..4),
+        (0u32..4, 0u32..4),
         0u32..12,
         prop_oneof![Just(1500u16), Just(40), 41u16..1500],
         (0u32..40, any::<u16>(), 0u8..8, any::<u8>()),
@@ -50,7 +50,7 @@ fn packet<H: Header>(arrival: &Arrival, slot: u64) -> Packet<H> {
     let (seq, src, priority, choice) = arrival.numbers;
     let raw = &arrival.header[..usize::from(H::WIRE_BYTES).min(arrival.header.len())];
     let header = if choice & 1 == 0 { H::NONE } else { H::decode(raw).unwrap_or(H::NONE) };
-    let (flow, dst, bytes) = (arrival.flow, arrival.hosts.1, arrival.bytes);
+    let (flow, dst, bytes) = (arrival.flow, Packet::address(arrival.hosts.1), arrival.bytes);
     let mut packet = Packet { flow, dst, src, bytes, priority, seq, sent_ps: slot, header, ..Packet::EMPTY };
     let kind = match choice >> 1 & 7 {
         0 => PacketKind::Ack,
@@ -100,11 +100,13 @@ fn recorded<S: Scheme>(scenario: &Scenario, arrivals: &[Arrival]) -> Vec<u8> {
     let mut world = world::<S>(scenario);
     let (mut free, mut slots, mut now) = (Vec::new(), 0, Time::ZERO);
     let mut happen = |world: &mut World<S>, now, entering: Option<&Arrival>| {
-        world.run_until(now, &mut |due, host, packet| {
-            assert_eq!(host, packet.dst, "{packet:?} leaves where it is not for");
+        let mut leave = |due, host, packet: Packet<S::Header>| {
+            assert_eq!(Packet::address(host), packet.dst, "{packet:?} leaves where it is not for");
             recorder.left(due, host, &packet);
             free.push(packet.sent_ps);
-        });
+        };
+        // The horizon interrupts.
+        while world.run_until(now, &mut leave) == Pause::Horizon {}
         if let Some(arrival) = entering {
             let slot = free.pop().unwrap_or_else(|| {
                 slots += 1;

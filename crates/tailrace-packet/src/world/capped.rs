@@ -17,7 +17,7 @@ impl<S: Scheme> World<S> {
     pub(super) fn pump_capped(&mut self, host: HostId, slot: usize, cap: Cap) {
         if !self.waits[slot] {
             self.waits[slot] = true;
-            self.hosts[usize::from(host)].caps.ask(cap, self.senders[slot].info().id);
+            self.hosts[host as usize].caps.ask(cap, self.senders[slot].info().id);
         }
         self.take_turns(host);
         self.arm_sender(host, slot);
@@ -26,11 +26,11 @@ impl<S: Scheme> World<S> {
     /// Lets those send whose turn it is.
     pub(super) fn take_turns(&mut self, host: HostId) {
         let now = self.network.now();
-        while let Some((group, flow)) = self.hosts[usize::from(host)].caps.turn(now) {
+        while let Some((group, flow)) = self.hosts[host as usize].caps.turn(now) {
             let slot = self.flows.slot(flow);
             let is_of_group = slot.is_some_and(|slot| self.cap(slot).is_some_and(|cap| cap.group == group));
             let packet = slot.filter(|_| is_of_group).and_then(|slot| self.senders[slot].poll_send(now));
-            let caps = &mut self.hosts[usize::from(host)].caps;
+            let caps = &mut self.hosts[host as usize].caps;
             match &packet {
                 Some(packet) => caps.sent(group, now, packet.bytes),
                 None => caps.passed(group),
@@ -44,7 +44,7 @@ impl<S: Scheme> World<S> {
             }
             self.arm_sender(host, slot);
         }
-        let next = self.hosts[usize::from(host)].caps.next_turn();
+        let next = self.hosts[host as usize].caps.next_turn();
         if next < Time::MAX {
             self.network.wake(Entity::from(host), next);
         }
@@ -54,7 +54,7 @@ impl<S: Scheme> World<S> {
     fn arm_sender(&mut self, host: HostId, slot: usize) {
         let sender = &self.senders[slot];
         let due = if self.waits[slot] { sender.retransmit_at() } else { sender.next_wake() };
-        let timers = &mut self.hosts[usize::from(host)].timers;
+        let timers = &mut self.hosts[host as usize].timers;
         if timers.arm(Timer::Sender(slot as u32), due, &mut self.armed[slot].sender) {
             self.network.wake(Entity::from(host), due);
         }

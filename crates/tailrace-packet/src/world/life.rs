@@ -42,7 +42,7 @@ impl<S: Scheme> World<S> {
         };
         let info = S::KNOWS.filter(if self.oracle { known } else { spec.reveals.filter(known) });
         let slot = self.flows.start(spec.record(id)) as usize;
-        let directive = self.hosts[usize::from(spec.src)].policy.directive(&info);
+        let directive = self.hosts[spec.src as usize].policy.directive(&info);
         let law = self.scheme.law(&info);
         let ecn = self.scheme.ecn();
         let sender = Sender::new(law, info, spec.size, ecn, directive, &self.transport);
@@ -87,7 +87,7 @@ impl<S: Scheme> World<S> {
         let own = self.flows.in_progress().filter(|(flow, _)| self.flows.record(*flow).src == host);
         let slots: Vec<usize> = own.map(|(_, slot)| slot).collect();
         for slot in slots {
-            let Host { policy, caps, .. } = &mut self.hosts[usize::from(host)];
+            let Host { policy, caps, .. } = &mut self.hosts[host as usize];
             let fresh = policy.directive(self.senders[slot].info());
             let directive = renewed(self.control.is_some(), self.senders[slot].directive(), fresh);
             if S::Host::CAPS
@@ -101,7 +101,7 @@ impl<S: Scheme> World<S> {
 
     /// The retransmission timer of the flow in `slot` has expired.
     pub(super) fn on_timeout(&mut self, host: HostId, slot: usize) {
-        let policy = &self.hosts[usize::from(host)].policy;
+        let policy = &self.hosts[host as usize].policy;
         let sender = &mut self.senders[slot];
         let (view, timeouts) = (sender.view(), sender.consecutive_timeouts());
         if let Some(directive) = policy.on_timeout(sender.info(), &view, timeouts, sender.directive()) {
@@ -116,7 +116,7 @@ impl<S: Scheme> World<S> {
         let rest = left(self.flows.record(info.id).size, sender);
         let without = FlowInfo { deadline: None, size: info.size.map(|_| rest), ..info };
         sender.demote(without);
-        let fresh = self.hosts[usize::from(host)].policy.directive(&without);
+        let fresh = self.hosts[host as usize].policy.directive(&without);
         let directive = renewed(self.control.is_some(), sender.directive(), fresh);
         self.direct(slot, &directive);
         self.pump(host, slot);
@@ -140,7 +140,7 @@ impl<S: Scheme> World<S> {
         if let Some(meter) = &mut self.meter {
             meter.ended(record, self.senders[slot].view().delivered.get().min(size.get()));
         }
-        self.hosts[usize::from(host)].policy.on_flow_end(now, self.senders[slot].info(), size);
+        self.hosts[host as usize].policy.on_flow_end(now, self.senders[slot].info(), size);
         if let Some(gamma) = &mut self.gamma {
             gamma.ended(id, src, dst);
         }

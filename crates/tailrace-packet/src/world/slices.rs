@@ -1,6 +1,6 @@
 //! What slices get of the links between racks, and how fair that is.
 
-use tailrace_core::{FlowRecord, Place, Scheme, SeriesRow, SeriesSink, Slice, Time};
+use tailrace_core::{FlowRecord, HostId, Place, Scheme, SeriesRow, SeriesSink, Slice, Time};
 
 use super::World;
 
@@ -31,7 +31,7 @@ impl SliceMeter {
 
     /// The place of a flow's slice, if the flow is of one and between racks.
     fn place(&self, flow: &FlowRecord) -> Option<usize> {
-        let rack = |host: u16| self.racks[usize::from(host)];
+        let rack = |host: HostId| self.racks[host as usize];
         let place = usize::from(flow.slice).checked_sub(1).filter(|place| *place < self.slices.len());
         place.filter(|_| rack(flow.src) != rack(flow.dst))
     }

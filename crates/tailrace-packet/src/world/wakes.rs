@@ -40,17 +40,17 @@ impl<S: Scheme> World<S> {
     pub(super) fn wake_host(&mut self, host: HostId) {
         let now = self.network.now();
         while let Some(timer) =
-            self.hosts[usize::from(host)].timers.pop_due(now, |timer| armed_for(&self.armed, timer))
+            self.hosts[host as usize].timers.pop_due(now, |timer| armed_for(&self.armed, timer))
         {
             match timer {
                 Timer::Sender(slot) => self.wake_sender(host, slot as usize),
                 Timer::Receiver(slot) => self.wake_receiver(host, slot as usize),
             }
         }
-        if self.hosts[usize::from(host)].policy.next_wake().is_some_and(|at| at <= now) {
-            let watched = self.watched_host[usize::from(host)];
+        if self.hosts[host as usize].policy.next_wake().is_some_and(|at| at <= now) {
+            let watched = self.watched_host[host as usize];
             let mut sink = self.series.at(Place::Host(host), watched);
-            if self.hosts[usize::from(host)].policy.on_wake(now, &mut sink) == Refresh::All {
+            if self.hosts[host as usize].policy.on_wake(now, &mut sink) == Refresh::All {
                 self.redirect(host);
             }
         }
@@ -74,7 +74,7 @@ impl<S: Scheme> World<S> {
         let network = &mut self.network;
         self.receivers[slot].on_wake(network.now(), |ack| network.inject(host, ack));
         let due = self.receivers[slot].next_wake();
-        let timers = &mut self.hosts[usize::from(host)].timers;
+        let timers = &mut self.hosts[host as usize].timers;
         timers.arm(Timer::Receiver(slot as u32), due, &mut self.armed[slot].receiver);
     }
 
@@ -94,7 +94,7 @@ impl<S: Scheme> World<S> {
         if !self.network.has_host(host) {
             return;
         }
-        let this = &mut self.hosts[usize::from(host)];
+        let this = &mut self.hosts[host as usize];
         let timer = this.timers.next(|timer| armed_for(&self.armed, timer));
         if let Some(at) = [timer, this.policy.next_wake()].into_iter().flatten().min() {
             self.network.wake(Entity::from(host), at);

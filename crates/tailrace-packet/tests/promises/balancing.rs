@@ -31,7 +31,7 @@ fn sent(setup: &Setup, run: &Run, port: &str) -> u64 {
 #[test]
 fn ecmp_takes_the_documented_hash_and_sticks_to_it() {
     let flows: Vec<_> = (0..200u64)
-        .map(|i| flow((i % 4) as u16, 4 + (i % 3) as u16, 10 * MSS, Time::from_us(40 * i)))
+        .map(|i| flow((i % 4) as u32, 4 + (i % 3) as u32, 10 * MSS, Time::from_us(40 * i)))
         .collect();
     let setup = Setup::new(leaf_spine(LoadBalancing::Ecmp), flows);
     let run = setup.run("fifo", "");
@@ -45,7 +45,7 @@ fn ecmp_takes_the_documented_hash_and_sticks_to_it() {
 #[test]
 fn another_seed_of_the_hash_gives_the_same_flows_other_paths() {
     let flows: Vec<_> =
-        (0..200u64).map(|i| flow((i % 4) as u16, 4 + (i % 3) as u16, MSS, Time::from_us(40 * i))).collect();
+        (0..200u64).map(|i| flow((i % 4) as u32, 4 + (i % 3) as u32, MSS, Time::from_us(40 * i))).collect();
     let ways = |ecmp_seed| {
         let fabric = Fabric { ecmp_seed, ..leaf_spine(LoadBalancing::Ecmp) };
         let way = |id: u32, spec: &FlowSpec| fabric.hashed_path(spec.src, spec.dst, id).nth(1);
@@ -98,14 +98,14 @@ fn what_the_edge_has_chosen_is_chosen_anew_above_it() {
 
 #[test]
 fn round_robin_takes_turns_exactly() {
-    let flows = (0..4u16).map(|src| flow(src, 4 + src, 101 * MSS, Time::ZERO)).collect();
+    let flows = (0..4u32).map(|src| flow(src, 4 + src, 101 * MSS, Time::ZERO)).collect();
     let setup = Setup::new(leaf_spine(LoadBalancing::SprayRoundRobin), flows);
     assert_eq!(sent_up(&setup, &setup.run("fifo", "")), [101; SPINES as usize]);
 }
 
 #[test]
 fn random_spraying_is_even_on_average() {
-    let flows = (0..4u16).map(|src| flow(src, 4 + src, 1000 * MSS, Time::ZERO)).collect();
+    let flows = (0..4u32).map(|src| flow(src, 4 + src, 1000 * MSS, Time::ZERO)).collect();
     let setup = Setup::new(leaf_spine(LoadBalancing::SprayRandom), flows);
     for packets in sent_up(&setup, &setup.run("fifo", "window = 50")) {
         // 4000 packets over four ports: five standard deviations.
@@ -162,7 +162,7 @@ fn cells_go_over_all_paths_of_three_tiers_in_turn() {
 #[test]
 fn cells_start_anywhere_and_acknowledgements_are_cut_by_their_own_bytes() {
     // 400 flows of one cell each: five standard deviations of a fair choice among four.
-    let flows = (0..400u64).map(|i| flow((i % 4) as u16, 4, MSS, Time::from_us(10 * i))).collect();
+    let flows = (0..400u64).map(|i| flow((i % 4) as u32, 4, MSS, Time::from_us(10 * i))).collect();
     let setup = Setup::new(leaf_spine(CELLS), flows);
     for flows in sent_up(&setup, &setup.run("fifo", "")) {
         assert!(flows.abs_diff(100) < 44, "{flows}");

@@ -141,9 +141,9 @@ fn tasks_finish_in_any_order_whatever_is_lost() {
     for order in ["fifo-lm", "fifo", "fair", "flow"] {
         let mut fabric = dumbbell(8);
         fabric.buffer = Buffer::PerPort(Bytes::new(6_000));
-        let start = |i: u16| Time::from_us(40) * u64::from(i);
-        let one = |i: u16| flow(i % 8, 8 + i * 3 % 8, 1 + 5_003 * u64::from(i), start(i));
-        let flows = (0..200).map(|i| FlowSpec { task: u32::from(i / 20), ..one(i) });
+        let start = |i: u32| Time::from_us(40) * u64::from(i);
+        let one = |i: u32| flow(i % 8, 8 + i * 3 % 8, 1 + 5_003 * u64::from(i), start(i));
+        let flows = (0..200).map(|i| FlowSpec { task: (i / 20), ..one(i) });
         let params = format!("order = \"{order}\"\nheavy = \"300KB\"");
         let run = Setup::new(fabric, flows.collect()).run("baraat", &params);
         assert_eq!(run.ending, Ending::Finished, "{order}");
@@ -158,7 +158,7 @@ proptest! {
     fn no_way_has_more_ports_than_a_header_has_room_for(kind in any_kind()) {
         let params = FabricParams { kind, load_balancing: LoadBalancing::Ecmp, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default(), failures: Failures::default() };
         let fabric = params.build();
-        let longest = (1..fabric.hosts as u16).map(|host| fabric.hops_between(0, host)).max();
+        let longest = (1..fabric.hosts as u32).map(|host| fabric.hops_between(0, host)).max();
         prop_assert!(longest <= Some(HOPS), "{longest:?}");
     }
 }
@@ -192,7 +192,7 @@ fn a_heavy_task_does_not_keep_light_ones_waiting() {
     };
     let start = |_| Time::from_ms(200);
     let light = |task: u32| {
-        (0..3).map(move |n| of_task(task, flow(4 + (task * 5 + n * 4) as u16 % 16, 0, 20_000, start(task))))
+        (0..3).map(move |n| of_task(task, flow(4 + (task * 5 + n * 4) % 16, 0, 20_000, start(task))))
     };
     let heavy = of_task(1, flow(1, 0, 400_000_000, Time::ZERO));
     let p95 = |flows: Vec<FlowSpec>| {
@@ -216,7 +216,7 @@ fn who_waits_for_another_link_keeps_nobody_from_this_one() {
          host_delay = \"100us\"\nbottleneck_delay = \"100us\"\nbuffer = \"4MB\"",
     );
     for n in [10u32, 40, 200, 400] {
-        let a = (1..=n).map(|task| of_task(task, flow((task % 8) as u16, 9, 100_000, Time::ZERO)));
+        let a = (1..=n).map(|task| of_task(task, flow(task % 8, 9, 100_000, Time::ZERO)));
         let b = of_task(n + 1, flow(8, 10, 25_000_000, Time::ZERO));
         let setup = Setup::new(shared.clone(), a.chain([b]).collect());
         let time = task_times(&setup.run("baraat", "heavy = \"100MB\""), n + 1)[0];

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::RtoMode;
-use tailrace_core::{Bytes, Ending, MTU_BYTES, Place, Time};
+use tailrace_core::{Bytes, Ending, HostId, MTU_BYTES, Place, Time};
 use tailrace_fabric::{Buffer, PortId};
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -22,7 +22,7 @@ fn star(hosts: u16, buffer: Buffer) -> tailrace_fabric::Fabric {
 }
 
 /// Flows of `packets` full packets from each of `senders` to host 0, at the same time.
-fn bursts(senders: std::ops::Range<u16>, packets: u64) -> Vec<FlowSpec> {
+fn bursts(senders: std::ops::Range<u32>, packets: u64) -> Vec<FlowSpec> {
     senders.map(|src| flow(src, 0, packets * MSS, Time::ZERO)).collect()
 }
 
@@ -71,7 +71,7 @@ fn two_ports_share_alike() {
     // With α = 1 two queues take a third of the memory each: q = B − 2q.
     let fabric = star(9, Buffer::PerPort(Bytes::MAX));
     let (a, b) = (fabric.port_to[0], fabric.port_to[8]);
-    let to = |dst: u16, src: u16| flow(src, dst, 100 * MSS, Time::ZERO);
+    let to = |dst: HostId, src: HostId| flow(src, dst, 100 * MSS, Time::ZERO);
     let flows = [1, 2, 3].map(|src| to(0, src)).into_iter().chain([4, 5, 6].map(|src| to(8, src)));
     for longest in longest_queues(100, 120, flows.collect(), &[a, b]) {
         assert!(longest.abs_diff(40) <= 2, "{longest} packets, expected 40");
@@ -85,7 +85,7 @@ proptest! {
     fn shared_memory_is_never_exceeded(
         alpha_percent in 10u32..1000,
         total in 3u64..60,
-        flows in prop::collection::vec((0u16..9, 0u16..9, 1u64..60, 0u64..60), 1..30),
+        flows in prop::collection::vec((0u32..9, 0u32..9, 1u64..60, 0u64..60), 1..30),
     ) {
         let buffer = Buffer::Shared { total: Bytes::new(total * PACKET), alpha_percent };
         let fabric = star(9, buffer);

@@ -19,7 +19,7 @@ struct Capping {
 impl HostPolicy for Capping {
     const CAPS: bool = true;
     fn directive(&self, flow: &FlowInfo) -> Directive {
-        Directive { cap: self.caps[usize::from(flow.dst % 2)], ..Directive::tagged(TagTable::FLAT) }
+        Directive { cap: self.caps[(flow.dst % 2) as usize], ..Directive::tagged(TagTable::FLAT) }
     }
     fn next_wake(&self) -> Option<Time> {
         self.change.map(|(at, _)| at)
@@ -90,7 +90,7 @@ fn ends(flows: Vec<FlowSpec>, caps: [Option<Cap>; 2]) -> Vec<Time> {
 }
 
 /// To odd or even receivers, all at once.
-fn flows(segments: &[(u16, u64)]) -> Vec<FlowSpec> {
+fn flows(segments: &[(u32, u64)]) -> Vec<FlowSpec> {
     segments.iter().map(|&(dst, count)| flow(0, dst, count * MSS, Time::ZERO)).collect()
 }
 

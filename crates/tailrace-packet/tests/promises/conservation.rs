@@ -36,12 +36,12 @@ const RULES: [PortRules; 3] = [
 
 /// Bursts that collide: drops, marks, retransmissions and timeouts.
 fn colliding_flows(fabric: &Fabric) -> Vec<FlowSpec> {
-    let hosts = fabric.hosts.min(12) as u16;
+    let hosts = fabric.hosts.min(12) as u32;
     let sizes = [1, 700, MSS, MSS + 1, 40_000, 300_000];
     (0..60u64)
         .map(|i| {
-            let src = (i % u64::from(hosts)) as u16;
-            let dst = if i % 3 == 0 { (src + 1) % hosts } else { u16::from(src == 0) };
+            let src = (i % u64::from(hosts)) as u32;
+            let dst = if i % 3 == 0 { (src + 1) % hosts } else { u32::from(src == 0) };
             let size = Bytes::new(sizes[(i % 6) as usize]);
             FlowSpec { src, dst, size, start: Time::from_us(3 * (i / 4)), ..FlowSpec::default() }
         })

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tailrace_core::{
-    Directive, Facts, FlowInfo, HostPolicy, Knowledge, Packet, ParamError, PortFacts, Refresh, Reveals,
-    Scheme, SeriesSink, Time,
+    Directive, Facts, FlowInfo, HostId, HostPolicy, Knowledge, Packet, ParamError, PortFacts, Refresh,
+    Reveals, Scheme, SeriesSink, Time,
 };
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{Setup, WithScheme, fabric, flow};
 
-const HOSTS: u16 = 8;
-const RECEIVER: u16 = 7;
+const HOSTS: u32 = 8;
+const RECEIVER: u32 = 7;
 const PARAMS: &str = r#"
     thresholds = { splitting = ["10KB", "30KB", "100KB", "300KB", "1MB", "3MB"], sieving = ["10KB", "30KB", "100KB", "300KB", "1MB", "3MB"] }
     mcp = { hopeless = "demote" }"#;
@@ -35,7 +35,7 @@ fn overload() -> Setup {
 /// Priorities of the packets of flow 0 that leave a host, in order.
 struct Priorities<'a> {
     setup: &'a Setup,
-    host: u16,
+    host: HostId,
 }
 
 impl WithScheme for Priorities<'_> {
@@ -50,7 +50,7 @@ impl WithScheme for Priorities<'_> {
                 }
             })
         };
-        self.setup.run_tapped(Restless(scheme), Some((self.host.into(), tap)));
+        self.setup.run_tapped(Restless(scheme), Some((self.host, tap)));
         seen.take()
     }
 }

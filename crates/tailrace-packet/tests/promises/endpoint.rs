@@ -49,7 +49,7 @@ impl WithScheme for Apart<'_> {
                 Step::Arrival(_, packet) if over.contains(&packet.flow) => {}
                 Step::Arrival(host, packet) => {
                     let peer = if packet.is_ack() { host } else { flows[packet.flow as usize].src };
-                    let end = &mut ends[usize::from(host)];
+                    let end = &mut ends[host as usize];
                     end.arrive(now, peer, &packet);
                     if end.is_complete(packet.flow) {
                         complete.entry(packet.flow).or_insert(now);
@@ -75,8 +75,8 @@ impl WithScheme for Apart<'_> {
                             slice: flow.slice,
                             task: flow.task,
                         };
-                        let acks = ends[usize::from(flow.src)].open(now, info, flow.size).acks;
-                        ends[usize::from(flow.dst)].accept(info.id, flow.src, acks);
+                        let acks = ends[flow.src as usize].open(now, info, flow.size).acks;
+                        ends[flow.dst as usize].accept(info.id, flow.src, acks);
                         started += 1;
                     }
                     flows.get(started).into_iter().for_each(|flow| network.wake(entity, flow.start));
@@ -103,7 +103,7 @@ fn flows_of_hosts_that_know_their_own_ends_only_end_when_planned_ones_do() {
     fabric.buffer = tailrace_fabric::Buffer::PerPort(tailrace_core::Bytes::new(40_000));
     let flows = (0..24u64)
         .map(|n| {
-            let (src, size) = ((n % 3 + 1) as u16, 1 + n * n * 700 + n * 31);
+            let (src, size) = ((n % 3 + 1) as u32, 1 + n * n * 700 + n * 31);
             let task = n as u32 / 3 + 1;
             tailrace_workload::FlowSpec { task, ..flow(src, 0, size, Time::from_us(n * 41)) }
         })

@@ -98,7 +98,7 @@ fn what_is_under_way_is_lost_to_the_packet() {
 #[test]
 fn until_then_everything_is_as_without() {
     let flows = || {
-        (0..40).map(|i: u16| flow(i % 2, 2 + i / 2 % 2, 30_000, Time::from_us(u64::from(i) * 50))).collect()
+        (0..40).map(|i: u32| flow(i % 2, 2 + i / 2 % 2, 30_000, Time::from_us(u64::from(i) * 50))).collect()
     };
     let failing = failing("{ switch = \"spine0\", at = \"9s\" }", "1ms");
     for scheme in NAMES {
@@ -130,7 +130,7 @@ fn who_is_cut_off_waits_for_the_end_of_it() {
 fn nobody_is_given_up_while_a_link_may_come_back() {
     let fabric = failing("{ switch = \"leaf1\", at = \"1ms\", until = \"400s\" }", "1ms");
     for scheme in ["pfabric", "d3", "dctcp"] {
-        let flows = (0..4).map(|i: u16| flow(i % 2, 2 + i / 2, 2_000_000, Time::ZERO)).collect();
+        let flows = (0..4).map(|i: u32| flow(i % 2, 2 + i / 2, 2_000_000, Time::ZERO)).collect();
         let mut setup = Setup::new(fabric.clone(), flows);
         setup.transport.min_rto = Time::from_ms(10);
         let run = setup.run(scheme, "");
@@ -170,7 +170,7 @@ proptest! {
             "{TWO_SPINES}load_balancing = \"{balancing}\"\nconvergence = \"{convergence}\"\nfailure = [{}]\n", list.join(", ")
         );
         let fabric = fabric(&text);
-        let flows = || (0..30).map(|i: u16| flow(i % 4, (i + 1 + i / 4 % 3) % 4, 100_000, Time::from_ms(u64::from(i)))).collect();
+        let flows = || (0..30).map(|i: u32| flow(i % 4, (i + 1 + i / 4 % 3) % 4, 100_000, Time::from_ms(u64::from(i)))).collect();
         let [one, again] = [0, 1].map(|_| run(&fabric, flows(), scheme));
         prop_assert!(one.ledger.balances(), "{}", one.ledger);
         prop_assert_eq!(one.digest, again.digest);

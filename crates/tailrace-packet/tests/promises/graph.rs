@@ -24,8 +24,8 @@ fn as_graph(fabric: &Fabric) -> Fabric {
 }
 
 fn some_flows(fabric: &Fabric) -> Vec<tailrace_workload::FlowSpec> {
-    let hosts = fabric.hosts as u16;
-    let one = |i: u16| {
+    let hosts = fabric.hosts as u32;
+    let one = |i: u32| {
         let src = i * 7 % hosts;
         flow(
             src,

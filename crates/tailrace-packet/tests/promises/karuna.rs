@@ -1,6 +1,6 @@
 //! Karuna on a network: deadlines are met and hardly early, and the rest of the link is for the others.
 
-use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, Place, Reveals, Time};
+use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, HostId, Place, Reveals, Time};
 use tailrace_fabric::Fabric;
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -26,7 +26,7 @@ fn rtt(fabric: &Fabric) -> Time {
     fabric.farthest_rtt(MSS as u16 + HEADER_BYTES, ACK_BYTES)
 }
 
-fn due(src: u16, dst: u16, size: u64, start: Time, span: Time) -> FlowSpec {
+fn due(src: HostId, dst: HostId, size: u64, start: Time, span: Time) -> FlowSpec {
     FlowSpec { deadline: Some(start + span), reveals: Reveals::Deadline, ..flow(src, dst, size, start) }
 }
 
@@ -93,7 +93,7 @@ fn deadlines_that_fit_together_are_met() {
     let flow = |i: u64| {
         let start = Time::from_us(40 * i);
         // Six flows at a time that each need 15 % of the link.
-        due((i % 7) as u16, 7, 1_000_000, start, times(Time::from_us(800), 1.0 / 0.15))
+        due((i % 7) as u32, 7, 1_000_000, start, times(Time::from_us(800), 1.0 / 0.15))
     };
     let mut flows: Vec<FlowSpec> = (0..6).map(flow).collect();
     flows.push(FlowSpec { reveals: Reveals::Nothing, ..crate::setup::flow(6, 7, 1 << 40, Time::ZERO) });

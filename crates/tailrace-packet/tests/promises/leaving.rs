@@ -24,7 +24,7 @@ impl Link {
 
     /// A flow of each weight from a host of its own; the last one leaves after about 0.3 s, having had `share`.
     fn setup(self, weights: &[f64], share: f64) -> Setup {
-        let (senders, hop_us) = (weights.len() as u16, self.rtt_us / 4 - 1);
+        let (senders, hop_us) = (weights.len() as u32, self.rtt_us / 4 - 1);
         let fabric = fabric(&format!(
             "kind = \"dumbbell\"\nleft = {senders}\nright = 1\nhost_rate = \"{0}Gbps\"\n\
              bottleneck_rate = \"{0}Gbps\"\nhost_delay = \"{hop_us}us\"\nbottleneck_delay = \"1us\"\nbuffer = \"4MB\"",
@@ -33,8 +33,10 @@ impl Link {
         let leaves = (share * self.payload(Time::from_ms(300))) as u64;
         let size = |sender| if sender + 1 == senders { leaves } else { 1 << 40 };
         let start = |sender| Time::from_us(137) * u64::from(sender);
-        let of =
-            |sender| FlowSpec { slice: sender + 1, ..flow(sender, senders, size(sender), start(sender)) };
+        let of = |sender| FlowSpec {
+            slice: sender as u16 + 1,
+            ..flow(sender, senders, size(sender), start(sender))
+        };
         let slices =
             weights.iter().map(|&weight| Slice { weight, objective: Objective::Completion }).collect();
         let watch = Watch { slices, ..Watch::default() };

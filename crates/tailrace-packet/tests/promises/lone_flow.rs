@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::{FctEnd, LossDetection, TransportParams};
-use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, PortPlace, Time};
+use tailrace_core::{Bytes, HEADER_BYTES, HostId, LinkRate, PortPlace, Time};
 use tailrace_fabric::{Buffer, Fabric, FabricParams, Failures, LoadBalancing, PortRules};
 use tailrace_schemes::NAMES;
 
@@ -22,7 +22,7 @@ fn patient(mss: u16) -> TransportParams {
     }
 }
 
-fn setup(fabric: &Fabric, transport: TransportParams, dst: u16, size: u64) -> Setup {
+fn setup(fabric: &Fabric, transport: TransportParams, dst: HostId, size: u64) -> Setup {
     Setup { transport, ..Setup::new(fabric.clone(), vec![flow(0, dst, size, Time::ZERO)]) }
 }
 
@@ -107,7 +107,7 @@ fn presets_are_exact_with_a_window_of_one_round_trip() {
         let fabric = preset(name);
         let packet = fabric.host_rate().time_for(Bytes::new(1500)).as_ps();
         let window = fabric.base_rtt().as_ps().div_ceil(packet);
-        let last = fabric.hosts as u16 - 1;
+        let last = fabric.hosts as u32 - 1;
         for size in [1, MSS - 1, MSS, MSS + 1, 2 * MSS + 1, 100_000, 1_000_001] {
             for dst in [1, last] {
                 let setup = setup(&fabric, patient(MSS as u16), dst, size);
@@ -122,7 +122,7 @@ fn presets_are_exact_with_a_window_of_one_round_trip() {
 fn a_hundred_megabytes_are_exact_to_the_picosecond() {
     for name in ["spine144", "spine144x3", "micro4", "fattree64", "rack16"] {
         let fabric = preset(name);
-        let setup = setup(&fabric, patient(MSS as u16), fabric.hosts as u16 - 1, 100_000_000);
+        let setup = setup(&fabric, patient(MSS as u16), fabric.hosts as u32 - 1, 100_000_000);
         assert_eq!(measured(&setup, "fifo", "window = 100"), ideal(&setup), "{name}");
     }
 }
@@ -136,7 +136,7 @@ fn flowcells_are_exact_although_order_counts() {
             TransportParams { loss_detection: LossDetection::DuplicateAcks, ..patient(MSS as u16) };
         // Within a cell, at the end of one, beyond it, and many.
         for size in [1, 43 * MSS, 44 * MSS, 44 * MSS + 1, 10_000_000] {
-            let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+            let setup = setup(&fabric, transport, fabric.hosts as u32 - 1, size);
             assert_eq!(measured(&setup, "fifo", "window = 100"), ideal(&setup), "{name}, {size} B");
         }
     }
@@ -151,7 +151,7 @@ fn every_scheme_with_a_window_is_exact_within_its_first() {
             let fabric = preset(name);
             let transport = TransportParams { initial_window: 60, ..patient(MSS as u16) };
             for size in [1, MSS - 1, MSS, MSS + 1, 20_000, 60 * MSS] {
-                let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+                let setup = setup(&fabric, transport, fabric.hosts as u32 - 1, size);
                 assert_eq!(measured(&setup, scheme, ""), ideal(&setup), "{scheme} on {name}, {size} B");
             }
         }
@@ -180,7 +180,7 @@ proptest! {
     ) {
         let fabric = FabricParams { kind, load_balancing, ecmp_seed: 0, buffer: ENDLESS, port_rules: PortRules::default(), failures: Failures::default() }.build();
         let window = if whole { size.div_ceil(u64::from(mss)) } else { busy_window(&fabric, mss) };
-        for dst in [1, fabric.hosts as u16 - 1] {
+        for dst in [1, fabric.hosts as u32 - 1] {
             let setup = setup(&fabric, TransportParams { ack_bytes, ..patient(mss) }, dst, size);
             let (measured, ideal) = (measured(&setup, "fifo", &format!("window = {window}")), ideal(&setup));
             if is_exact(&fabric, mss) {
@@ -210,7 +210,7 @@ proptest! {
             if duplicates { LossDetection::DuplicateAcks } else { LossDetection::TimeoutOnly };
         let transport =
             TransportParams { mss, initial_window, ack_every, loss_detection, ..TransportParams::default() };
-        let setup = setup(&fabric, transport, fabric.hosts as u16 - 1, size);
+        let setup = setup(&fabric, transport, fabric.hosts as u32 - 1, size);
         let (measured, ideal) = (measured(&setup, scheme, ""), ideal(&setup));
         prop_assert!(ideal[0] <= measured[0] && ideal[1] <= measured[1], "{:?} < {:?}", measured, ideal);
     }

@@ -14,8 +14,8 @@ use crate::setup::{ENDLESS, MSS, Setup};
 
 /// Hosts that share the arrivals. Their links are 40 times as fast as the bottleneck, so that a packet waits
 /// at its own network card for less than 10⁻⁵ of its time at the bottleneck.
-const SOURCES: u16 = 64;
-const SINK: u16 = SOURCES;
+const SOURCES: u32 = 64;
+const SINK: u32 = SOURCES;
 /// A full packet's time at the bottleneck.
 const SERVICE: Time = Time::from_ns(1_200);
 
@@ -29,7 +29,7 @@ const DEADLINE: Time = Time::from_ps(1);
 
 fn bottleneck() -> Fabric {
     let dumbbell = Dumbbell {
-        left: SOURCES,
+        left: SOURCES as u16,
         right: 1,
         host_rate: Rate::from_gbps(400),
         bottleneck_rate: Rate::from_gbps(10),
@@ -48,7 +48,7 @@ fn arrivals(load: f64, urgent: f64, flows: usize) -> Vec<FlowSpec> {
     let mut arrival = || {
         now += gaps.exponential() * SERVICE.as_secs_f64() / load;
         FlowSpec {
-            src: sources.below(u32::from(SOURCES)) as u16,
+            src: sources.below(SOURCES),
             dst: SINK,
             size: Bytes::new(MSS),
             start: Time::from_secs_f64(now),

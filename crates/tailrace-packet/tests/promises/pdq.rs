@@ -1,7 +1,7 @@
 //! PDQ in whole networks: no flow waits for ever, and the flows of one link go one by one, the shortest first.
 
 use proptest::prelude::*;
-use tailrace_core::{Ending, HEADER_BYTES, Reveals, Scheme, Time};
+use tailrace_core::{Ending, HEADER_BYTES, HostId, Reveals, Scheme, Time};
 use tailrace_fabric::{Fabric, FabricParams, Failures, LoadBalancing, PortRules};
 use tailrace_schemes::pdq::{Params, Pdq};
 use tailrace_workload::FlowSpec;
@@ -34,9 +34,9 @@ fn all_end(run: &Run) -> Result<(), TestCaseError> {
 #[test]
 fn no_two_ports_hold_back_each_others_flow() {
     let long = [flow(1, 0, 2_000_000, Time::ZERO), flow(2, 3, 1_000_000, Time::from_us(5))];
-    let bursts = (0..20u16)
+    let bursts = (0..20u32)
         .map(|n| flow(1 + n % 5, 0, 30_000 + u64::from(n), Time::from_us(50 + u64::from(n / 5) * 300)));
-    let short = (0..30u16).map(|n| {
+    let short = (0..30u32).map(|n| {
         let size = 1 + 97 * u64::from(n * n);
         flow(n % 6, (n + 1 + n / 6) % 6, size, Time::from_us(40 * u64::from(n)))
     });
@@ -45,16 +45,16 @@ fn no_two_ports_hold_back_each_others_flow() {
 }
 
 /// Hosts by any numbers, size, whether it is known, start in µs, and deadline in µs after it.
-type AnyFlow = (u16, u16, u64, bool, u64, Option<u64>);
+type AnyFlow = (u32, u32, u64, bool, u64, Option<u64>);
 
 fn any_flow() -> impl Strategy<Value = AnyFlow> {
     let size = prop_oneof![1u64..3_000, 30_000u64..30_100, 1u64..300_000, Just(300_000u64)];
     let start = prop_oneof![Just(0u64), 0u64..50, 0u64..2_000];
     let due = prop::option::weighted(0.3, 50u64..5_000);
-    (any::<u16>(), any::<u16>(), size, any::<bool>(), start, due)
+    (any::<u32>(), any::<u32>(), size, any::<bool>(), start, due)
 }
 
-fn spec(hosts: u16, (src, dst, size, known, start, due): AnyFlow) -> FlowSpec {
+fn spec(hosts: HostId, (src, dst, size, known, start, due): AnyFlow) -> FlowSpec {
     let src = src % hosts;
     let flow = flow(src, (src + 1 + dst % (hosts - 1)) % hosts, size, Time::from_us(start));
     let flow = FlowSpec { reveals: if known { Reveals::Size } else { Reveals::Nothing }, ..flow };
@@ -84,8 +84,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn every_flow_ends(fabric in any_fabric(), hosts in 2u16..7, flows in prop::collection::vec(any_flow(), 1..50)) {
-        let hosts = hosts.min(fabric.hosts as u16);
+    fn every_flow_ends(fabric in any_fabric(), hosts in 2u32..7, flows in prop::collection::vec(any_flow(), 1..50)) {
+        let hosts = hosts.min(fabric.hosts as u32);
         let flows = flows.into_iter().map(|flow| spec(hosts, flow)).collect();
         all_end(&run(fabric, flows))?;
     }
@@ -95,11 +95,11 @@ proptest! {
     /// go while the link changes hands, and what they send is drained before anyone is let go again (LIMITATIONS.md).
     #[test]
     fn flows_of_one_link_end_as_under_shortest_job_first(sizes in prop::collection::vec(100_000u64..2_000_000, 1..9)) {
-        let count = sizes.len() as u16;
+        let count = sizes.len() as u32;
         let fabric = dumbbell(count);
         let mut sizes = sizes;
         sizes.sort_unstable();
-        let flows = (0..count).map(|i| flow(i, count + i, sizes[usize::from(i)], Time::ZERO)).collect();
+        let flows = (0..count).map(|i| flow(i, count + i, sizes[i as usize], Time::ZERO)).collect();
         let (rtt, run) = (fabric.base_rtt().as_secs_f64(), run(fabric, flows));
         all_end(&run)?;
         // Equals may end in any order.

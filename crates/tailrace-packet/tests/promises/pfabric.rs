@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
 use tailrace_core::{
-    AckSample, CongestionLaw, Facts, FlowInfo, FlowView, HEADER_BYTES, Header, Knowledge, ParamError,
+    AckSample, CongestionLaw, Facts, FlowInfo, FlowView, HEADER_BYTES, Header, HostId, Knowledge, ParamError,
     PortFacts, Reveals, Same, Scheme, Time, Wrapper,
 };
 use tailrace_workload::FlowSpec;
@@ -14,7 +14,7 @@ use crate::setup::{ENDLESS, MSS, Run, Setup, WithScheme, fabric, flow};
 /// A full packet on a link.
 const PACKET: Time = Time::from_ns(1_200);
 /// All flows of a test send to this host of nine.
-const RECEIVER: u16 = 8;
+const RECEIVER: u32 = 8;
 /// Full packets that fill a round trip, rounded up: a flow's first window.
 const ROUND_TRIP: u64 = 13;
 const RTT: Time = Time::from_ns(14_664);
@@ -52,7 +52,7 @@ fn all_at_once(size: u64) -> Vec<FlowSpec> {
 }
 
 /// A flow that starts at once and is due at `deadline_us`, if it has a deadline.
-fn due(src: u16, size: u64, deadline_us: Option<u64>) -> FlowSpec {
+fn due(src: HostId, size: u64, deadline_us: Option<u64>) -> FlowSpec {
     let reveals = if deadline_us.is_some() { Reveals::Deadline } else { Reveals::Size };
     FlowSpec { deadline: deadline_us.map(Time::from_us), reveals, ..flow(src, RECEIVER, size, Time::ZERO) }
 }

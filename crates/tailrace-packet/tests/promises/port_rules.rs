@@ -119,7 +119,7 @@ proptest! {
         alpha_percent in 10u32..1000,
         total in 3u64..60,
         mss in prop::sample::select(vec![1u16, 60, 1460, 4000]),
-        flows in prop::collection::vec((0u16..9, 0u16..9, 1u64..60, 0u64..60), 1..30),
+        flows in prop::collection::vec((0u32..9, 0u32..9, 1u64..60, 0u64..60), 1..30),
     ) {
         let buffer = Buffer::Shared { total: Bytes::new(total * PACKET), alpha_percent };
         let flows = flows.into_iter().filter(|(src, dst, ..)| src != dst);

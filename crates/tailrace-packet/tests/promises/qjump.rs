@@ -1,11 +1,11 @@
 //! QJUMP's promise: whatever else is sent, packets of the highest level wait no longer than one of each host takes.
 
-use tailrace_core::Time;
+use tailrace_core::{HostId, Time};
 use tailrace_workload::FlowSpec;
 
 use crate::setup::{ENDLESS, MSS, Run, Setup, fabric, flow};
 
-const HOSTS: u16 = 8;
+const HOSTS: u32 = 8;
 /// A full packet on a link.
 const PACKET: Time = Time::from_ns(1_200);
 /// A full packet from host to host.
@@ -25,14 +25,14 @@ fn run(scheme: &str, params: &str, flows: Vec<FlowSpec>) -> Run {
 /// epoch, and a long flow all the while.
 fn longest(scheme: &str, params: &str) -> Time {
     let rounds = (0..200).flat_map(|round: u64| {
-        let start = move |src: u16| EPOCH * (round + 3) + Time::from_ns(u64::from(src) * 37 * (round % 5));
+        let start = move |src: HostId| EPOCH * (round + 3) + Time::from_ns(u64::from(src) * 37 * (round % 5));
         (1..HOSTS).map(move |src| flow(src, 0, MSS, start(src)))
     });
     let long = (1..HOSTS).map(|src| flow(src, 0, 3_000 * MSS, Time::ZERO));
     let run = run(scheme, params, long.chain(rounds).collect());
     let short = run.records.iter().filter(|record| record.size.get() == MSS);
     let times: Vec<Time> = short.filter_map(|record| record.fct()).collect();
-    assert_eq!(times.len(), 200 * usize::from(HOSTS - 1));
+    assert_eq!(times.len(), 200 * (HOSTS - 1) as usize);
     times.into_iter().max().unwrap_or_default()
 }
 

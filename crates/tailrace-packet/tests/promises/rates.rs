@@ -1,7 +1,7 @@
 //! Schemes in which ports grant rates: what a flow costs, who shares, who goes first, and that no loss leaks.
 
 use tailrace_core::Ending;
-use tailrace_core::{ACK_BYTES, Bytes, HEADER_BYTES, Reveals, Time};
+use tailrace_core::{ACK_BYTES, Bytes, HEADER_BYTES, HostId, Reveals, Time};
 use tailrace_fabric::{Buffer, Fabric};
 use tailrace_workload::FlowSpec;
 
@@ -13,7 +13,7 @@ const EXACT: &str = "router = \"exact\"";
 const ALL: [(&str, &str); 5] = [("rcp", ""), ("rcp", EXACT), ("d3", ""), ("pdq", ""), ("baraat", "")];
 
 /// 10 Gbps everywhere and a base round trip of 85 µs over four links.
-pub fn dumbbell(senders: u16) -> Fabric {
+pub fn dumbbell(senders: HostId) -> Fabric {
     fabric(&format!(
         r#"kind = "dumbbell"
         left = {senders}
@@ -44,7 +44,7 @@ fn fcts(run: &Run) -> Vec<f64> {
 fn ideal(setup: &Setup, size: u64) -> f64 {
     us(setup.fabric.ideal_fct(
         0,
-        setup.fabric.hosts as u16 - 1,
+        setup.fabric.hosts as u32 - 1,
         0,
         Bytes::new(size),
         &setup.transport,
@@ -70,9 +70,9 @@ fn a_lone_flow_takes_its_request_and_then_the_ideal_time() {
 
 /// What the senders of endless flows get in a span, as shares of their equal parts: the least and the most.
 /// They start two round trips apart; `from` and `to` count round trips from the last one's start.
-fn shares(scheme: &str, params: &str, senders: u16, from: u64, to: u64) -> (f64, f64) {
+fn shares(scheme: &str, params: &str, senders: HostId, from: u64, to: u64) -> (f64, f64) {
     let rtt = dumbbell(1).base_rtt();
-    let start = |i: u16| rtt * (2 * u64::from(i));
+    let start = |i: u32| rtt * (2 * u64::from(i));
     let received = |rounds: u64| -> Vec<u64> {
         let flows = (0..senders).map(|i| flow(i, senders + i, 1 << 40, start(i))).collect();
         let horizon = Some(start(senders - 1) + rtt * rounds);
@@ -118,7 +118,7 @@ fn thirds_in_a_row(scheme: &str, params: &str) -> [f64; 5] {
     let received = |until: Time| {
         let run =
             Setup { horizon: Some(until), ..Setup::new(row.clone(), flows.clone()) }.run(scheme, params);
-        let port = |dst: u16| row.port_named(&format!("row{}->host{dst}", dst / 3));
+        let port = |dst: HostId| row.port_named(&format!("row{}->host{dst}", dst / 3));
         pairs.map(|(_, dst)| port(dst).map_or(0.0, |port| run.ports[port as usize].sent.bytes as f64))
     };
     let (from, to) = (Time::from_ms(5), Time::from_ms(10));
@@ -142,7 +142,7 @@ fn shares_in_a_row_are_max_min() {
 fn what_flows_leave_that_are_limited_elsewhere_others_have() {
     let text = "kind = \"dumbbell\"\nleft = 4\nright = 2\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"20Gbps\"\n\
                 delay = \"50us\"\nbuffer = \"8MB\"";
-    let three = (0..3u16).map(|src| flow(src, 4, 100_000_000, Time::from_us(u64::from(src))));
+    let three = (0..3u32).map(|src| flow(src, 4, 100_000_000, Time::from_us(u64::from(src))));
     let flows: Vec<FlowSpec> = three.chain([flow(3, 5, 25_000_000, Time::from_ms(20))]).collect();
     for (scheme, params) in [("rcp", ""), ("rcp", EXACT), ("baraat", "order = \"fair\"")] {
         let run = Setup::new(fabric(text), flows.clone()).run(scheme, params);
@@ -159,7 +159,7 @@ fn what_flows_leave_that_are_limited_elsewhere_others_have() {
 #[test]
 fn short_flows_cost_a_long_one_much_where_flows_are_counted_and_little_elsewhere() {
     let text = "kind = \"star\"\nhosts = 10\nhost_rate = \"1Gbps\"\nhost_delay = \"250us\"\nbuffer = \"4MB\"";
-    let short = |n: u64| flow(2 + (n % 8) as u16, 0, 3_000, Time::from_us(20_000 + 120 * n));
+    let short = |n: u64| flow(2 + (n % 8) as u32, 0, 3_000, Time::from_us(20_000 + 120 * n));
     let flows: Vec<FlowSpec> =
         [flow(1, 0, 20_000_000, Time::ZERO)].into_iter().chain((0..10_000).map(short)).collect();
     let took = |scheme: &str, params: &str| {
@@ -184,7 +184,7 @@ fn what_hundreds_of_flows_leave_another_one_has() {
                 delay = \"100us\"\nbuffer = \"4MB\"";
     for (flows, most) in [(3u32, 1.05), (100, 1.05), (200, 1.1), (400, 1.5)] {
         let size = 200_000_000 / u64::from(flows);
-        let many = (0..flows).map(|i| flow((i % 7) as u16, 8, size, Time::from_us(u64::from(i))));
+        let many = (0..flows).map(|i| flow(i % 7, 8, size, Time::from_us(u64::from(i))));
         let all: Vec<FlowSpec> = many.chain([flow(7, 9, 12_500_000, Time::from_ms(20))]).collect();
         for (scheme, params) in [("rcp", EXACT), ("baraat", "order = \"fair\"")] {
             let run = Setup::new(fabric(text), all.clone()).run(scheme, params);
@@ -310,8 +310,8 @@ fn flows_finish_whatever_is_lost_and_no_byte_is_forgotten() {
     for (scheme, params) in ALL {
         let mut fabric = dumbbell(8);
         fabric.buffer = Buffer::PerPort(Bytes::new(6_000));
-        let start = |i: u16| Time::from_us(40) * u64::from(i);
-        let flows = (0..200u16).map(|i| flow(i % 8, 8 + i * 3 % 8, 1 + 5_003 * u64::from(i), start(i)));
+        let start = |i: u32| Time::from_us(40) * u64::from(i);
+        let flows = (0..200u32).map(|i| flow(i % 8, 8 + i * 3 % 8, 1 + 5_003 * u64::from(i), start(i)));
         let run = Setup::new(fabric, flows.collect()).run(scheme, params);
         assert_eq!(run.ending, Ending::Finished, "{scheme} {params}");
         assert!(run.records.iter().all(|record| record.fct().is_some()), "{scheme} {params}");

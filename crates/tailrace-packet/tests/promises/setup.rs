@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, HostPolicy, Ledger, Objective, Place, PortCounts, PortId,
-    Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
+    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Objective, Place, PortCounts,
+    PortId, Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
 };
 use tailrace_fabric::{
     Buffer, Dumbbell, Fabric, FabricKind, FabricParams, LeafSpine, LoadBalancing, Star, Tree,
@@ -181,7 +181,7 @@ pub fn caps_flows(scheme: &str) -> bool {
 }
 
 /// A flow that starts at `start`.
-pub fn flow(src: u16, dst: u16, size: u64, start: Time) -> FlowSpec {
+pub fn flow(src: HostId, dst: HostId, size: u64, start: Time) -> FlowSpec {
     FlowSpec { src, dst, size: Bytes::new(size), start, ..FlowSpec::default() }
 }
 

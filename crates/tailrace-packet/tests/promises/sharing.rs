@@ -1,6 +1,6 @@
 //! Long DCTCP flows over one bottleneck: equal shares, a busy link, and the queue that theory predicts.
 
-use tailrace_core::{MTU_BYTES, Time};
+use tailrace_core::{HostId, MTU_BYTES, Time};
 use tailrace_fabric::{Fabric, PortId};
 use tailrace_packet::Watch;
 
@@ -15,7 +15,7 @@ const THRESHOLD: f64 = 65.0;
 const WARM_UP: Time = Time::from_ms(200);
 
 /// As many senders as receivers, 10 Gbps everywhere, a base round trip of 85 µs.
-fn dumbbell(senders: u16) -> Fabric {
+fn dumbbell(senders: HostId) -> Fabric {
     fabric(&format!(
         r#"kind = "dumbbell"
         left = {senders}
@@ -28,8 +28,8 @@ fn dumbbell(senders: u16) -> Fabric {
 }
 
 /// One endless flow from each sender, started one after the other.
-fn long_flows(senders: u16, horizon: Time) -> Setup {
-    let start = |sender: u16| Time::from_us(137) * u64::from(sender);
+fn long_flows(senders: HostId, horizon: Time) -> Setup {
+    let start = |sender: HostId| Time::from_us(137) * u64::from(sender);
     let flows = (0..senders).map(|i| flow(i, senders + i, 1 << 40, start(i))).collect();
     Setup { horizon: Some(horizon), ..Setup::new(dumbbell(senders), flows) }
 }
@@ -39,7 +39,7 @@ fn port(fabric: &Fabric, name: &str) -> PortId {
 }
 
 /// What each receiver was sent up to `end`, and then what the bottleneck carried, in bytes.
-fn sent_until(end: Time, senders: u16) -> Vec<u64> {
+fn sent_until(end: Time, senders: HostId) -> Vec<u64> {
     let setup = long_flows(senders, end);
     let run = setup.run("dctcp", "");
     assert_eq!(run.ledger.dropped().packets, 0);
@@ -49,7 +49,7 @@ fn sent_until(end: Time, senders: u16) -> Vec<u64> {
 }
 
 /// Shares of the flows in the seconds after the warm-up, as multiples of a fair share; the link is busy.
-fn shares(senders: u16, seconds: u64) -> Vec<f64> {
+fn shares(senders: HostId, seconds: u64) -> Vec<f64> {
     let (before, after) =
         (sent_until(WARM_UP, senders), sent_until(WARM_UP + Time::from_ms(1_000 * seconds), senders));
     let mut sent: Vec<f64> =
@@ -112,7 +112,7 @@ impl Sawtooth {
 }
 
 /// Packets that wait at the bottleneck, every 10 µs for half a second after the warm-up.
-fn queue_samples(senders: u16) -> (Vec<f64>, Time) {
+fn queue_samples(senders: HostId) -> (Vec<f64>, Time) {
     let mut setup = long_flows(senders, WARM_UP + Time::from_ms(500));
     let ports = vec![port(&setup.fabric, BOTTLENECK)];
     setup.watch = Watch { ports, every: Some(Time::from_us(10)), ..Watch::default() };

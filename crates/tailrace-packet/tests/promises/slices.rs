@@ -1,6 +1,6 @@
 //! What slices get of links under tunnels, as figure 3 of Uranus has it, and that a tapped run is the same run.
 
-use tailrace_core::{Objective, Scheme, Slice, Time};
+use tailrace_core::{HostId, Objective, Scheme, Slice, Time};
 use tailrace_fabric::Fabric;
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -21,12 +21,12 @@ fn three_racks() -> Fabric {
 }
 
 /// Receivers in the second and in the third rack.
-const L1: u16 = 4;
-const L2: u16 = 8;
+const L1: u32 = 4;
+const L2: u32 = 8;
 
 /// Slices A and B of weight 1, each with tunnels over two links: A1 and A2 with one and nine flows alike, B1 and
 /// B2 with five each. So of their slices' weights they have 0.1, 0.9, 0.5 and 0.5. Sources are hosts 0 to 3.
-fn tunnels(first: u16, second: u16, horizon: Time) -> Setup {
+fn tunnels(first: u32, second: u32, horizon: Time) -> Setup {
     let tunnel = |src, dst, slice, flows: u16| {
         let endless = move |_| FlowSpec { slice, ..flow(src, dst, 1 << 40, Time::ZERO) };
         (0..flows).map(endless)
@@ -44,7 +44,7 @@ fn sent(setup: &Setup, run: &Run, port: &str) -> u64 {
 }
 
 /// Bits a second that A1, A2, B1 and B2 send, after half a second.
-fn rates(first: u16, second: u16) -> [f64; 4] {
+fn rates(first: u32, second: u32) -> [f64; 4] {
     let until = |ms| {
         let setup = tunnels(first, second, Time::from_ms(ms));
         let run = setup.run("scc", "");
@@ -83,13 +83,13 @@ fn tunnels_over_two_links_leave_slices_with_17_to_25() {
 
 /// Gbps of the tunnels of a slice of weight 1 and of those of one of weight `weight`, over one link of 10 Gbps, which is one of three
 /// of this delay.
-fn shares(scheme: &str, (light, heavy): (u16, u16), weight: f64, delay: &str) -> [f64; 2] {
+fn shares(scheme: &str, (light, heavy): (HostId, HostId), weight: f64, delay: &str) -> [f64; 2] {
     let hosts = light + heavy;
     let network = format!(
         "kind = \"dumbbell\"\nleft = {hosts}\nright = {hosts}\nhost_rate = \"10Gbps\"\n\
          bottleneck_rate = \"10Gbps\"\ndelay = \"{delay}\"\nbuffer = \"2MB\""
     );
-    let endless = |n: u16| FlowSpec {
+    let endless = |n: u32| FlowSpec {
         slice: if n < light { 1 } else { 2 },
         ..flow(n, hosts + n, 1 << 40, Time::from_us(10 * u64::from(n)))
     };
@@ -102,7 +102,7 @@ fn shares(scheme: &str, (light, heavy): (u16, u16), weight: f64, delay: &str) ->
             ..Setup::new(fabric(&network), (0..hosts).map(endless).collect())
         };
         let run = setup.run(scheme, "");
-        let of = |hosts: std::ops::Range<u16>| -> u64 {
+        let of = |hosts: std::ops::Range<u32>| -> u64 {
             hosts.map(|host| sent(&setup, &run, &format!("host{host}->left"))).sum()
         };
         [of(0..light), of(light..hosts)]

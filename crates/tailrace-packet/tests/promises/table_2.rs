@@ -1,7 +1,7 @@
 //! What Baraat says of itself and of others in its table 2, measured: with nobody else there, and before a queue of tasks.
 
 use tailrace_core::transport::{LossDetection, RtoMode, TransportParams};
-use tailrace_core::{Bytes, Time};
+use tailrace_core::{Bytes, HostId, Time};
 use tailrace_fabric::{Buffer, Fabric};
 use tailrace_workload::FlowSpec;
 
@@ -58,13 +58,13 @@ fn shares(choice: Choice, fabric: Fabric, flows: Vec<FlowSpec>, from: Time, to: 
 
 /// Tasks of three flows each that wait for the link that `pairs` others share, from hosts of their own; they are
 /// all later than these.
-fn queue(pairs: u16, tasks: u32) -> impl Iterator<Item = FlowSpec> {
-    let one = move |n: u16| flow(pairs + n, 2 * pairs + 3 + n, LONG, rounds(1));
+fn queue(pairs: HostId, tasks: u32) -> impl Iterator<Item = FlowSpec> {
+    let one = move |n: u32| flow(pairs + n, 2 * pairs + 3 + n, LONG, rounds(1));
     (100..100 + tasks).flat_map(move |task| (0..3).map(move |n| of_task(task, one(n))))
 }
 
 /// A dumbbell for that, and where the receiver of its n-th pair is.
-fn beside_a_queue(pairs: u16) -> (Fabric, impl Fn(u16) -> u16) {
+fn beside_a_queue(pairs: HostId) -> (Fabric, impl Fn(u32) -> u32) {
     (dumbbell(pairs + 3), move |n| pairs + 3 + n)
 }
 
@@ -74,7 +74,7 @@ fn strict_priority(choice: Choice, waiting: u32) -> f64 {
     let later = of_task(2, flow(0, right(0), LONG, Time::ZERO));
     let earlier = of_task(1, flow(1, right(1), LONG, rounds(20)));
     let flows = [later, earlier].into_iter().chain(queue(2, waiting)).collect();
-    shares(choice, fabric, flows, rounds(60), rounds(200))[usize::from(right(1))]
+    shares(choice, fabric, flows, rounds(60), rounds(200))[(right(1)) as usize]
 }
 
 /// Jain's index of eight flows of one task, before those that wait.
@@ -82,7 +82,7 @@ fn fair_sharing(choice: Choice, waiting: u32) -> f64 {
     let (fabric, right) = beside_a_queue(8);
     let flows = (0..8).map(|i| of_task(1, flow(i, right(i), LONG, Time::ZERO)));
     let all = shares(choice, fabric, flows.chain(queue(8, waiting)).collect(), rounds(20), rounds(100));
-    let shares = &all[usize::from(right(0))..usize::from(right(8))];
+    let shares = &all[((right(0)) as usize)..(right(8)) as usize];
     shares.iter().sum::<f64>().powi(2) / (8.0 * shares.iter().map(|share| share * share).sum::<f64>())
 }
 
@@ -91,11 +91,11 @@ fn fair_sharing(choice: Choice, waiting: u32) -> f64 {
 fn heavy_support(choice: Choice, waiting: u32) -> [f64; 3] {
     let (fabric, right) = beside_a_queue(3);
     let start = [0, 100, 105].map(rounds);
-    let task = |i: u16| of_task(u32::from(i) + 1, flow(i, right(i), LONG, start[usize::from(i)]));
+    let task = |i: u32| of_task(i + 1, flow(i, right(i), LONG, start[i as usize]));
     // The queue comes when the first is heavy, or it would become heavy itself before the second is there.
     let queue = queue(3, waiting).map(|flow| FlowSpec { start: rounds(110), ..flow });
     let flows = (0..3).map(task).chain(queue).collect();
-    let shares = shares(choice, fabric, flows, rounds(160), rounds(260)).split_off(usize::from(right(0)));
+    let shares = shares(choice, fabric, flows, rounds(160), rounds(260)).split_off((right(0)) as usize);
     [shares[0], shares[1], shares[2..].iter().sum()]
 }
 
@@ -134,7 +134,7 @@ fn preemption(choice: Choice, waiting: u32) -> f64 {
     let earlier = of_task(1, flow(1, right(1), LONG, start));
     let flows = [later, earlier].into_iter().chain(queue(2, waiting)).collect();
     let there = start + Time::from_ps(rounds(1).as_ps() / 2);
-    shares(choice, fabric, flows, there + rounds(2), there + rounds(5))[usize::from(right(1))]
+    shares(choice, fabric, flows, there + rounds(2), there + rounds(5))[(right(1)) as usize]
 }
 
 /// With nobody else there, and before twenty tasks of three flows that wait, whose requests take a sixteenth of a link at most.

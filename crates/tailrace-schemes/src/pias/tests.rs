@@ -79,7 +79,7 @@ fn scheme(thresholds: Thresholds, queues: u8, traffic: Option<Traffic>) -> Resul
 }
 
 /// A flow of unknown size to host 1.
-fn flow(src: u16) -> FlowInfo {
+fn flow(src: HostId) -> FlowInfo {
     FlowInfo { id: 0, src, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 0, task: 0 }
 }
 

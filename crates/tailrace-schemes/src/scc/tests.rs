@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowView, Loss, Objective, Slice, TagTable, Time,
-    Weight,
+    AckSample, Allowance, Bytes, CongestionLaw, Directive, FlowView, HostId, Loss, Objective, Slice,
+    TagTable, Time, Weight,
 };
 
 use super::*;
@@ -250,7 +250,7 @@ fn scheme(slices: usize) -> Scc {
     Scc::new(Params::default(), &facts).unwrap()
 }
 
-fn flow(slice: u16, src: u16, dst: u16) -> FlowInfo {
+fn flow(slice: u16, src: HostId, dst: HostId) -> FlowInfo {
     FlowInfo { id: 0, src, dst, size: None, start: Time::ZERO, deadline: None, slice, task: 0 }
 }
 
@@ -273,7 +273,7 @@ fn tunnels_are_by_slice_and_hosts_and_end_with_their_last_flow() {
     }
 }
 
-fn demand(from: u16, to: u16, metric: f64) -> Demand {
+fn demand(from: HostId, to: HostId, metric: f64) -> Demand {
     Demand { aggregate: Aggregate::new(from, to), metric, memory: 1.0 }
 }
 
@@ -344,7 +344,7 @@ fn over_two_links_two_slices_of_one_weight_share_as_17_to_25() {
 
 fn any_flows() -> impl Strategy<Value = Vec<Demand>> {
     let flow =
-        (0..8u16, 0..8u16, -20.0..5.0f64).prop_map(|(from, to, metric)| demand(from, to, metric.exp2()));
+        (0..8u32, 0..8u32, -20.0..5.0f64).prop_map(|(from, to, metric)| demand(from, to, metric.exp2()));
     prop::collection::vec(flow, 1..60).prop_map(|mut flows| {
         flows.sort_by_key(|flow| flow.aggregate);
         flows

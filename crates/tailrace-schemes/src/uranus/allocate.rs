@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sharing::{Demand, aggregates};
+use super::sharing::{Demand, End, aggregates};
 
 /// Among which flows the weights of a slice's second tier are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ impl Allocator {
         let sum = self.add_up(flows);
         let part = |rack: &Rack| weight * rack.metric / sum;
         let racks = &self.racks;
-        let of = |number: u16| &racks[usize::from(number)];
+        let of = |number: End| &racks[number as usize];
         parts.clear();
         parts.extend(aggregates(flows).map(|members| match norm {
             // PS-N: a rack's part is the same for all racks that it talks to (Eq. 2).
@@ -61,18 +61,18 @@ impl Allocator {
     /// Adds up what flows are at their racks; returns the metric of all racks.
     fn add_up(&mut self, flows: &[Demand]) -> f64 {
         let most = flows.iter().flat_map(|flow| flow.aggregate.pair()).max().unwrap_or(0);
-        self.racks.resize(self.racks.len().max(usize::from(most) + 1), Rack::default());
+        self.racks.resize(self.racks.len().max(most as usize + 1), Rack::default());
         let mut sum = 0.0;
         for flow in flows {
             for rack in flow.aggregate.pair() {
-                self.racks[usize::from(rack)].metric += flow.metric;
+                self.racks[rack as usize].metric += flow.metric;
             }
-            self.racks[usize::from(flow.aggregate.from())].claim += flow.claim();
+            self.racks[(flow.aggregate.from()) as usize].claim += flow.claim();
             sum += 2.0 * flow.metric;
         }
         for pair in flows.chunk_by(|a, b| a.aggregate.pair() == b.aggregate.pair()) {
             for rack in pair[0].aggregate.pair() {
-                self.racks[usize::from(rack)].peers += 1;
+                self.racks[rack as usize].peers += 1;
             }
         }
         sum
@@ -80,7 +80,7 @@ impl Allocator {
 
     fn clear(&mut self, flows: &[Demand]) {
         for rack in flows.iter().flat_map(|flow| flow.aggregate.pair()) {
-            self.racks[usize::from(rack)] = Rack::default();
+            self.racks[rack as usize] = Rack::default();
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tailrace_core::{Bytes, FlowId, Objective, Slice, WeightUpdate};
+use tailrace_core::{Bytes, FlowId, HostId, Objective, Slice, WeightUpdate};
 
 use super::*;
 
-const RACKS: u16 = 8;
+const RACKS: u32 = 8;
 const SLICES: usize = 5;
 
 /// From a millionth of a millionth to a million millions.
@@ -53,7 +53,7 @@ fn check_parts(weight: f64, given: &[(Aggregate, f64)]) -> Result<(), TestCaseEr
         prop_assert!(*weight > 0.0 && weight.is_finite(), "{weight} in {aggregate:?}");
         *directions.entry(*aggregate).or_default() += weight;
     }
-    let mut pairs: BTreeMap<[u16; 2], f64> = BTreeMap::new();
+    let mut pairs: BTreeMap<[HostId; 2], f64> = BTreeMap::new();
     for (aggregate, part) in directions {
         let known = *pairs.entry(aggregate.pair()).or_insert(part);
         prop_assert!((known / part - 1.0).abs() < 1e-9, "{known} one way and {part} the other");
@@ -126,7 +126,7 @@ proptest! {
     /// No flow is so light, nor are they so many, that its slice has more of a rack or of a pair of racks for it.
     #[test]
     fn slices_that_need_the_same_share_each_rack_by_weight(slices in any_like_slices(), weights in any_slices()) {
-        let mut sums: BTreeMap<(u16, Option<Aggregate>), [f64; SLICES]> = BTreeMap::new();
+        let mut sums: BTreeMap<(u32, Option<Aggregate>), [f64; SLICES]> = BTreeMap::new();
         for (slice, (flows, weight)) in slices.iter().zip(&weights).enumerate() {
             for (at, given) in shared(*weight, flows, Norm::Rackflow) {
                 let [a, b] = at.pair();
@@ -149,7 +149,7 @@ proptest! {
 #[derive(Clone, Debug)]
 enum Happening {
     /// A flow starts: slice (0 and the last are none that it knows), racks, size, time until its deadline.
-    Start { slice: u16, from: u16, to: u16, size: Option<u64>, due_ms: Option<u64> },
+    Start { slice: u16, from: HostId, to: HostId, size: Option<u64>, due_ms: Option<u64> },
     /// One of those in progress ends.
     End(prop::sample::Index),
     /// Time passes and flows deliver, each so many bytes more.
@@ -174,8 +174,8 @@ fn any_due() -> impl Strategy<Value = Option<u64>> {
 pub(super) fn facts(slices: Vec<Slice>) -> Facts {
     Facts {
         slices,
-        racks: (0..RACKS).collect(),
-        ..Facts::new(RACKS.into(), Rate::from_gbps(10), Time::from_us(85), 4)
+        racks: (0..RACKS as u16).collect(),
+        ..Facts::new(RACKS as usize, Rate::from_gbps(10), Time::from_us(85), 4)
     }
 }
 

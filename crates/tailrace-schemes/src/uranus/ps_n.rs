@@ -3,14 +3,14 @@
 use tailrace_core::{Facts, FlowInfo, HostId, Objective};
 
 use super::allocate::{Allocator, share};
-use super::sharing::{Aggregate, Demand, Given, Sharing};
+use super::sharing::{Aggregate, Demand, End, Given, Sharing};
 use super::{Ends, ShareParams};
 
 /// Slices share the links between racks, or those of hosts.
 pub struct PsN {
     params: ShareParams,
     /// Of each host.
-    ends: Vec<u16>,
+    ends: Vec<End>,
     allocator: Allocator,
 }
 
@@ -18,8 +18,8 @@ impl PsN {
     /// Among the racks, or the hosts, that `facts` tell of.
     pub fn new(params: ShareParams, facts: &Facts) -> Self {
         let ends = match params.ends {
-            Ends::Racks => facts.racks.clone(),
-            Ends::Hosts => (0..facts.racks.len() as u16).collect(),
+            Ends::Racks => facts.racks.iter().map(|&rack| End::from(rack)).collect(),
+            Ends::Hosts => (0..facts.racks.len() as End).collect(),
         };
         PsN { params, ends, allocator: Allocator::default() }
     }
@@ -28,7 +28,7 @@ impl PsN {
 impl Sharing for PsN {
     /// Flows within an end are not its concern.
     fn aggregate(&self, flow: &FlowInfo) -> Option<Aggregate> {
-        let end = |host: HostId| self.ends.get(usize::from(host)).copied().unwrap_or_default();
+        let end = |host: HostId| self.ends.get(host as usize).copied().unwrap_or_default();
         let (from, to) = (end(flow.src), end(flow.dst));
         (from != to).then(|| Aggregate::new(from, to))
     }

@@ -3,29 +3,32 @@
 
 use tailrace_core::{FlowInfo, Objective};
 
+/// The number of a rack, or of a host, among which weights are shared.
+pub type End = u32;
+
 /// The flows of a slice from one end to another: between racks a rack-flow, between hosts a tunnel. In order, the two
 /// directions of a pair are neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Aggregate {
-    pair: [u16; 2],
-    from: u16,
+    pair: [End; 2],
+    from: End,
 }
 
 impl Aggregate {
     /// Those that go from one end to the other.
-    pub fn new(from: u16, to: u16) -> Self {
+    pub fn new(from: End, to: End) -> Self {
         Aggregate { pair: [from.min(to), from.max(to)], from }
     }
 
     /// Both ends, the lower number first.
     #[inline]
-    pub fn pair(&self) -> [u16; 2] {
+    pub fn pair(&self) -> [End; 2] {
         self.pair
     }
 
     /// The end that sends.
     #[inline]
-    pub fn from(&self) -> u16 {
+    pub fn from(&self) -> End {
         self.from
     }
 }

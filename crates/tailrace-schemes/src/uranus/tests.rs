@@ -1,9 +1,9 @@
 //! Weights by hand.
 
 use super::*;
-use tailrace_core::{HostPolicy, Objective, Slice};
+use tailrace_core::{HostId, HostPolicy, Objective, Slice};
 
-fn flow(from: u16, to: u16, metric: f64) -> Demand {
+fn flow(from: HostId, to: HostId, metric: f64) -> Demand {
     Demand { aggregate: Aggregate::new(from, to), metric, memory: 1.0 }
 }
 
@@ -112,11 +112,11 @@ impl Told {
         Told { controller, now: Time::ZERO }
     }
 
-    fn flow(id: u32, slice: u16, src: u16, dst: u16) -> FlowInfo {
+    fn flow(id: u32, slice: u16, src: HostId, dst: HostId) -> FlowInfo {
         FlowInfo { id, src, dst, size: None, start: Time::ZERO, deadline: None, slice, task: 0 }
     }
 
-    fn starts(&mut self, id: u32, slice: u16, src: u16, dst: u16) -> Vec<(u32, f64)> {
+    fn starts(&mut self, id: u32, slice: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
         self.controller.on_flow_start(self.now, &Told::flow(id, slice, src, dst));
         self.hear()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tailrace_core::{HEADER_BYTES, Rate, TaskRecord, Time};
+use tailrace_core::{HEADER_BYTES, HostId, Rate, TaskRecord, Time};
 use tailrace_fabric::Racks;
 use tailrace_workload::{FlowSpec, HostLoad, Setting, Workload};
 
@@ -53,13 +53,13 @@ fn run(mut feed: Feed, each: Time) -> (Vec<(FlowSpec, Time)>, Vec<TaskRecord>) {
 }
 
 /// The flows of one task of these fields, wave by wave.
-fn waves(workflow: &str, bytes: &str) -> Vec<Vec<(u16, u16, u64)>> {
+fn waves(workflow: &str, bytes: &str) -> Vec<Vec<(HostId, HostId, u64)>> {
     let fields = format!("workflow = {workflow}\n{bytes}\narrivals = \"once\"\ncount = 1");
     let (flows, tasks) = run(feed(&fields), Time::from_us(10));
     let total: u64 = flows.iter().map(|(flow, _)| flow.size.get()).sum();
     assert_eq!((tasks[0].bytes.get(), tasks[0].flows), (total, flows.len() as u32));
     assert!(flows.iter().all(|(flow, _)| flow.task_size.get() == total && flow.src != flow.dst));
-    let mut waves: BTreeMap<Time, Vec<(u16, u16, u64)>> = BTreeMap::new();
+    let mut waves: BTreeMap<Time, Vec<(HostId, HostId, u64)>> = BTreeMap::new();
     for (flow, _) in flows {
         waves.entry(flow.start).or_default().push((flow.src, flow.dst, flow.size.get()));
     }
@@ -67,7 +67,7 @@ fn waves(workflow: &str, bytes: &str) -> Vec<Vec<(u16, u16, u64)>> {
     waves.into_values().collect()
 }
 
-fn bytes(wave: &[(u16, u16, u64)]) -> u64 {
+fn bytes(wave: &[(HostId, HostId, u64)]) -> u64 {
     wave.iter().map(|flow| flow.2).sum()
 }
 
@@ -79,7 +79,7 @@ fn servers_send_to_a_client_at_once() {
     );
     assert_eq!(waves.len(), 1);
     assert_eq!((waves[0].len(), bytes(&waves[0])), (7, 70_000));
-    let servers: BTreeSet<u16> = waves[0].iter().map(|flow| flow.0).collect();
+    let servers: BTreeSet<u32> = waves[0].iter().map(|flow| flow.0).collect();
     assert!(servers.len() == 7 && servers.iter().all(|server| (5..15).contains(server)));
     assert!(waves[0].iter().all(|flow| flow.1 == 3 && (70_000 / 150..70_000).contains(&flow.2)));
 }
@@ -87,7 +87,7 @@ fn servers_send_to_a_client_at_once() {
 #[test]
 fn an_aggregator_hears_from_its_rack() {
     let waves = waves("{ partition-aggregate = { aggregators = [14] } }", "flow_sizes = { fixed = \"2KB\" }");
-    let mut workers: Vec<u16> = waves[0].iter().map(|flow| flow.0).collect();
+    let mut workers: Vec<HostId> = waves[0].iter().map(|flow| flow.0).collect();
     workers.sort_unstable();
     assert_eq!((waves.len(), workers), (1, vec![10, 11, 12, 13]));
     assert!(waves[0].iter().all(|flow| flow.1 == 14 && flow.2 == 2000));
@@ -103,7 +103,7 @@ fn two_stages_join_at_the_top_of_a_pod() {
         let received: u64 = waves[0].iter().filter(|flow| flow.1 == mid).map(|flow| flow.2).sum();
         assert_eq!((top, sent), (29, (received as f64 * 0.03).round() as u64));
     }
-    let mids: BTreeSet<u16> = waves[1].iter().map(|flow| flow.0).collect();
+    let mids: BTreeSet<u32> = waves[1].iter().map(|flow| flow.0).collect();
     assert_eq!(mids, [19, 24].into());
 }
 
@@ -114,9 +114,9 @@ fn by_default_aggregators_are_the_last_of_racks_and_of_pods() {
         let fields =
             format!("workflow = {workflow}\nsizes = {{ fixed = \"9KB\" }}\nevery = \"1ms\"\ncount = 300");
         let (flows, _) = run(feed(&fields), Time::from_us(1));
-        let senders: BTreeSet<(u32, u16)> = flows.iter().map(|(flow, _)| (flow.task, flow.src)).collect();
+        let senders: BTreeSet<(u32, u32)> = flows.iter().map(|(flow, _)| (flow.task, flow.src)).collect();
         let ends = flows.iter().filter(|(flow, _)| !senders.contains(&(flow.task, flow.dst)));
-        ends.map(|(flow, _)| flow.dst).collect::<BTreeSet<u16>>()
+        ends.map(|(flow, _)| flow.dst).collect::<BTreeSet<u32>>()
     };
     assert_eq!(tops("{ partition-aggregate = {} }"), [4, 9, 14, 19, 24, 29].into());
     assert_eq!(tops("{ partition-aggregate = { stages = 2 } }"), [14, 29].into());
@@ -127,10 +127,12 @@ fn a_second_shuffle_goes_back_with_what_is_left() {
     let shuffle = "{ shuffle = { mappers = 3, reducers = 2, stages = 2, selectivity = 0.5 } }";
     let waves = waves(shuffle, "sizes = { fixed = \"600KB\" }");
     assert_eq!(waves.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
-    let received =
-        |host: u16, wave: &[(u16, u16, u64)]| wave.iter().filter(|f| f.1 == host).map(|f| f.2).sum::<u64>();
-    let sent =
-        |host: u16, wave: &[(u16, u16, u64)]| wave.iter().filter(|f| f.0 == host).map(|f| f.2).sum::<u64>();
+    let received = |host: HostId, wave: &[(HostId, HostId, u64)]| {
+        wave.iter().filter(|f| f.1 == host).map(|f| f.2).sum::<u64>()
+    };
+    let sent = |host: HostId, wave: &[(HostId, HostId, u64)]| {
+        wave.iter().filter(|f| f.0 == host).map(|f| f.2).sum::<u64>()
+    };
     for reducer in waves[0].iter().map(|flow| flow.1) {
         assert_eq!(sent(reducer, &waves[1]), (received(reducer, &waves[0]) as f64 * 0.5).round() as u64);
     }
@@ -141,7 +143,7 @@ fn a_ring_sends_every_part_round_twice_but_for_two_steps() {
     let waves = waves("{ ring-all-reduce = { hosts = [4, 2, 9] } }", "sizes = { fixed = \"1000B\" }");
     assert_eq!(waves.len(), 4);
     for wave in &waves {
-        let ends: BTreeSet<(u16, u16)> = wave.iter().map(|flow| (flow.0, flow.1)).collect();
+        let ends: BTreeSet<(HostId, HostId)> = wave.iter().map(|flow| (flow.0, flow.1)).collect();
         assert_eq!(ends, [(4, 2), (2, 9), (9, 4)].into());
         assert_eq!(bytes(wave), 1000);
     }
@@ -150,7 +152,7 @@ fn a_ring_sends_every_part_round_twice_but_for_two_steps() {
 #[test]
 fn a_tree_adds_up_and_spreads() {
     let waves = waves("{ tree-all-reduce = { hosts = [0, 1, 2, 3, 4] } }", "sizes = { fixed = \"1000B\" }");
-    let ends: Vec<BTreeSet<(u16, u16)>> =
+    let ends: Vec<BTreeSet<(HostId, HostId)>> =
         waves.iter().map(|wave| wave.iter().map(|flow| (flow.0, flow.1)).collect()).collect();
     // 3 and 4 are below 1; 1 and 2 are below 0.
     assert_eq!(ends[0], [(3, 1), (4, 1), (2, 0)].into());
@@ -169,9 +171,9 @@ fn all_to_all_keeps_one_part() {
 fn micro_batches_go_there_and_back() {
     let waves =
         waves("{ pipeline = { hosts = [7, 8, 9], microbatches = 2 } }", "sizes = { fixed = \"1000B\" }");
-    let ends: Vec<Vec<(u16, u16)>> =
+    let ends: Vec<Vec<(HostId, HostId)>> =
         waves.iter().map(|wave| wave.iter().map(|flow| (flow.0, flow.1)).collect()).collect();
-    let expected: [&[(u16, u16)]; 5] =
+    let expected: [&[(HostId, HostId)]; 5] =
         [&[(7, 8)], &[(8, 9), (7, 8)], &[(9, 8), (8, 9)], &[(8, 7), (9, 8)], &[(8, 7)]];
     assert_eq!(ends, expected);
     assert!(waves.iter().flatten().all(|flow| flow.2 == 500));
@@ -212,8 +214,8 @@ fn measured_loads(flows: &[(FlowSpec, Time)]) -> Vec<HostLoad> {
     for (flow, _) in flows {
         let wire = flow.size.get() as f64 * (1460.0 + f64::from(HEADER_BYTES)) / 1460.0;
         let share = wire / seconds / SETTING.host_rate.bytes_per_sec();
-        loads[usize::from(flow.src)].sends += share;
-        loads[usize::from(flow.dst)].receives += share;
+        loads[flow.src as usize].sends += share;
+        loads[flow.dst as usize].receives += share;
     }
     loads
 }
@@ -295,7 +297,7 @@ fn numbers_come_from_the_counter_of_the_entry_point() {
     let workload = Workload::from_table(&text.parse().unwrap(), &SETTING).unwrap();
     let (flows, tasks) = run(Feed::new(&workload, "".as_ref(), SETTING, 1).unwrap(), Time::from_ms(1));
     for (flow, _) in flows.iter().filter(|(flow, _)| flow.class == 0) {
-        assert_eq!(flow.task % 4, (u32::from(flow.dst) + 1) % 4, "{flow:?}");
+        assert_eq!(flow.task % 4, (flow.dst + 1) % 4, "{flow:?}");
     }
     let distinct: BTreeSet<u32> = tasks.iter().map(|task| task.id).collect();
     assert_eq!(distinct.len(), tasks.len());

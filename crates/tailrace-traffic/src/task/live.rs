@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
-use tailrace_core::{Bytes, Reveals, TaskId, TaskRecord, Time};
+use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
 use tailrace_workload::FlowSpec;
 use tailrace_workload::task::{Shape, total};
 
@@ -18,7 +18,7 @@ pub(super) struct Task {
     pub(super) slice: u16,
     pub(super) shape: Arc<Shape>,
     /// A host for each role.
-    pub(super) hosts: Vec<u16>,
+    pub(super) hosts: Vec<HostId>,
     /// Bytes of each flow.
     pub(super) sizes: Vec<u64>,
     /// How long each flow's sender computes before it; empty if none does.

@@ -48,7 +48,7 @@ fn shape(graph: &[(u16, Vec<u32>)]) -> Shape {
 
 fn task(shape: &Shape, id: u32, start: Time, delays: Vec<Time>) -> Task {
     let flows = shape.flows.len();
-    let hosts = (0..=flows as u16).collect();
+    let hosts = (0..=flows as u32).collect();
     let sizes = vec![u64::from(id); flows];
     Task { id, start, class: 0, slice: 0, shape: Arc::new(shape.clone()), hosts, sizes, delays }
 }
@@ -63,7 +63,7 @@ fn simulate(tasks: &mut Tasks, duration: impl Fn(usize) -> Time, backwards: bool
             (None, None) => return seen,
             (Some(start), end) if end.is_none_or(|end| start <= end) => {
                 let Some(flow) = tasks.pop() else { panic!("the head is gone") };
-                let number = usize::from(flow.src);
+                let number = flow.src as usize;
                 let end = start + duration(number);
                 seen.push((flow.task, Seen { flow: number, start, end }));
                 ends.entry(end).or_default().push(flow);

@@ -1,5 +1,6 @@
 //! Hosts for the roles of tasks, one task after another.
 
+use tailrace_core::HostId;
 use tailrace_core::random::Stream;
 use tailrace_workload::task::{Aggregation, Placement, Servers};
 
@@ -8,7 +9,7 @@ use tailrace_workload::task::{Aggregation, Placement, Servers};
 pub(super) struct Places {
     placement: Placement,
     /// The hosts that a placement names to draw from, in the order that the last drawing left behind.
-    pool: Vec<u16>,
+    pool: Vec<HostId>,
     stream: Stream,
 }
 
@@ -24,7 +25,7 @@ impl Places {
     }
 
     /// A task's entry point, among those that there are, and a host for each role.
-    pub(super) fn draw(&mut self) -> (u32, Vec<u16>) {
+    pub(super) fn draw(&mut self) -> (u32, Vec<HostId>) {
         let Places { placement, pool, stream } = self;
         match placement {
             Placement::Client { clients, servers, count } => {
@@ -33,7 +34,7 @@ impl Places {
                 let mut hosts = vec![client];
                 match servers {
                     Servers::InRack(racks) => {
-                        let mut rack: Vec<u16> = racks.hosts(racks.of(client)).collect();
+                        let mut rack: Vec<HostId> = racks.hosts(racks.of(client)).collect();
                         draw_from(&mut rack, Some(client), *count, stream, &mut hosts);
                     }
                     Servers::Among(_) => draw_from(pool, Some(client), *count, stream, &mut hosts),
@@ -44,11 +45,11 @@ impl Places {
             Placement::Drawn { count, .. } => {
                 let mut hosts = Vec::with_capacity(*count);
                 draw_from(pool, None, *count, stream, &mut hosts);
-                (u32::from(hosts[0]), hosts)
+                (hosts[0], hosts)
             }
             Placement::Neighbours { hosts, count } => {
                 let first = stream.below(*hosts);
-                let host = |place: u16| ((first + u32::from(place)) % *hosts) as u16;
+                let host = |place: u16| (first + u32::from(place)) % *hosts;
                 (first, (0..*count).map(host).collect())
             }
             Placement::Fixed(hosts) => (0, hosts.clone()),
@@ -56,7 +57,7 @@ impl Places {
     }
 }
 
-fn draw_aggregation(aggregation: &Aggregation, stream: &mut Stream) -> (u32, Vec<u16>) {
+fn draw_aggregation(aggregation: &Aggregation, stream: &mut Stream) -> (u32, Vec<HostId>) {
     let entry = stream.below(aggregation.tops.len() as u32);
     let top = aggregation.tops[entry as usize];
     let mut hosts = vec![top];
@@ -76,14 +77,20 @@ fn draw_aggregation(aggregation: &Aggregation, stream: &mut Stream) -> (u32, Vec
 }
 
 /// Workers of an aggregator's rack.
-fn draw_workers(aggregation: &Aggregation, aggregator: u16, stream: &mut Stream, to: &mut Vec<u16>) {
+fn draw_workers(aggregation: &Aggregation, aggregator: HostId, stream: &mut Stream, to: &mut Vec<HostId>) {
     let racks = &aggregation.setting.racks;
-    let mut rack: Vec<u16> = racks.hosts(racks.of(aggregator)).collect();
+    let mut rack: Vec<HostId> = racks.hosts(racks.of(aggregator)).collect();
     draw_from(&mut rack, Some(aggregator), aggregation.workers.into(), stream, to);
 }
 
 /// Takes so many different ones of a pool, `but` one: a shuffle as far as is needed.
-fn draw_from(pool: &mut [u16], but: Option<u16>, mut count: usize, stream: &mut Stream, to: &mut Vec<u16>) {
+fn draw_from<N: Copy + PartialEq>(
+    pool: &mut [N],
+    but: Option<N>,
+    mut count: usize,
+    stream: &mut Stream,
+    to: &mut Vec<N>,
+) {
     for i in 0..pool.len() {
         if count == 0 {
             return;

@@ -37,7 +37,7 @@ impl TraceSource {
             class: self.class,
             slice: 0,
             shape: Arc::new(shape),
-            hosts: (0..coflow.ports_end()).collect(),
+            hosts: (0..coflow.ports_end().into()).collect(),
             sizes,
             delays: Vec::new(),
         })

@@ -22,7 +22,7 @@ pub fn in_order(mut flows: Vec<FlowSpec>, setting: &Setting) -> Result<Vec<FlowS
 /// Checks that a flow can run there.
 pub(super) fn check(flow: &FlowSpec, setting: &Setting) -> Result<(), String> {
     let Setting { hosts, slices, mss, .. } = *setting;
-    if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| u32::from(host) >= hosts) {
+    if let Some(host) = [flow.src, flow.dst].into_iter().find(|&host| host >= hosts) {
         return Err(format!("host {host} does not exist; the fabric has {hosts} hosts, counted from 0"));
     }
     if flow.src == flow.dst {

@@ -1,6 +1,7 @@
 //! Which hosts play the roles of a task.
 
 use std::ops::Range;
+use tailrace_core::HostId;
 
 use tailrace_fabric::Racks;
 
@@ -13,7 +14,7 @@ pub enum Placement {
     /// A client, any of some, and servers.
     Client {
         /// Those that the client is one of.
-        clients: Vec<u16>,
+        clients: Vec<HostId>,
         /// Those that its servers are drawn from.
         servers: Servers,
         /// Servers of a task.
@@ -24,7 +25,7 @@ pub enum Placement {
     /// Different hosts of some.
     Drawn {
         /// Those that hosts are drawn from.
-        pool: Vec<u16>,
+        pool: Vec<HostId>,
         /// Hosts of a task.
         count: usize,
     },
@@ -36,14 +37,14 @@ pub enum Placement {
         count: u16,
     },
     /// Always these.
-    Fixed(Vec<u16>),
+    Fixed(Vec<HostId>),
 }
 
 /// An aggregator at the top, and workers of its rack; or aggregators in other racks of its pod, and workers of theirs.
 #[derive(Clone, Debug)]
 pub struct Aggregation {
     /// Those that the aggregator at the top is one of.
-    pub tops: Vec<u16>,
+    pub tops: Vec<HostId>,
     /// Where it is.
     pub setting: Setting,
     /// How many aggregators the one at the top asks; workers of its own rack if none.
@@ -58,13 +59,13 @@ pub enum Servers {
     /// Those of the client's rack.
     InRack(Racks),
     /// These.
-    Among(Vec<u16>),
+    Among(Vec<HostId>),
 }
 
 /// Roles that are alike, and the probability with which each host plays any one of them.
 pub(super) struct Chances {
     pub(super) roles: Range<Role>,
-    pub(super) hosts: Vec<(u16, f64)>,
+    pub(super) hosts: Vec<(HostId, f64)>,
 }
 
 impl Placement {
@@ -86,7 +87,7 @@ impl Placement {
             Placement::Neighbours { hosts, count } => {
                 vec![Chances {
                     roles: 0..*count,
-                    hosts: alike(&(0..*hosts).map(|host| host as u16).collect::<Vec<_>>()),
+                    hosts: alike(&(0..*hosts).map(|host| host as HostId).collect::<Vec<_>>()),
                 }]
             }
             Placement::Fixed(hosts) => {
@@ -99,13 +100,13 @@ impl Placement {
 
 impl Aggregation {
     /// Racks that may be asked by an aggregator at the top: the others of its pod.
-    pub fn racks_asked(&self, top: u16) -> Vec<u16> {
+    pub fn racks_asked(&self, top: HostId) -> Vec<u16> {
         self.setting.other_racks_of_pod(self.setting.racks.of(top)).collect()
     }
 
     /// The last host of a rack, which is its aggregator.
-    pub fn last_of(&self, rack: u16) -> u16 {
-        *self.setting.racks.hosts(rack).end()
+    pub fn last_of(&self, rack: u16) -> HostId {
+        self.setting.racks.hosts(rack).end - 1
     }
 
     fn chances(&self) -> Vec<Chances> {
@@ -132,13 +133,13 @@ impl Aggregation {
     }
 }
 
-fn alike(hosts: &[u16]) -> Vec<(u16, f64)> {
+fn alike(hosts: &[HostId]) -> Vec<(HostId, f64)> {
     hosts.iter().map(|&host| (host, 1.0 / hosts.len() as f64)).collect()
 }
 
 /// The chances of hosts to be drawn from the rack of a client, other than the client.
-fn by_rack(clients: &[u16], racks: &Racks) -> Vec<(u16, f64)> {
-    let of_client = |&client: &u16| {
+fn by_rack(clients: &[HostId], racks: &Racks) -> Vec<(HostId, f64)> {
+    let of_client = |&client: &HostId| {
         let rack = racks.hosts(racks.of(client));
         let chance = 1.0 / (clients.len() * (rack.len() - 1)) as f64;
         rack.filter(move |&host| host != client).map(move |host| (host, chance))
@@ -147,13 +148,13 @@ fn by_rack(clients: &[u16], racks: &Racks) -> Vec<(u16, f64)> {
 }
 
 /// The chances of hosts to be drawn from a pool, other than the client. `clients` must ascend.
-fn others(clients: &[u16], pool: &[u16]) -> Vec<(u16, f64)> {
+fn others(clients: &[HostId], pool: &[HostId]) -> Vec<(HostId, f64)> {
     let size = pool.len() as f64;
-    let is_client = |host: u16| clients.binary_search(&host).is_ok();
+    let is_client = |host: HostId| clients.binary_search(&host).is_ok();
     let inside = pool.iter().filter(|&&host| is_client(host)).count() as f64;
     let each = 1.0 / clients.len() as f64;
     let outside = clients.len() as f64 - inside;
-    let chance = |&host: &u16| {
+    let chance = |&host: &HostId| {
         let rivals = inside - f64::from(u8::from(is_client(host)));
         let with_inner = if rivals > 0.0 { rivals / (size - 1.0) } else { 0.0 };
         (host, each * (outside / size + with_inner))

@@ -173,8 +173,8 @@ impl PlannedTasks {
             let (sent, received) =
                 roles[span].iter().fold((0.0, 0.0), |sum, role| (sum.0 + role.0, sum.1 + role.1));
             for (host, chance) in chances.hosts {
-                let load = &mut loads[usize::from(host)];
-                let per_byte = per_byte / setting.speed(host.into());
+                let load = &mut loads[host as usize];
+                let per_byte = per_byte / setting.speed(host as usize);
                 load.sends += per_byte * chance * sent;
                 load.receives += per_byte * chance * received;
             }

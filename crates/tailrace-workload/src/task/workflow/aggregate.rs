@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
+use tailrace_core::HostId;
 
 use super::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
@@ -83,18 +84,18 @@ impl PartitionAggregate {
         shape
     }
 
-    fn tops(&self, setting: &Setting) -> Result<Vec<u16>, ScenarioError> {
+    fn tops(&self, setting: &Setting) -> Result<Vec<HostId>, ScenarioError> {
         if let Some(hosts) = &self.aggregators {
             return hosts.check("aggregators", setting).map(|()| hosts.sorted(&setting.racks));
         }
         let racks = setting.racks.count();
         let every = if self.stages == 1 { 1 } else { setting.racks_per_pod };
-        let last_of = |rack: u16| *setting.racks.hosts(rack).end();
+        let last_of = |rack: u16| setting.racks.hosts(rack).end - 1;
         Ok((0..racks).filter(|rack| (rack + 1).is_multiple_of(every)).map(last_of).collect())
     }
 
-    fn mids(&self, tops: &[u16], setting: &Setting) -> Result<u16, ScenarioError> {
-        let others = |&top: &u16| setting.other_racks_of_pod(setting.racks.of(top)).count();
+    fn mids(&self, tops: &[HostId], setting: &Setting) -> Result<u16, ScenarioError> {
+        let others = |&top: &HostId| setting.other_racks_of_pod(setting.racks.of(top)).count();
         let fewest = tops.iter().map(others).min().unwrap_or(0);
         if fewest == 0 {
             let message = "is 2, but a pod has only one rack here: two stages need others, to ask them";
@@ -110,9 +111,9 @@ impl PartitionAggregate {
         }
     }
 
-    fn workers(&self, tops: &[u16], setting: &Setting) -> Result<u16, ScenarioError> {
+    fn workers(&self, tops: &[HostId], setting: &Setting) -> Result<u16, ScenarioError> {
         let racks = &setting.racks;
-        let asked = |&top: &u16| -> Vec<u16> {
+        let asked = |&top: &HostId| -> Vec<u16> {
             let own = racks.of(top);
             if self.stages == 1 { vec![own] } else { setting.other_racks_of_pod(own).collect() }
         };

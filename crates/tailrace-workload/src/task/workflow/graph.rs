@@ -1,6 +1,7 @@
 //! Workflows given stage by stage.
 
 use std::collections::BTreeSet;
+use tailrace_core::HostId;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,13 +42,13 @@ pub(super) fn build(stages: &[GraphStage], setting: &Setting) -> Built {
         return Err(ScenarioError::new("", "must have at least one stage"));
     }
     let before = prerequisites(stages)?;
-    let mut hosts: Vec<u16> = Vec::new();
+    let mut hosts: Vec<HostId> = Vec::new();
     let mut shape = Shape::default();
     let mut built = vec![0; stages.len()];
     for number in in_order(stages, &before)? {
         let within = |error: ScenarioError| error.within(&format!("[{number}]"));
         let pairs = stages[number].pairs(setting).map_err(within)?;
-        let named: BTreeSet<u16> =
+        let named: BTreeSet<HostId> =
             pairs.iter().flat_map(|&(src, dst)| [src, dst]).chain(hosts.iter().copied()).collect();
         check_hosts("", named.len())?;
         let pairs: Vec<(Role, Role)> =
@@ -61,7 +62,7 @@ pub(super) fn build(stages: &[GraphStage], setting: &Setting) -> Built {
 }
 
 /// The role of a host.
-fn role(hosts: &mut Vec<u16>, host: u16) -> Role {
+fn role(hosts: &mut Vec<HostId>, host: HostId) -> Role {
     let place = hosts.iter().position(|&known| known == host).unwrap_or_else(|| {
         hosts.push(host);
         hosts.len() - 1
@@ -70,12 +71,13 @@ fn role(hosts: &mut Vec<u16>, host: u16) -> Role {
 }
 
 impl GraphStage {
-    fn pairs(&self, setting: &Setting) -> Result<Vec<(u16, u16)>, ScenarioError> {
+    fn pairs(&self, setting: &Setting) -> Result<Vec<(HostId, HostId)>, ScenarioError> {
         self.from.check("from", setting)?;
         self.to.check("to", setting)?;
         let (from, to) = (self.from.sorted(&setting.racks), self.to.sorted(&setting.racks));
         check_flows("", from.len() as u64 * to.len() as u64)?;
-        let others = |src: u16| to.iter().copied().filter(move |&dst| dst != src).map(move |dst| (src, dst));
+        let others =
+            |src: HostId| to.iter().copied().filter(move |&dst| dst != src).map(move |dst| (src, dst));
         let pairs: Vec<_> = from.iter().flat_map(|&src| others(src)).collect();
         if pairs.is_empty() {
             return Err(ScenarioError::new("to", "is the host of from, but a flow needs two"));
@@ -88,7 +90,7 @@ impl GraphStage {
         pairs: &[(Role, Role)],
         after: &[u32],
         shape: &mut Shape,
-        hosts: &[u16],
+        hosts: &[HostId],
     ) -> Result<Vec<(Role, Role, Origin)>, ScenarioError> {
         if after.is_empty() {
             if self.selectivity != one() {

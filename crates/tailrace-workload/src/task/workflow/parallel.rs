@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
+use tailrace_core::HostId;
 
 use super::{Built, check_hosts};
 use crate::Setting;
@@ -38,7 +39,7 @@ impl Parallel {
         if self.same_rack && self.from.is_some() {
             return Err(ScenarioError::new("same_rack", "cannot be combined with from: give one of them"));
         }
-        let others = |client: u16| match self.same_rack {
+        let others = |client: HostId| match self.same_rack {
             true => racks.hosts(racks.of(client)).len() - 1,
             false => pool.len() - usize::from(pool.binary_search(&client).is_ok()),
         };
