@@ -37,6 +37,7 @@ pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
 pub use packets::{Mutation, run_cut};
+pub use pays::{Shares, shares};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
 pub use replay::replay;

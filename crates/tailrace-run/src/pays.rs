@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tailrace_core::{HEADER_BYTES, Time};
+use tailrace_core::{HEADER_BYTES, Outcome, PortId, Time};
 use tailrace_fabric::Fabric;
 use tailrace_packet::Cut;
 use tailrace_scenario::Scenario;
@@ -30,6 +30,40 @@ pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usiz
     let most = at_most.min(Cut::MOST).min(racks).min(MOST_PORTS / fabric.ports.len().max(1));
     // Mostly the look-ahead is the same however a fabric is cut.
     (2..=most.min(enough(2))).rev().find(|&parts| enough(parts) >= parts).unwrap_or(1)
+}
+
+/// What a cut makes of a run: how its work is shared out, and what its parts tell each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// How many parts there are.
+    pub parts: usize,
+    /// What the largest part does of all work; a packet-hop from a host counts twice, as for [`Cut::by_racks`].
+    pub largest: f64,
+    /// Packet-hops from one part to another, of all.
+    pub letters_per_hop: f64,
+    /// Packet-hops of all parts in a look-ahead.
+    pub hops_per_look_ahead: f64,
+}
+
+/// What comes of cutting a run that is over into `parts`, or fewer.
+pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Shares {
+    let fabric = scenario.fabric.build();
+    let cut = Cut::by_racks(&fabric, parts);
+    let (mut work, mut letters) = (vec![0; cut.parts()], 0);
+    for (port, counts) in outcome.ports.iter().enumerate() {
+        let ((from, to), sent) = (cut.ends(port as PortId), counts.sent.packets);
+        work[from] += if port < fabric.hosts { 2 * sent } else { sent };
+        letters += if from == to { 0 } else { sent };
+    }
+    let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    let hops = outcome.packet_hops();
+    let ahead = cut.look_ahead(&fabric, &scenario.transport).as_secs_f64();
+    Shares {
+        parts: cut.parts(),
+        largest: ratio(work.iter().copied().max().unwrap_or(0), work.iter().sum()),
+        letters_per_hop: ratio(letters, hops),
+        hops_per_look_ahead: hops as f64 * ahead / outcome.end.as_secs_f64(),
+    }
 }
 
 /// What all hosts together send at first, with headers; 0 where it is not known.
@@ -77,6 +111,26 @@ mod tests {
     fn memory_is_not_taken_unasked() {
         let largest = "kind = \"fat-tree\"\nradix = 64\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
         assert_eq!(parts(largest, &web_search(0.6), 64), 10);
+    }
+
+    /// By hand: a flow of ten packets between two racks, each of which is a part with a spine of its own or without. Each
+    /// packet and its acknowledgement take four links, of which one or three lead from part to part.
+    #[test]
+    fn shares_are_those_of_the_ports() {
+        let text = "[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nhost_rate = \"10Gbps\"\n\
+                    spine_rate = \"10Gbps\"\nhost_delay = \"1us\"\nspine_delay = \"1us\"\n[workload]\n\
+                    sizes = { fixed = \"14600B\" }\nload = 0.1\nflows = 1\n[scheme]\nname = \"dctcp\"\n";
+        let scenario = Scenario::parse(text).unwrap();
+        let feed = crate::feed(&scenario).unwrap();
+        let (outcome, _) = crate::run(&scenario, feed, &crate::Unattended, Vec::new()).unwrap();
+        assert_eq!(outcome.packet_hops() % 8, 0, "as many there as back, over four links");
+        let Shares { parts, largest, letters_per_hop, hops_per_look_ahead } = shares(&scenario, &outcome, 2);
+        assert_eq!((parts, letters_per_hop), (2, 0.25));
+        // Of ten units each way the part with the spine has the host's two, the switch's two, and the spine's two.
+        assert_eq!(largest, 0.6);
+        let look_aheads = outcome.end.as_secs_f64() / 1.032e-6;
+        assert!((hops_per_look_ahead * look_aheads - outcome.packet_hops() as f64).abs() < 1e-6);
+        assert_eq!(shares(&scenario, &outcome, 1).letters_per_hop, 0.0);
     }
 
     #[test]

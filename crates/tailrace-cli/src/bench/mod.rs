@@ -6,6 +6,7 @@
 
 mod allocator;
 mod flow_level;
+mod forecast;
 mod growth;
 mod instructions;
 #[cfg(feature = "agent")]

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
-use tailrace_run::{Control, Threads, Wish};
+use tailrace_run::{Control, Shares, Threads, Wish, shares};
 use tailrace_scenario::Scenario;
 
+use super::forecast::{self, Curve};
 use super::growth::Size;
 use super::parts::peak_memory;
 use super::{Report, in_own_process, median};
@@ -39,6 +40,9 @@ pub struct Case {
 
 const PREFIX: &str = "threads:";
 
+/// Numbers of threads that are foreseen.
+const FORESEEN: [usize; 4] = [2, 4, 8, 16];
+
 impl Case {
     fn name(&self) -> String {
         format!("{PREFIX}{}:{}", self.threads, self.size.name())
@@ -60,9 +64,13 @@ impl Case {
         let (outcome, _) = tailrace_run::run(&scenario, feed, &OnThreads(self.threads), Vec::new())?;
         let rate = outcome.packet_hops() as f64 / start.elapsed().as_secs_f64();
         let memory = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
+        let cuts = FORESEEN.map(|parts| {
+            let of = shares(&scenario, &outcome, parts);
+            json!([of.parts, of.largest, of.letters_per_hop, of.hops_per_look_ahead])
+        });
         Ok(json!({
             "threads": self.threads, "packet_hops_per_second": rate, "memory_bytes": memory,
-            "digest": format!("{:016x}", outcome.digest),
+            "digest": format!("{:016x}", outcome.digest), "cuts": cuts,
         }))
     }
 }
@@ -73,16 +81,16 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let counts = |more: &[usize]| (1..=processors).chain(more.iter().copied()).collect::<Vec<_>>();
     let fabrics = [
-        ("144 hosts", Size::leaves(9, 16, options.flows), counts(&[2 * processors])),
-        ("1,024 hosts", Size::leaves(32, 32, 20_480), counts(&[])),
-        ("8,192 hosts", Size::leaves(128, 64, 16_384), counts(&[])),
+        ("144 hosts", 144.0, Size::leaves(9, 16, options.flows), counts(&[2 * processors])),
+        ("1,024 hosts", 1_024.0, Size::leaves(32, 32, 20_480), counts(&[])),
+        ("8,192 hosts", 8_192.0, Size::leaves(128, 64, 16_384), counts(&[])),
     ];
     let mut text = format!(
         "{processors} processors\n\n| fabric | threads | M packet-hops/s | times one thread | memory |\n\
          |---|---:|---:|---:|---:|\n"
     );
-    let mut rows: Vec<Value> = Vec::new();
-    for (name, size, counts) in fabrics {
+    let (mut rows, mut cases): (Vec<Value>, Vec<forecast::Case>) = (Vec::new(), Vec::new());
+    for (name, hosts, size, counts) in fabrics {
         let mut rounds: Vec<Vec<Value>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
@@ -91,6 +99,9 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         }
         same_digest(name, rounds.iter().flatten())?;
         let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+        let shares = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_shares);
+        let mut case =
+            forecast::Case { name, hosts, whole: f64::NAN, shares: shares.collect(), measured: Vec::new() };
         for (place, threads) in counts.iter().enumerate() {
             let of =
                 |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
@@ -99,6 +110,10 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
                 number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
             });
             let memory = of(&|round| number(&round[place], "memory_bytes"));
+            match *threads {
+                1 => case.whole = 1e9 / rate,
+                threads => case.measured.push((threads, case.whole / times)),
+            }
             text += &format!(
                 "| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n",
                 rate / 1e6,
@@ -109,9 +124,36 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
                 "memory_bytes": memory, "digest": rounds[0][place]["digest"],
             }));
         }
+        cases.push(case);
     }
     text += "\nThe digests of all runs of a fabric are the same.\n";
-    Ok((json!({ "threads": rows }), text))
+    let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
+    Ok((json!({ "threads": rows, "foreseen": foreseen }), text + &more))
+}
+
+/// What [`Case::run`] says of a cut.
+fn read_shares(cut: &Value) -> Option<Shares> {
+    let number = |place: usize| cut[place].as_f64();
+    Some(Shares {
+        parts: cut[0].as_u64()? as usize,
+        largest: number(1)?,
+        letters_per_hop: number(2)?,
+        hops_per_look_ahead: number(3)?,
+    })
+}
+
+/// What a packet-hop costs on fabrics of the sizes of parts, on one thread.
+fn curve() -> Result<Curve, Error> {
+    let sizes = [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32), (64, 32), (64, 64), (128, 64)];
+    let mut points = Vec::new();
+    for (leaves, each) in sizes {
+        let hosts = u32::from(leaves) * u32::from(each);
+        complain!("{hosts} hosts on one thread");
+        let row = in_own_process(&Size::leaves(leaves, each, 1_000 + 5 * hosts).name())?;
+        let rate = row["packet_hops_per_cpu_second"].as_f64().unwrap_or(f64::NAN);
+        points.push((f64::from(hosts), 1e9 / rate));
+    }
+    Ok(Curve::new(points))
 }
 
 /// Fails where a run's digest depends on its threads.

@@ -1,0 +1,200 @@
+//! What more processors than there are would give, by a model of three costs (docs/performance.md): the work of the
+//! largest part, at what a packet-hop costs on a fabric of its size; letters; and looks at the others' clocks.
+
+use serde_json::{Value, json};
+use tailrace_run::Shares;
+
+/// Costs of a packet-hop on one thread, in nanoseconds, by the number of hosts.
+#[derive(Clone, Debug)]
+pub struct Curve(Vec<(f64, f64)>);
+
+impl Curve {
+    /// Through measured points, in order of hosts; there must be one.
+    pub fn new(points: Vec<(f64, f64)>) -> Self {
+        Curve(points)
+    }
+
+    /// Between two sizes along the logarithm; beyond the last one as there.
+    fn at(&self, hosts: f64) -> f64 {
+        let after = self.0.partition_point(|&(size, _)| size < hosts);
+        match (after.checked_sub(1).map(|before| self.0[before]), self.0.get(after)) {
+            (Some((low, cost)), Some(&(high, next))) => {
+                cost + (next - cost) * (hosts / low).ln() / (high / low).ln()
+            }
+            (Some((_, cost)), None) | (None, Some(&(_, cost))) => cost,
+            (None, None) => f64::NAN,
+        }
+    }
+}
+
+/// A fabric that is run: its hosts, what one thread takes for a packet-hop, and how it is cut.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: &'static str,
+    pub hosts: f64,
+    /// In nanoseconds.
+    pub whole: f64,
+    /// For each number of threads.
+    pub shares: Vec<Shares>,
+    /// Nanoseconds of a packet-hop on so many threads, as measured.
+    pub measured: Vec<(usize, f64)>,
+}
+
+/// What the model has learned from runs on several threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// Nanoseconds of a letter, written and read.
+    pub letter: f64,
+    /// Nanoseconds in a look-ahead for each other part that is looked at.
+    pub look: f64,
+}
+
+/// What a packet-hop takes in a cut: without letters and looks, and how many of both.
+struct Terms {
+    work: f64,
+    letters: f64,
+    looks: f64,
+}
+
+impl Case {
+    fn terms(&self, curve: &Curve, shares: &Shares) -> Terms {
+        let parts = shares.parts as f64;
+        // Smaller fabrics cost less; by how much, the curve says.
+        let cost = self.whole * curve.at(self.hosts / parts) / curve.at(self.hosts);
+        Terms {
+            work: shares.largest * cost,
+            letters: shares.letters_per_hop / parts,
+            looks: (parts - 1.0) / shares.hops_per_look_ahead,
+        }
+    }
+
+    fn shares_of(&self, threads: usize) -> Option<&Shares> {
+        self.shares.iter().find(|shares| shares.parts == threads)
+    }
+}
+
+impl Model {
+    /// The costs with which the runs on several threads that have a processor each are met best, in least squares of
+    /// relative errors. None is negative.
+    pub fn fit(curve: &Curve, cases: &[Case], processors: usize) -> Self {
+        let rows: Vec<(f64, f64, f64)> = cases
+            .iter()
+            .flat_map(|case| {
+                case.measured.iter().filter(|(threads, _)| *threads <= processors).filter_map(
+                    |&(threads, measured)| {
+                        let Terms { work, letters, looks } = case.terms(curve, case.shares_of(threads)?);
+                        Some((letters / measured, looks / measured, 1.0 - work / measured))
+                    },
+                )
+            })
+            .collect();
+        let sum = |of: &dyn Fn(&(f64, f64, f64)) -> f64| rows.iter().map(of).sum::<f64>();
+        let (aa, ab, bb) = (sum(&|r| r.0 * r.0), sum(&|r| r.0 * r.1), sum(&|r| r.1 * r.1));
+        let (ay, by) = (sum(&|r| r.0 * r.2), sum(&|r| r.1 * r.2));
+        let alone = |xx: f64, xy: f64| if xx > 0.0 { (xy / xx).max(0.0) } else { 0.0 };
+        let determinant = aa * bb - ab * ab;
+        let (letter, look) = ((ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant);
+        match (letter.is_finite() && letter >= 0.0, look.is_finite() && look >= 0.0) {
+            (true, true) => Model { letter, look },
+            (true, false) => Model { letter: alone(aa, ay), look: 0.0 },
+            _ => Model { letter: 0.0, look: alone(bb, by) },
+        }
+    }
+
+    /// How many times as fast as on one thread.
+    fn times(&self, curve: &Curve, case: &Case, shares: &Shares) -> f64 {
+        let Terms { work, letters, looks } = case.terms(curve, shares);
+        case.whole / (work + letters * self.letter + looks * self.look)
+    }
+}
+
+/// The table, and its rows.
+pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, String) {
+    let model = Model::fit(curve, cases, processors);
+    let mut rows = Vec::new();
+    let mut text = format!(
+        "\nby the model, with {:.0} ns for a letter and {:.0} ns a look-ahead for each other part\n\n\
+         | fabric | threads | largest part | letters a hop | hops in a look-ahead | times one thread | on {processors} processors | measured |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|\n",
+        model.letter, model.look
+    );
+    for case in cases {
+        for shares in &case.shares {
+            let times = model.times(curve, case, shares);
+            // Where threads share processors, each does the work of several parts in turn.
+            let here = times * (processors as f64 / shares.parts as f64).min(1.0);
+            let measured = case.measured.iter().find(|(threads, _)| *threads == shares.parts);
+            let measured = measured.map(|(_, cost)| case.whole / cost);
+            text += &format!(
+                "| {} | {} | {:.3} | {:.3} | {:.0} | {times:.2} | {here:.2} | {} |\n",
+                case.name,
+                shares.parts,
+                shares.largest,
+                shares.letters_per_hop,
+                shares.hops_per_look_ahead,
+                measured.map_or_else(String::new, |measured| format!("{measured:.2}")),
+            );
+            rows.push(json!({
+                "fabric": case.name, "threads": shares.parts, "largest_part": shares.largest,
+                "letters_per_hop": shares.letters_per_hop, "hops_per_look_ahead": shares.hops_per_look_ahead,
+                "times": times, "here": here, "measured": measured,
+            }));
+        }
+    }
+    (rows, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(parts: usize, letters_per_hop: f64, hops_per_look_ahead: f64) -> Shares {
+        Shares { parts, largest: 1.0 / parts as f64, letters_per_hop, hops_per_look_ahead }
+    }
+
+    fn curve() -> Curve {
+        Curve::new(vec![(16.0, 50.0), (64.0, 60.0), (1_024.0, 80.0)])
+    }
+
+    #[test]
+    fn costs_lie_between_those_of_the_sizes_around() {
+        let curve = curve();
+        let at = [8.0, 16.0, 32.0, 64.0, 256.0, 1_024.0, 9_999.0].map(|hosts| curve.at(hosts));
+        assert_eq!(at, [50.0, 50.0, 55.0, 60.0, 70.0, 80.0, 80.0]);
+    }
+
+    /// What runs cost that go by the model is found again, and foretells others.
+    #[test]
+    fn the_model_finds_what_it_was_made_of() {
+        let truth = Model { letter: 90.0, look: 400.0 };
+        let curve = curve();
+        let case = |name, hosts, whole, hops| {
+            let shares = vec![shares(2, 0.25, hops), shares(8, 0.4, hops)];
+            let mut case = Case { name, hosts, whole, shares, measured: Vec::new() };
+            case.measured = vec![(2, case.whole / truth.times(&curve, &case, &case.shares[0]))];
+            case
+        };
+        let mut cases = [case("small", 144.0, 60.0, 115.0), case("large", 1_024.0, 80.0, 820.0)];
+        // On more threads than processors; no lesson for those that have one each.
+        cases[0].measured.push((8, 1e6));
+        let found = Model::fit(&curve, &cases, 2);
+        assert!((found.letter - 90.0).abs() < 1e-6 && (found.look - 400.0).abs() < 1e-6, "{found:?}");
+        // By hand: an eighth of what 128 hosts cost, 0.05 letters of 90 ns, and seven looks of 400 ns in 820 hops.
+        let hand = 80.0 / (65.0 / 8.0 + 0.4 / 8.0 * 90.0 + 7.0 * 400.0 / 820.0);
+        assert!((found.times(&curve, &cases[1], &cases[1].shares[1]) - hand).abs() < 1e-6);
+    }
+
+    /// Runs that are faster than the work alone make no cost negative.
+    #[test]
+    fn no_cost_is_negative() {
+        let case = Case {
+            name: "fast",
+            hosts: 1_024.0,
+            whole: 80.0,
+            shares: vec![shares(2, 0.25, 820.0)],
+            measured: vec![(2, 30.0)],
+        };
+        assert_eq!(Model::fit(&curve(), &[case], 2), Model { letter: 0.0, look: 0.0 });
+        assert_eq!(Model::fit(&curve(), &[], 2), Model { letter: 0.0, look: 0.0 });
+    }
+}
