@@ -7,8 +7,12 @@ use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tre
 
 /// A million servers; packets know fewer, see [`tailrace_core::Packet::MOST_HOSTS`].
 pub const MAX_HOSTS: u64 = 1 << 20;
-/// A fat tree of a million hosts (radix 160) has 32,000.
+/// A fat tree of a million hosts (radix 160) has 32,000; it takes most of a minute to set up.
 pub(super) const MAX_SWITCHES: u64 = 32_768;
+/// Two ports each, of a tenth of a kilobyte.
+const MOST_LINKS: u64 = 1 << 24;
+/// What switches know of all pods together, eight bytes each.
+const MOST_WAYS: u64 = 1 << 26;
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
@@ -140,6 +144,7 @@ impl LeafSpine {
         positive("hosts_per_leaf", self.hosts_per_leaf)?;
         hosts("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
         switches("leaves", u64::from(self.leaves) + u64::from(self.spines))?;
+        links("spines", u64::from(self.leaves) * u64::from(self.spines))?;
         rate("host_rate", self.host_rate)?;
         rate("spine_rate", self.spine_rate)?;
         delay("host_delay", self.host_delay)?;
@@ -163,7 +168,18 @@ impl Tree {
         }
         hosts("hosts_per_edge", &[self.pods, self.edges_per_pod, self.hosts_per_edge])?;
         let per_pod = u64::from(self.edges_per_pod) + u64::from(self.aggs_per_pod);
-        switches("pods", u64::from(self.pods) * per_pod + u64::from(self.cores))?;
+        let all = u64::from(self.pods) * per_pod + u64::from(self.cores);
+        switches("pods", all)?;
+        let inside = u64::from(self.edges_per_pod) * u64::from(self.aggs_per_pod);
+        links("cores", u64::from(self.pods) * (inside + u64::from(self.cores)))?;
+        if all * u64::from(self.pods) > MOST_WAYS {
+            let message = format!(
+                "{} pods and {all} switches are {} ways from switches to pods, but there may be {MOST_WAYS}",
+                self.pods,
+                all * u64::from(self.pods)
+            );
+            return Err(ScenarioError::new("pods", message));
+        }
         rate("host_rate", self.host_rate)?;
         rate("edge_rate", self.edge_rate)?;
         rate("core_rate", self.core_rate)?;
@@ -194,6 +210,15 @@ fn switches(field: &str, switches: u64) -> Checked {
             field,
             format!("{switches} switches are more than the {MAX_SWITCHES} supported"),
         ))
+    }
+}
+
+fn links(field: &str, links: u64) -> Checked {
+    if links <= MOST_LINKS {
+        Ok(())
+    } else {
+        let message = format!("gives {links} links between switches, but there may be {MOST_LINKS}");
+        Err(ScenarioError::new(field, message))
     }
 }
 
@@ -244,6 +269,14 @@ mod tests {
         assert!(error("spine144", "spine_rate = \"0Gbps\"").starts_with("spine_rate: is 0bps"));
         assert!(error("spine144", "host_delay = \"11s\"").starts_with("host_delay: is 11s"));
         assert!(error("spine144", "leaves = 60000\nhosts_per_leaf = 1").contains("60004 switches"));
+        assert!(
+            error("spine144", "leaves = 16384\nspines = 16384\nhosts_per_leaf = 1")
+                .starts_with("spines: gives 268435456 links between switches, but there may be 16777216")
+        );
+        assert!(
+            error("tree36k", "pods = 16000\nedges_per_pod = 1\nhosts_per_edge = 1")
+                .starts_with("pods: 16000 pods and 32001 switches are 512016000 ways")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use tailrace_core::{Rate, Time};
 
 use super::{FabricKind, LeafSpine, Tree, check};
 
-/// The largest switch: beyond, three tiers would have more hosts than there are numbers, however few an edge switch has.
+/// The largest switch.
 const LARGEST_RADIX: u16 = 1_024;
 
 /// Switches that are all alike, with as many ports as they have in use: the largest fabric of so many tiers that can be

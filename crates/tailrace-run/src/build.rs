@@ -59,8 +59,7 @@ where
 pub(crate) fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     if fabric.hosts > Packet::MOST_HOSTS {
         let message = format!(
-            "has {} hosts, but packets have room for the numbers of {}: write level = \"flow\" (or --level flow), or take \
-             a smaller fabric",
+            "has {} hosts, but packets have room for the numbers of {}; at flow level (level = \"flow\") there may be more",
             fabric.hosts,
             Packet::MOST_HOSTS
         );

@@ -76,6 +76,18 @@ mod tests {
         assert_eq!(checked(more, "level = \"flow\""), Ok(()));
     }
 
+    /// Hosts that packets have no numbers for send and receive, and records say so.
+    #[test]
+    fn flows_of_hosts_beyond_those_of_packets_end() {
+        let text = "level = \"flow\"\nscheme = { name = \"rcp\" }\n[workload]\nsizes = \"web-search\"\nload = 0.1\nflows = 9\n\
+                    pattern = { incast = { receivers = [70000], fan_in = 3, jitter = \"0s\" } }\n[fabric]\npreset = \"tree36k\"\npods = 60";
+        let scenario = Scenario::parse(text).unwrap();
+        let feed = crate::feed(&scenario).unwrap();
+        let (outcome, _) = crate::run(&scenario, feed, &crate::Unattended, Vec::new()).unwrap();
+        assert_eq!(outcome.flows.len(), 9);
+        assert!(outcome.flows.iter().all(|flow| flow.dst == 70_000 && flow.fct().is_some()));
+    }
+
     #[test]
     fn a_host_that_is_cut_off_for_good_needs_a_horizon() {
         let checked = |failure: &str, more: &str| {

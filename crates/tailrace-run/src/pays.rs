@@ -18,9 +18,7 @@ const MOST_PORTS: usize = 1 << 22;
 /// one where that is not known.
 pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usize) -> usize {
     let transport = &scenario.transport;
-    let packets = bytes_a_second(scenario, fabric) / f64::from(transport.mss + HEADER_BYTES);
-    let both_ways = packets * (1.0 + 1.0 / f64::from(transport.ack_every));
-    let hops_a_second = both_ways * fabric.longest_path() as f64;
+    let hops_a_second = hops_a_second(scenario, fabric);
     let enough = |parts: usize| {
         let cut = Cut::by_racks(fabric, parts);
         let ahead = cut.look_ahead(fabric, transport).as_secs_f64();
@@ -41,8 +39,10 @@ pub struct Shares {
     pub largest: f64,
     /// Packet-hops from one part to another, of all.
     pub letters_per_hop: f64,
-    /// Packet-hops of all parts in a look-ahead.
+    /// Packet-hops of all parts in a look-ahead, over the whole run.
     pub hops_per_look_ahead: f64,
+    /// The same while the workload offers what it does at first: without the end, when fewer and fewer flows go on.
+    pub hops_at_load: f64,
 }
 
 /// What comes of cutting a run that is over into `parts`, or fewer.
@@ -63,7 +63,16 @@ pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Shares {
         largest: ratio(work.iter().copied().max().unwrap_or(0), work.iter().sum()),
         letters_per_hop: ratio(letters, hops),
         hops_per_look_ahead: hops as f64 * ahead / outcome.end.as_secs_f64(),
+        hops_at_load: hops_a_second(scenario, &fabric) * ahead,
     }
+}
+
+/// Packet-hops a second by what all hosts together send at first; 0 where it is not known.
+fn hops_a_second(scenario: &Scenario, fabric: &Fabric) -> f64 {
+    let transport = &scenario.transport;
+    let packets = bytes_a_second(scenario, fabric) / f64::from(transport.mss + HEADER_BYTES);
+    let both_ways = packets * (1.0 + 1.0 / f64::from(transport.ack_every));
+    both_ways * fabric.longest_path() as f64
 }
 
 /// What all hosts together send at first, with headers; 0 where it is not known.
@@ -124,7 +133,8 @@ mod tests {
         let feed = crate::feed(&scenario).unwrap();
         let (outcome, _) = crate::run(&scenario, feed, &crate::Unattended, Vec::new()).unwrap();
         assert_eq!(outcome.packet_hops() % 8, 0, "as many there as back, over four links");
-        let Shares { parts, largest, letters_per_hop, hops_per_look_ahead } = shares(&scenario, &outcome, 2);
+        let Shares { parts, largest, letters_per_hop, hops_per_look_ahead, .. } =
+            shares(&scenario, &outcome, 2);
         assert_eq!((parts, letters_per_hop), (2, 0.25));
         // Of ten units each way the part with the spine has the host's two, the switch's two, and the spine's two.
         assert_eq!(largest, 0.6);

@@ -23,7 +23,7 @@ pub(super) fn check(bytes: &[u8]) -> Outcome {
     let flows = &described.trace.flows;
     let hosts = described.trace.hosts.len();
     assert!(flows[0].start == Time::ZERO && flows.is_sorted_by_key(|flow| flow.start));
-    assert!(flows.iter().all(|flow| flow.src != flow.dst && ((flow.src.max(flow.dst)) as usize) < hosts));
+    assert!(flows.iter().all(|flow| flow.src != flow.dst && (flow.src.max(flow.dst) as usize) < hosts));
     if let Some(offered) = &described.offered {
         assert!(offered.load.is_finite() && offered.load <= offered.busiest().1 * (1.0 + 1e-9));
     }

@@ -57,14 +57,16 @@ struct Terms {
 }
 
 impl Case {
-    fn terms(&self, curve: &Curve, shares: &Shares) -> Terms {
+    /// Where threads share `processors`, each does the work of several parts in turn, and looks for all of them.
+    fn terms(&self, curve: &Curve, shares: &Shares, processors: f64) -> Terms {
         let parts = shares.parts as f64;
+        let each = (parts / processors).max(1.0);
         // Smaller fabrics cost less; by how much, the curve says.
         let cost = self.whole * curve.at(self.hosts / parts) / curve.at(self.hosts);
         Terms {
-            work: shares.largest * cost,
-            letters: shares.letters_per_hop / parts,
-            looks: (parts - 1.0) / shares.hops_per_look_ahead,
+            work: shares.largest.max(each / parts) * cost,
+            letters: shares.letters_per_hop * each / parts,
+            looks: (parts - 1.0) * each / shares.hops_per_look_ahead,
         }
     }
 
@@ -82,7 +84,8 @@ impl Model {
             .flat_map(|case| {
                 case.measured.iter().filter(|(threads, _)| *threads <= processors).filter_map(
                     |&(threads, measured)| {
-                        let Terms { work, letters, looks } = case.terms(curve, case.shares_of(threads)?);
+                        let Terms { work, letters, looks } =
+                            case.terms(curve, case.shares_of(threads)?, f64::INFINITY);
                         Some((letters / measured, looks / measured, 1.0 - work / measured))
                     },
                 )
@@ -102,8 +105,8 @@ impl Model {
     }
 
     /// How many times as fast as on one thread.
-    fn times(&self, curve: &Curve, case: &Case, shares: &Shares) -> f64 {
-        let Terms { work, letters, looks } = case.terms(curve, shares);
+    fn times(&self, curve: &Curve, case: &Case, shares: &Shares, processors: f64) -> f64 {
+        let Terms { work, letters, looks } = case.terms(curve, shares, processors);
         case.whole / (work + letters * self.letter + looks * self.look)
     }
 }
@@ -114,30 +117,34 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
     let mut rows = Vec::new();
     let mut text = format!(
         "\nby the model, with {:.0} ns for a letter and {:.0} ns a look-ahead for each other part\n\n\
-         | fabric | threads | largest part | letters a hop | hops in a look-ahead | times one thread | on {processors} processors | measured |\n\
+         | fabric | threads | largest part | letters a hop | hops in a look-ahead, at load \
+         | times one thread on {processors} processors | measured | with a processor each, at load |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
         model.letter, model.look
     );
     for case in cases {
         for shares in &case.shares {
-            let times = model.times(curve, case, shares);
-            // Where threads share processors, each does the work of several parts in turn.
-            let here = times * (processors as f64 / shares.parts as f64).min(1.0);
+            let times = |shares: &Shares, processors| model.times(curve, case, shares, processors);
+            let here = times(shares, processors as f64);
+            let at_load = Shares { hops_per_look_ahead: shares.hops_at_load, ..*shares };
+            let at_load = times(&at_load, f64::INFINITY);
             let measured = case.measured.iter().find(|(threads, _)| *threads == shares.parts);
             let measured = measured.map(|(_, cost)| case.whole / cost);
             text += &format!(
-                "| {} | {} | {:.3} | {:.3} | {:.0} | {times:.2} | {here:.2} | {} |\n",
+                "| {} | {} | {:.3} | {:.3} | {:.0}, {:.0} | {here:.2} | {} | {at_load:.2} |\n",
                 case.name,
                 shares.parts,
                 shares.largest,
                 shares.letters_per_hop,
                 shares.hops_per_look_ahead,
+                shares.hops_at_load,
                 measured.map_or_else(String::new, |measured| format!("{measured:.2}")),
             );
             rows.push(json!({
                 "fabric": case.name, "threads": shares.parts, "largest_part": shares.largest,
                 "letters_per_hop": shares.letters_per_hop, "hops_per_look_ahead": shares.hops_per_look_ahead,
-                "times": times, "here": here, "measured": measured,
+                "hops_at_load": shares.hops_at_load, "times": here, "measured": measured,
+                "times_at_load": at_load,
             }));
         }
     }
@@ -149,7 +156,8 @@ mod tests {
     use super::*;
 
     fn shares(parts: usize, letters_per_hop: f64, hops_per_look_ahead: f64) -> Shares {
-        Shares { parts, largest: 1.0 / parts as f64, letters_per_hop, hops_per_look_ahead }
+        let hops_at_load = 2.0 * hops_per_look_ahead;
+        Shares { parts, largest: 1.0 / parts as f64, letters_per_hop, hops_per_look_ahead, hops_at_load }
     }
 
     fn curve() -> Curve {
@@ -171,7 +179,7 @@ mod tests {
         let case = |name, hosts, whole, hops| {
             let shares = vec![shares(2, 0.25, hops), shares(8, 0.4, hops)];
             let mut case = Case { name, hosts, whole, shares, measured: Vec::new() };
-            case.measured = vec![(2, case.whole / truth.times(&curve, &case, &case.shares[0]))];
+            case.measured = vec![(2, case.whole / truth.times(&curve, &case, &case.shares[0], 2.0))];
             case
         };
         let mut cases = [case("small", 144.0, 60.0, 115.0), case("large", 1_024.0, 80.0, 820.0)];
@@ -181,7 +189,10 @@ mod tests {
         assert!((found.letter - 90.0).abs() < 1e-6 && (found.look - 400.0).abs() < 1e-6, "{found:?}");
         // By hand: an eighth of what 128 hosts cost, 0.05 letters of 90 ns, and seven looks of 400 ns in 820 hops.
         let hand = 80.0 / (65.0 / 8.0 + 0.4 / 8.0 * 90.0 + 7.0 * 400.0 / 820.0);
-        assert!((found.times(&curve, &cases[1], &cases[1].shares[1]) - hand).abs() < 1e-6);
+        assert!((found.times(&curve, &cases[1], &cases[1].shares[1], 8.0) - hand).abs() < 1e-6);
+        // On two processors each has four parts of it.
+        let hand = 80.0 / (65.0 / 2.0 + 0.4 / 2.0 * 90.0 + 4.0 * 7.0 * 400.0 / 820.0);
+        assert!((found.times(&curve, &cases[1], &cases[1].shares[1], 2.0) - hand).abs() < 1e-6);
     }
 
     /// Runs that are faster than the work alone make no cost negative.

@@ -66,7 +66,7 @@ impl Case {
         let memory = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
         let cuts = FORESEEN.map(|parts| {
             let of = shares(&scenario, &outcome, parts);
-            json!([of.parts, of.largest, of.letters_per_hop, of.hops_per_look_ahead])
+            json!([of.parts, of.largest, of.letters_per_hop, of.hops_per_look_ahead, of.hops_at_load])
         });
         Ok(json!({
             "threads": self.threads, "packet_hops_per_second": rate, "memory_bytes": memory,
@@ -127,6 +127,10 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         cases.push(case);
     }
     text += "\nThe digests of all runs of a fabric are the same.\n";
+    if processors == 1 {
+        text += "\nWhat more processors would give is foreseen where there are two at least.\n";
+        return Ok((json!({ "threads": rows }), text));
+    }
     let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
     Ok((json!({ "threads": rows, "foreseen": foreseen }), text + &more))
 }
@@ -139,6 +143,7 @@ fn read_shares(cut: &Value) -> Option<Shares> {
         largest: number(1)?,
         letters_per_hop: number(2)?,
         hops_per_look_ahead: number(3)?,
+        hops_at_load: number(4)?,
     })
 }
 

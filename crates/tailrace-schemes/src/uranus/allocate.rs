@@ -67,7 +67,7 @@ impl Allocator {
             for rack in flow.aggregate.pair() {
                 self.racks[rack as usize].metric += flow.metric;
             }
-            self.racks[(flow.aggregate.from()) as usize].claim += flow.claim();
+            self.racks[flow.aggregate.from() as usize].claim += flow.claim();
             sum += 2.0 * flow.metric;
         }
         for pair in flows.chunk_by(|a, b| a.aggregate.pair() == b.aggregate.pair()) {

@@ -107,7 +107,8 @@ fn header(line: &str, setting: &Setting) -> Result<(u16, u64), String> {
     let hosts = setting.hosts;
     match u16::try_from(ports) {
         Ok(ports) if (1..=hosts).contains(&ports.into()) => Ok((ports, count)),
-        _ => Err(format!("has {ports} ports, but ports are hosts, and the fabric has {hosts}")),
+        Err(_) => Err(format!("has {ports} ports, but {} are the most", u16::MAX)),
+        Ok(_) => Err(format!("has {ports} ports, but ports are hosts, and the fabric has {hosts}")),
     }
 }
 

@@ -63,8 +63,8 @@ impl<'de> Deserialize<'de> for Group {
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<Group, E> {
-                let count =
-                    u16::try_from(count).map_err(|_| E::custom(format!("{count} is no number of hosts")))?;
+                let count = u16::try_from(count)
+                    .map_err(|_| E::custom(format!("{count} hosts, but it must be 1 to {}", u16::MAX)))?;
                 Ok(Group::Neighbours(count))
             }
 
