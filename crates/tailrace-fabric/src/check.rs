@@ -13,6 +13,7 @@ pub(super) const MAX_SWITCHES: u64 = 32_768;
 const MOST_LINKS: u64 = 1 << 24;
 /// What switches know of all pods together, eight bytes each.
 const MOST_WAYS: u64 = 1 << 26;
+const BETWEEN: &str = "links between switches";
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
 /// Outside this range serialisation times would overflow or vanish.
@@ -143,8 +144,8 @@ impl LeafSpine {
         positive("spines", self.spines)?;
         positive("hosts_per_leaf", self.hosts_per_leaf)?;
         hosts("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
-        switches("leaves", u64::from(self.leaves) + u64::from(self.spines))?;
-        links("spines", u64::from(self.leaves) * u64::from(self.spines))?;
+        at_most(MAX_SWITCHES, "leaves", u64::from(self.leaves) + u64::from(self.spines), "switches")?;
+        at_most(MOST_LINKS, "spines", u64::from(self.leaves) * u64::from(self.spines), BETWEEN)?;
         rate("host_rate", self.host_rate)?;
         rate("spine_rate", self.spine_rate)?;
         delay("host_delay", self.host_delay)?;
@@ -169,17 +170,10 @@ impl Tree {
         hosts("hosts_per_edge", &[self.pods, self.edges_per_pod, self.hosts_per_edge])?;
         let per_pod = u64::from(self.edges_per_pod) + u64::from(self.aggs_per_pod);
         let all = u64::from(self.pods) * per_pod + u64::from(self.cores);
-        switches("pods", all)?;
+        at_most(MAX_SWITCHES, "pods", all, "switches")?;
         let inside = u64::from(self.edges_per_pod) * u64::from(self.aggs_per_pod);
-        links("cores", u64::from(self.pods) * (inside + u64::from(self.cores)))?;
-        if all * u64::from(self.pods) > MOST_WAYS {
-            let message = format!(
-                "{} pods and {all} switches are {} ways from switches to pods, but there may be {MOST_WAYS}",
-                self.pods,
-                all * u64::from(self.pods)
-            );
-            return Err(ScenarioError::new("pods", message));
-        }
+        at_most(MOST_LINKS, "cores", u64::from(self.pods) * (inside + u64::from(self.cores)), BETWEEN)?;
+        at_most(MOST_WAYS, "pods", all * u64::from(self.pods), "ways from switches to pods")?;
         rate("host_rate", self.host_rate)?;
         rate("edge_rate", self.edge_rate)?;
         rate("core_rate", self.core_rate)?;
@@ -202,23 +196,12 @@ pub(super) fn hosts(field: &str, factors: &[u16]) -> Checked {
     }
 }
 
-fn switches(field: &str, switches: u64) -> Checked {
-    if switches <= MAX_SWITCHES {
+/// No more than there may be of something that grows with a field.
+fn at_most(most: u64, field: &str, count: u64, what: &str) -> Checked {
+    if count <= most {
         Ok(())
     } else {
-        Err(ScenarioError::new(
-            field,
-            format!("{switches} switches are more than the {MAX_SWITCHES} supported"),
-        ))
-    }
-}
-
-fn links(field: &str, links: u64) -> Checked {
-    if links <= MOST_LINKS {
-        Ok(())
-    } else {
-        let message = format!("gives {links} links between switches, but there may be {MOST_LINKS}");
-        Err(ScenarioError::new(field, message))
+        Err(ScenarioError::new(field, format!("gives {count} {what}, but there may be {most}")))
     }
 }
 
@@ -275,7 +258,7 @@ mod tests {
         );
         assert!(
             error("tree36k", "pods = 16000\nedges_per_pod = 1\nhosts_per_edge = 1")
-                .starts_with("pods: 16000 pods and 32001 switches are 512016000 ways")
+                .starts_with("pods: gives 512016000 ways from switches to pods, but there may be 67108864")
         );
     }
 

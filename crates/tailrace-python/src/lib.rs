@@ -15,6 +15,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailrace_config::ScenarioError;
+use tailrace_core::HostId;
 use tailrace_experiment::elsewhere::{Into, Task};
 use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground, Pieces};
@@ -22,8 +23,6 @@ use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
 use tailrace_run::Control;
 use tailrace_scenario::{Level, Scenario};
 use tailrace_workload::published;
-
-use tailrace_core::HostId;
 
 use crate::caller::Caller;
 use crate::command::Command;

@@ -7,9 +7,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tailrace_config::ScenarioError;
-use tailrace_fabric::Racks;
-
 use tailrace_core::HostId;
+use tailrace_fabric::Racks;
 
 use super::Setting;
 

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use tailrace_core::HostId;
 use tailrace_core::random::Stream;
 use tailrace_fabric::Racks;
-
-use tailrace_core::HostId;
 
 use super::pattern::PairFilter;
 

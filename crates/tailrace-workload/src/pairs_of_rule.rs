@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use tailrace_core::random::Stream;
-
 use tailrace_core::HostId;
+use tailrace_core::random::Stream;
 
 use super::hosts::Hosts;
 use super::pairs::{Keep, Pairs};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use tailrace_core::HostId;
 
 use tailrace_config::suggest;
+use tailrace_core::HostId;
 use tailrace_fabric::{Fabric, MAX_HOSTS};
 
 use super::table::Column;

@@ -1,8 +1,8 @@
 //! Which hosts play the roles of a task.
 
 use std::ops::Range;
-use tailrace_core::HostId;
 
+use tailrace_core::HostId;
 use tailrace_fabric::Racks;
 
 use super::shape::Role;

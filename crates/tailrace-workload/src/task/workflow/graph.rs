@@ -1,11 +1,11 @@
 //! Workflows given stage by stage.
 
 use std::collections::BTreeSet;
-use tailrace_core::HostId;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
+use tailrace_core::HostId;
 
 use super::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
