@@ -93,7 +93,7 @@ fn run<S: Scheme>(fabric: &Fabric, flows: Vec<FlowSpec>) -> Result<Run, String> 
     let outcome = world.into_outcome();
     let ledger = outcome.ledger.ok_or("a run of packets has no ledger")?;
     ensure!(ledger.balances(), "packets are not accounted for: {ledger}");
-    let records: Vec<FlowRecord> = outcome.flows.iter().copied().collect();
+    let records: Vec<FlowRecord> = outcome.flows.iter().collect();
     ensure!(ending == Ending::Finished && records.len() == count, "flows do not end: {ending:?}");
     for record in &records {
         let FlowRecord { id, src, dst, size, reveals, .. } = *record;

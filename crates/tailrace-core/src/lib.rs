@@ -15,6 +15,7 @@ pub mod random;
 mod rate;
 mod real_time;
 mod record;
+mod records;
 mod scheme;
 mod shim;
 mod sizes;
@@ -33,7 +34,7 @@ pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
 pub use outcome::{
-    Ending, FlowRecords, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
+    Ending, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
 };
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use policy::{
@@ -44,6 +45,7 @@ pub use queue::{MarkingAt, QueueLength, QueueUnit, Scales};
 pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use real_time::RealTime;
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
+pub use records::FlowRecords;
 pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
 pub use shim::{HostLaw, HostLawKind, HostMcp, WindowShim};
 pub use sizes::{SizeDistribution, SizeError};

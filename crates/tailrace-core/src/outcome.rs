@@ -1,8 +1,8 @@
 //! How a run goes and what it leaves behind: one vocabulary for every level that runs scenarios.
 
 use crate::{
-    Count, FlowId, FlowRecord, HostId, Ledger, MAX_PRIORITIES, RealTime, SeriesRow, SeriesSink, SliceId,
-    TaskRecord, Time,
+    Count, FlowId, FlowRecord, FlowRecords, HostId, Ledger, MAX_PRIORITIES, RealTime, SeriesRow, SeriesSink,
+    SliceId, TaskRecord, Time,
 };
 
 /// A port's number within its fabric. Port `h < hosts` is the network card of host `h`.
@@ -130,57 +130,6 @@ impl SeriesSink for PlacedSink<'_> {
     }
 }
 
-/// Records of all flows that have started, by number. They grow by chunks, so that they never take twice what
-/// they need.
-#[derive(Clone, Debug, Default)]
-pub struct FlowRecords {
-    chunks: Vec<Vec<FlowRecord>>,
-}
-
-impl FlowRecords {
-    const CHUNK: usize = 1 << 12;
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        let full = self.chunks.len().saturating_sub(1) * Self::CHUNK;
-        full + self.chunks.last().map_or(0, Vec::len)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
-    }
-
-    /// Adds the record of the next flow.
-    pub fn push(&mut self, record: FlowRecord) {
-        match self.chunks.last_mut().filter(|chunk| chunk.len() < Self::CHUNK) {
-            Some(chunk) => chunk.push(record),
-            None => {
-                let mut chunk = Vec::with_capacity(Self::CHUNK);
-                chunk.push(record);
-                self.chunks.push(chunk);
-            }
-        }
-    }
-
-    /// A flow's record.
-    #[inline]
-    pub fn of(&self, flow: FlowId) -> &FlowRecord {
-        &self.chunks[flow as usize / Self::CHUNK][flow as usize % Self::CHUNK]
-    }
-
-    /// A flow's record, to be changed.
-    #[inline]
-    pub fn of_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
-        &mut self.chunks[flow as usize / Self::CHUNK][flow as usize % Self::CHUNK]
-    }
-
-    /// All in order of number.
-    pub fn iter(&self) -> impl Iterator<Item = &FlowRecord> + Clone {
-        self.chunks.iter().flatten()
-    }
-}
-
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -212,10 +161,9 @@ impl Outcome {
     #[must_use]
     pub fn settled(mut self) -> Self {
         self.series.rows.sort_by_key(|(place, row)| (row.at, *place));
-        for flow in 0..self.flows.len() as FlowId {
-            let record = self.flows.of_mut(flow);
-            record.stopped &= record.end == Time::MAX;
-        }
+        let settled =
+            |flow: FlowRecord| FlowRecord { stopped: flow.stopped && flow.end == Time::MAX, ..flow };
+        self.flows = self.flows.iter().map(settled).collect();
         self
     }
 
@@ -230,46 +178,5 @@ impl Outcome {
         let urgent: u64 = self.ports.iter().map(|port| port.urgent_bytes).sum();
         let all: u64 = self.ports.iter().map(|port| port.sent.bytes).sum();
         Some(urgent as f64 / (all as f64).max(1.0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Bytes, Reveals};
-
-    #[test]
-    fn records_are_found_by_number_beyond_a_chunk() {
-        let mut records = FlowRecords::default();
-        assert!(records.is_empty());
-        let count = FlowRecords::CHUNK as u32 * 2 + 3;
-        for id in 0..count {
-            assert_eq!(records.len(), id as usize);
-            records.push(record(id));
-        }
-        assert!((0..count).all(|id| records.of(id).id == id));
-        assert!(records.iter().map(|record| record.id).eq(0..count));
-        records.of_mut(5_000).timeouts = 7;
-        assert_eq!(records.of(5_000).timeouts, 7);
-        assert_eq!(records.len(), count as usize);
-    }
-
-    fn record(id: u32) -> FlowRecord {
-        FlowRecord {
-            size: Bytes::new(1),
-            start: Time::ZERO,
-            end: Time::MAX,
-            deadline: Time::MAX,
-            id,
-            task: 0,
-            retransmitted: 0,
-            src: 0,
-            dst: 1,
-            timeouts: 0,
-            slice: 0,
-            stopped: false,
-            class: 0,
-            reveals: Reveals::Size,
-        }
     }
 }

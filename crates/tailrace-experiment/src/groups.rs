@@ -64,10 +64,10 @@ pub enum Group {
 impl Group {
     /// The groups that `flows` fall into: traffic classes where there are several, and those with and
     /// without deadlines where there are such.
-    pub fn of<'a>(flows: impl Iterator<Item = &'a FlowRecord>) -> Vec<Group> {
+    pub fn of(flows: impl Iterator<Item = FlowRecord>) -> Vec<Group> {
         let (mut due, mut others, mut classes) = (false, false, [false; 1 << u8::BITS]);
         for flow in flows {
-            let has_deadline = Group::Deadline.has(flow);
+            let has_deadline = Group::Deadline.has(&flow);
             due |= has_deadline;
             others |= !has_deadline;
             classes[usize::from(flow.class)] = true;
@@ -135,7 +135,7 @@ mod tests {
     fn groups_are_those_that_have_flows() {
         let flow = |class, deadline| FlowRecord { class, deadline, ..FlowSpec::default().record(0) };
         let (due, open) = (Time::from_us(1), Time::MAX);
-        let of = |flows: &[FlowRecord]| Group::of(flows.iter());
+        let of = |flows: &[FlowRecord]| Group::of(flows.iter().copied());
         let (class, [all, with, without]) = (Group::Class, [Group::All, Group::Deadline, Group::NoDeadline]);
         assert_eq!(of(&[]), [all]);
         assert_eq!(of(&[flow(0, open)]), [all]);

@@ -81,7 +81,7 @@ fn tabulate(scenario: &Scenario, outcome: Outcome, ending: Ending) -> Result<Run
     }
     let fabric = scenario.fabric.build();
     let transport = &scenario.transport;
-    let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
+    let ideal = |r: FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
     let ideals: Vec<Time> = outcome.flows.iter().map(ideal).collect();
     let classes = summarise(&scenario.measure, outcome.flows.iter(), &outcome.tasks, &ideals);
     let summary = Summary::of(scenario.scheme.label(), &outcome, ending, classes);

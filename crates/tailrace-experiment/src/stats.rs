@@ -140,6 +140,12 @@ fn extreme(of: fn(f64, f64) -> f64, one: Option<f64>, other: Option<f64>) -> Opt
 }
 
 impl Tally {
+    /// Makes room for so many flows. What is not needed takes no memory.
+    fn make_room(&mut self, flows: usize) {
+        self.fct.reserve_exact(flows);
+        self.slowdown.reserve_exact(flows);
+    }
+
     fn add(&mut self, flow: &Measured) {
         let start = Some(flow.start);
         self.flows += 1;
@@ -239,23 +245,29 @@ const TAILS: [f64; 3] = [99.0, 95.0, 50.0];
 
 /// Statistics of the measured flows by size class, over all traffic and for each traffic class. `ideals` has the ideal
 /// completion time of each flow, in order.
-pub(crate) fn summarise<'a>(
+pub(crate) fn summarise(
     measure: &Measure,
-    records: impl Iterator<Item = &'a FlowRecord> + Clone,
+    records: impl Iterator<Item = FlowRecord> + Clone,
     tasks: &[TaskRecord],
     ideals: &[Time],
 ) -> Vec<ClassSummary> {
-    let measured = |(record, _): &(&FlowRecord, &Time)| record.start >= measure.warmup;
+    let measured = |(record, _): &(FlowRecord, &Time)| record.start >= measure.warmup;
     let measured = records.zip(ideals).filter(measured);
-    let flows = measured.clone().map(|(record, _)| record);
-    let all_bytes = flows.clone().map(|record| record.size.get()).sum();
+    let (mut count, mut all_bytes) = (0, 0);
+    let groups = Group::of(measured.clone().map(|(record, _)| {
+        count += 1;
+        all_bytes += record.size.get();
+        record
+    }));
     let mut summaries = Vec::new();
-    for group in Group::of(flows) {
+    for group in groups {
         let mut tallies = SIZE_CLASSES.map(|size| (size, Tally::default()));
+        // It takes in the others at the end.
+        tallies[1].1.make_room(count);
         for (record, ideal) in measured.clone().filter(|(record, _)| group.has(record)) {
             let size = size_class(record.size.get(), measure);
             let own = tallies.iter_mut().find(|(name, _)| *name == size);
-            own.into_iter().for_each(|(_, tally)| tally.add(&Measured::of(record, *ideal)));
+            own.into_iter().for_each(|(_, tally)| tally.add(&Measured::of(&record, *ideal)));
         }
         let among = tallies.iter().map(|(_, tally)| tally.flows).sum();
         let mut all = Tally::default();
@@ -321,7 +333,7 @@ mod tests {
         let records: Vec<FlowRecord> = (0..500).map(record).collect();
         let ideals: Vec<Time> = (0..500).map(|id| Time::from_us(2 + id % 3)).collect();
         let measure = Measure { warmup: Time::from_us(20), ..Measure::default() };
-        let found = summarise(&measure, records.iter(), &[], &ideals);
+        let found = summarise(&measure, records.iter().copied(), &[], &ideals);
         let both: Vec<(&FlowRecord, Measured)> = records
             .iter()
             .zip(&ideals)
@@ -329,7 +341,7 @@ mod tests {
             .map(|(record, ideal)| (record, Measured::of(record, *ideal)))
             .collect();
         let all_bytes = both.iter().map(|(_, flow)| flow.size).sum();
-        let groups = Group::of(records[20..].iter());
+        let groups = Group::of(records[20..].iter().copied());
         assert_eq!((groups.len(), found.len()), (5, 20));
         let expected = groups.iter().flat_map(|group| SIZE_CLASSES.map(|size| (*group, size)));
         for ((group, size), found) in expected.zip(found) {

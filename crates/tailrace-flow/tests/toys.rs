@@ -260,7 +260,7 @@ fn one_link_is_a_processor_that_is_shared() {
             &scenario.fabric.build(),
             Feed::new(&scenario.workload, &scenario.base, scenario.setting(), scenario.seed).unwrap(),
         );
-        let stretch = |f: &tailrace_core::FlowRecord| {
+        let stretch = |f: tailrace_core::FlowRecord| {
             let alone = (f.size.get() + f.size.get().div_ceil(1460) * 40) as f64 / 1.25e8;
             (f.fct().unwrap().as_secs_f64(), alone)
         };
@@ -293,7 +293,7 @@ fn every_byte_passes_every_link_of_its_way() {
         let mut expected = vec![0; fabric.ports.len()];
         for (id, flow) in outcome.flows.iter().enumerate() {
             let path = fabric.hashed_path(flow.src, flow.dst, id as u32);
-            path.for_each(|port| expected[port as usize] += wire(flow));
+            path.for_each(|port| expected[port as usize] += wire(&flow));
         }
         assert!(outcome.ports.iter().map(|port| port.sent.bytes).eq(expected));
     }

@@ -153,7 +153,7 @@ fn a_second_stage_starts_when_the_first_has_ended() {
         assert_eq!((ending, outcome.tasks.len(), outcome.flows.len()), (Ending::Finished, 5, 40));
         for task in &outcome.tasks {
             let of_task = || outcome.flows.iter().filter(|flow| flow.task == task.id);
-            let (first, second): (Vec<&FlowRecord>, Vec<&FlowRecord>) =
+            let (first, second): (Vec<FlowRecord>, Vec<FlowRecord>) =
                 of_task().partition(|flow| flow.start == task.start);
             assert_eq!((first.len(), second.len()), (4, 4));
             let heard = first.iter().map(|flow| flow.end).max().unwrap();

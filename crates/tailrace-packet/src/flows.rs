@@ -52,8 +52,9 @@ impl FlowTable {
         self.slots[flow as usize] |= ENDED;
     }
 
-    /// Frees the slot of a flow, and returns it.
+    /// Frees the slot of a flow, and returns it. Nothing more happens to the flow.
     pub(crate) fn free(&mut self, flow: FlowId) -> usize {
+        self.records.close(flow);
         let slot = std::mem::replace(&mut self.slots[flow as usize], NONE) & !ENDED;
         self.occupants[slot as usize] = NONE;
         self.free.push(slot);
@@ -73,7 +74,8 @@ impl FlowTable {
         self.occupants.len() - self.free.len()
     }
 
-    pub(crate) fn record(&self, flow: FlowId) -> &FlowRecord {
+    #[inline]
+    pub(crate) fn record(&self, flow: FlowId) -> FlowRecord {
         self.records.of(flow)
     }
 

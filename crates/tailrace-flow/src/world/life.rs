@@ -261,6 +261,7 @@ impl World<'_> {
             }
             self.active -= 1;
             self.report_end(flow.flow);
+            self.records.close(flow.flow);
             self.feed.ended(self.now, flow.ticket);
         }
         if ended {

@@ -176,7 +176,7 @@ impl<'a> Load<'a> {
         for flow in self.flows.values_mut() {
             let record = self.records.of(flow.id);
             if hosts.contains(&record.src) {
-                flow.tags.table = self.tagger.tags(record).data;
+                flow.tags.table = self.tagger.tags(&record).data;
             }
         }
     }
@@ -195,7 +195,7 @@ impl<'a> Load<'a> {
         }
         let slot = self.connections.take(spec.src, spec.dst)?;
         let (size, ticket) = (spec.size.get(), spec.ticket);
-        let Tags { data, acks } = self.tagger.tags(self.records.of(id));
+        let Tags { data, acks } = self.tagger.tags(&self.records.of(id));
         self.tag_acks(slot, acks)?;
         self.tell_agents(slot, id, now)?;
         let tags = InForce::new(data);
@@ -224,7 +224,7 @@ impl<'a> Load<'a> {
 
     /// Tells the agents at both ends what is known of a flow that starts: data leaves one of them, acknowledgements the other.
     fn tell_agents(&mut self, slot: Slot, id: FlowId, now: Time) -> Result<(), LiveError> {
-        let told = self.tagger.told(self.records.of(id));
+        let told = self.tagger.told(&self.records.of(id));
         let (Some(flow), Some(Connection { sender, receiver, .. })) = (told, self.connections.get(slot))
         else {
             return Ok(());
@@ -316,10 +316,11 @@ impl<'a> Load<'a> {
         self.note(slot)?;
         if let Some(Flow { id, .. }) = self.flows.remove(&slot) {
             let record = self.records.of(id);
-            self.tagger.ended(now, record);
+            self.tagger.ended(now, &record);
             if let Some(gamma) = &mut self.gamma {
                 gamma.ended(id, record.src, record.dst);
             }
+            self.records.close(id);
         }
         self.connections.close(slot);
         Ok(())

@@ -167,13 +167,11 @@ fn join(cut: &Cut, parts: impl Iterator<Item = Outcome>) -> Outcome {
         whole.end = whole.end.max(part.end);
         whole.digest = whole.digest.wrapping_add(part.digest);
         whole.events += part.events;
-        for flow in 0..whole.flows.len() as u32 {
-            let (mine, theirs) = (whole.flows.of_mut(flow), part.flows.of(flow));
-            mine.end = mine.end.min(theirs.end);
-            if cut.of_host(theirs.src) == own {
-                *mine = FlowRecord { end: mine.end, ..*theirs };
-            }
-        }
+        let join = |(mine, theirs): (FlowRecord, FlowRecord)| {
+            let known = if cut.of_host(theirs.src) == own { theirs } else { mine };
+            FlowRecord { end: mine.end.min(theirs.end), ..known }
+        };
+        whole.flows = std::iter::zip(whole.flows.iter(), part.flows.iter()).map(join).collect();
         for (port, counts) in (0..).zip(part.ports) {
             if cut.ends(port).0 == own {
                 whole.ports[port as usize] = counts;

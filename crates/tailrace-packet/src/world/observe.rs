@@ -50,7 +50,7 @@ impl<S: Scheme> World<S> {
         let mut sink = self.series.at(Place::Flow(flow), true);
         self.senders[slot].law_mut().trace(at, &mut sink);
         if self.series.rows.len() > reported {
-            let FlowRecord { src, dst, .. } = *self.flows.record(flow);
+            let FlowRecord { src, dst, .. } = self.flows.record(flow);
             let sender = &self.senders[slot];
             let priority = sender.directive().tags.priority(sender.view().acked.get());
             let (queue, port) = self.network.longest_queue(src, dst, flow, priority);

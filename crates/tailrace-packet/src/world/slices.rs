@@ -59,7 +59,7 @@ impl<S: Scheme> World<S> {
         let at = self.network.now();
         let mut bytes = meter.ended.clone();
         for (flow, slot) in self.flows.in_progress() {
-            if let Some(place) = meter.place(self.flows.record(flow)) {
+            if let Some(place) = meter.place(&self.flows.record(flow)) {
                 bytes[place] += self.senders[slot].view().delivered.get();
             }
         }

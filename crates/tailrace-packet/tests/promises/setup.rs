@@ -86,7 +86,7 @@ impl Setup {
         let outcome = world.into_outcome();
         Run {
             ending,
-            records: outcome.flows.iter().copied().collect(),
+            records: outcome.flows.iter().collect(),
             ledger: outcome.ledger.unwrap_or_else(|| panic!("packets were not counted")),
             digest: outcome.digest,
             ports: outcome.ports,

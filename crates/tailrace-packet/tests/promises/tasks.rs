@@ -22,7 +22,7 @@ fn run(workload: &str) -> (Vec<FlowRecord>, Vec<TaskRecord>) {
             let mut world = World::new(scheme, &fabric, transport, feed, None, Watch::default(), 1);
             let _ = world.run(&mut |_| ControlFlow::Continue(()));
             let outcome = world.into_outcome();
-            (outcome.flows.iter().copied().collect(), outcome.tasks)
+            (outcome.flows.iter().collect(), outcome.tasks)
         }
     }
     let text = format!("[fabric]\npreset = \"tree5x4\"\n[scheme]\nname = \"dctcp\"\n[workload]\n{workload}");

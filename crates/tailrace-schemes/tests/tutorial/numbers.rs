@@ -33,10 +33,10 @@ fn run<S: Scheme>(params: &str) -> [Row; 2] {
     let mut world = World::new(scheme, &fabric, transport, flows, None, Watch::default(), seed);
     world.run(&mut |_| ControlFlow::Continue(()));
     let outcome = world.into_outcome();
-    let measure = |records: &mut dyn Iterator<Item = &FlowRecord>| {
+    let measure = |records: &mut dyn Iterator<Item = FlowRecord>| {
         let (mut times, mut slowdowns): (Vec<f64>, Vec<f64>) = records
             .map(|record| {
-                let FlowRecord { src, dst, id, size, .. } = *record;
+                let FlowRecord { src, dst, id, size, .. } = record;
                 let ideal = fabric.ideal_fct(src, dst, id, size, &transport, HEADER_BYTES);
                 let fct = record.fct().unwrap().as_ps() as f64;
                 (fct / 1e6, fct / ideal.as_ps() as f64)
@@ -45,8 +45,8 @@ fn run<S: Scheme>(params: &str) -> [Row; 2] {
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         [mean, nearest_rank_p99(&mut times), nearest_rank_p99(&mut slowdowns)]
     };
-    let short = |record: &&FlowRecord| record.size <= scenario.measure.short;
-    let long = |record: &&FlowRecord| record.size > scenario.measure.long;
+    let short = |record: &FlowRecord| record.size <= scenario.measure.short;
+    let long = |record: &FlowRecord| record.size > scenario.measure.long;
     [
         Row { class: "short", values: measure(&mut outcome.flows.iter().filter(short)) },
         Row { class: "long", values: measure(&mut outcome.flows.iter().filter(long)) },
