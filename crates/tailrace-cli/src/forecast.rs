@@ -36,11 +36,9 @@ fn cost(hops: f64, jobs: usize) -> String {
         jobs => format!("{jobs} cores"),
     };
     let time = duration(hops / SPEED / jobs as f64);
-    format!(
-        "about {:.1} billion packet-hops in all, {time} on {on} at {} million a second",
-        hops / 1e9,
-        SPEED / 1e6
-    )
+    let hops =
+        if hops < 1e9 { format!("{:.1} million", hops / 1e6) } else { format!("{:.1} billion", hops / 1e9) };
+    format!("about {hops} packet-hops in all, {time} on {on} at {} million a second", SPEED / 1e6)
 }
 
 /// What `tailrace run` would do, in lines.

@@ -2,7 +2,7 @@
 
 use crate::{Bytes, FlowId, HostId, Reveals, TaskId, Time};
 
-/// One flow's outcome. Small, because a run keeps one for every flow it ever started.
+/// One flow's outcome. A run keeps one for every flow it ever started, [in less room](crate::FlowRecords) once that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
     /// Payload bytes.

@@ -13,7 +13,7 @@ pub struct FlowRecords {
 /// Records of consecutive flows.
 #[derive(Clone, Debug)]
 enum Chunk {
-    /// Some of them may still change; with how many will not.
+    /// Some of them may still change; with how often it was said of one that it will not.
     Open(Vec<FlowRecord>, usize),
     /// None of them will.
     Closed(Box<Columns>),
@@ -75,7 +75,8 @@ impl FlowRecords {
         }
     }
 
-    /// A flow's record will hardly change any more: to be told once makes room, and to be wrong costs time.
+    /// A flow's record will not change any more, which is to be said once of each. Where all of a chunk are closed they take a
+    /// third of the room; one that is changed all the same has its chunk as it was from then on.
     #[inline]
     pub fn close(&mut self, flow: FlowId) {
         let chunk = &mut self.chunks[flow as usize / Self::CHUNK];

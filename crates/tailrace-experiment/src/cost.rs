@@ -27,10 +27,9 @@ pub fn packet_hops(scenario: &Scenario) -> Option<f64> {
     (!ways.is_empty()).then(|| packets * ways.iter().sum::<usize>() as f64 / ways.len() as f64)
 }
 
-/// Flows that a scenario has, roughly; `None` for lists, traces, tasks and where nothing says when flows stop to start.
+/// Flows that a scenario has, roughly; `None` for lists and traces, and where nothing says when flows stop to start.
 pub fn flows(scenario: &Scenario) -> Option<f64> {
-    let plan = scenario.plan().ok()?;
-    Some(plan.expected_bytes()? / plan.sizes()?.mean())
+    scenario.plan().ok()?.expected_flows()
 }
 
 /// Bytes that the tightest tier of links carries at most until the run is stopped.
@@ -77,6 +76,22 @@ mod tests {
         let (estimate, taken) = (packet_hops(&scenario).unwrap(), hops_of(&scenario));
         assert!((estimate / taken as f64 - 1.0).abs() < 0.2, "{estimate} for {taken}");
     }
+
+    #[test]
+    fn flows_of_rules_and_tasks_are_foreseen() {
+        let foreseen = |workload: &str| {
+            let text =
+                format!("[fabric]\npreset = \"tree5x4\"\n[scheme]\nname = \"dctcp\"\n[workload]\n{workload}");
+            flows(&Scenario::parse(&text).unwrap())
+        };
+        let rule = "sizes = { fixed = \"10KB\" }\nload = 0.1\nflows = 30\n";
+        let tasks = "[[workload.task]]\nsizes = { fixed = \"40KB\" }\nload = 0.1\ncount = 5\n\
+                     workflow = { partition-aggregate = { workers = 3 } }\n";
+        assert_eq!(foreseen(rule), Some(30.0));
+        assert_eq!(foreseen(tasks), Some(15.0));
+        assert_eq!(foreseen(&format!("{rule}{tasks}")), Some(45.0));
+    }
+
     #[test]
     fn a_run_that_is_stopped_costs_what_links_carry_until_then() {
         let text = r#"

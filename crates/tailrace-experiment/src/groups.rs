@@ -81,6 +81,17 @@ impl Group {
         groups
     }
 
+    /// Whether no flow is of both groups, if they are not the same.
+    pub fn is_apart_from(self, other: Group) -> bool {
+        use Group::{All, Class, Deadline, NoDeadline};
+        let by_deadline = |group| matches!(group, Deadline | NoDeadline);
+        match (self, other) {
+            (All, _) | (_, All) => false,
+            (Class(_), Class(_)) => true,
+            _ => by_deadline(self) && by_deadline(other),
+        }
+    }
+
     /// Whether a flow is one of the group.
     pub fn has(self, flow: &FlowRecord) -> bool {
         match self {
@@ -142,6 +153,9 @@ mod tests {
         assert_eq!(of(&[flow(0, due)]), [all, with]);
         assert_eq!(of(&[flow(0, due), flow(0, open)]), [all, with, without]);
         assert_eq!(of(&[flow(255, open), flow(0, open)]), [all, class(0), class(255)]);
+        let apart = |one: Group, other: Group| one != other && one.is_apart_from(other);
+        assert!(apart(with, without) && apart(class(0), class(7)));
+        assert!(!apart(all, class(0)) && !apart(class(0), with) && !apart(all, all));
         let both = [flow(0, due), flow(1, open)];
         for (group, members) in [(all, 2), (with, 1), (without, 1), (class(1), 1), (class(2), 0)] {
             assert_eq!(both.iter().filter(|flow| group.has(flow)).count(), members, "{group:?}");

@@ -260,28 +260,44 @@ pub(crate) fn summarise(
         record
     }));
     let mut summaries = Vec::new();
-    for group in groups {
-        let mut tallies = SIZE_CLASSES.map(|size| (size, Tally::default()));
-        // It takes in the others at the end.
-        tallies[1].1.make_room(count);
-        for (record, ideal) in measured.clone().filter(|(record, _)| group.has(record)) {
+    // Records are unpacked in each pass over all of them, so groups that have none in common go together.
+    for apart in groups.chunk_by(|one, other| one.is_apart_from(*other)) {
+        let none = || SIZE_CLASSES.map(|size| (size, Tally::default()));
+        let mut of_groups: Vec<_> = apart.iter().map(|&group| (group, none())).collect();
+        if let [(Group::All, tallies)] = of_groups.as_mut_slice() {
+            // It takes in the others at the end.
+            tallies[1].1.make_room(count);
+        }
+        for (record, ideal) in measured.clone() {
             let size = size_class(record.size.get(), measure);
-            let own = tallies.iter_mut().find(|(name, _)| *name == size);
+            let of_group = of_groups.iter_mut().find(|(group, _)| group.has(&record));
+            let own = of_group.and_then(|(_, tallies)| tallies.iter_mut().find(|(name, _)| *name == size));
             own.into_iter().for_each(|(_, tally)| tally.add(&Measured::of(&record, *ideal)));
         }
-        let among = tallies.iter().map(|(_, tally)| tally.flows).sum();
-        let mut all = Tally::default();
-        let mut of_sizes = Vec::new();
-        for (size, mut tally) in tallies.into_iter().filter(|(size, _)| *size != ALL_SIZES) {
-            of_sizes.push(tally.summary(format!("{size}{}", group.suffix()), among, all_bytes));
-            all.join(tally);
+        for (group, tallies) in of_groups {
+            let tasks = TaskSummary::of(group, tasks, measure.warmup);
+            summaries.extend(of_sizes(group, tallies, all_bytes, tasks));
         }
-        let tasks = TaskSummary::of(group, tasks, measure.warmup);
-        let all = all.summary(format!("{ALL_SIZES}{}", group.suffix()), among, all_bytes);
-        summaries.push(ClassSummary { tasks, ..all });
-        summaries.append(&mut of_sizes);
     }
     summaries
+}
+
+/// Statistics of all flows of a group, with its tasks, and of those of each size class, in a run of so many bytes.
+fn of_sizes(
+    group: Group,
+    tallies: [(&str, Tally); SIZE_CLASSES.len()],
+    all_bytes: u64,
+    tasks: Option<TaskSummary>,
+) -> Vec<ClassSummary> {
+    let among = tallies.iter().map(|(_, tally)| tally.flows).sum();
+    let (mut all, mut of_sizes) = (Tally::default(), Vec::new());
+    for (size, mut tally) in tallies.into_iter().filter(|(size, _)| *size != ALL_SIZES) {
+        of_sizes.push(tally.summary(format!("{size}{}", group.suffix()), among, all_bytes));
+        all.join(tally);
+    }
+    let all = all.summary(format!("{ALL_SIZES}{}", group.suffix()), among, all_bytes);
+    of_sizes.insert(0, ClassSummary { tasks, ..all });
+    of_sizes
 }
 
 #[cfg(test)]

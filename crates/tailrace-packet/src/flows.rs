@@ -1,4 +1,4 @@
-//! The flows of a run: a compact record for each that ever started, and a slot for each in progress.
+//! The flows of a run: a record for each that ever started, and a slot for each in progress.
 
 use tailrace_core::{FlowId, FlowRecord, FlowRecords};
 

@@ -38,20 +38,27 @@ impl SchemeVisitor for Runner<'_> {
         let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
         let Threads { at_most, wish } = control.threads();
-        let parts = match wish {
-            Wish::Asked | Wish::Whenever => at_most,
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let most = match wish {
+            Wish::Asked => at_most.min(processors),
+            Wish::Whenever => at_most,
             Wish::WhereItPays => parts_that_pay(scenario, &fabric, at_most),
         };
-        if parts > 1 {
-            let cut = Cut::by_racks(&fabric, parts);
-            let captured = (!taps.is_empty()).then_some("packets of a port are captured");
-            match captured
-                .map_or_else(|| whole_because::<S>(scenario, &fabric, &feed, &cut), |why| Ok(Some(why)))?
-            {
-                None => return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control),
-                Some(why) if wish == Wish::Asked => control.note(format!("on one thread, since {why}")),
-                Some(_) => {}
-            }
+        let cut = (most > 1).then(|| Cut::by_racks(&fabric, most));
+        let captured = (!taps.is_empty()).then_some("packets of a port are captured");
+        let whole = match (&cut, captured) {
+            (None, _) => Some("there is one processor"),
+            (Some(_), Some(why)) => Some(why),
+            (Some(cut), None) => whole_because::<S>(scenario, &fabric, &feed, cut)?,
+        };
+        let parts = cut.as_ref().filter(|_| whole.is_none()).map_or(1, Cut::parts);
+        if wish == Wish::Asked
+            && let Some(word) = word_on(at_most, parts, whole, processors)
+        {
+            control.note(word);
+        }
+        if let Some(cut) = cut.filter(|_| whole.is_none()) {
+            return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control);
         }
         let mut world = world::<S>(scenario, &fabric, feed)?;
         for (port, tap) in taps {
@@ -60,6 +67,18 @@ impl SchemeVisitor for Runner<'_> {
         let ending = world.run(&mut |run| look(control, run));
         Ok((balanced(world.into_outcome()), ending))
     }
+}
+
+/// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts: where there is but
+/// one, `whole` says why.
+fn word_on(asked: usize, parts: usize, whole: Option<&str>, processors: usize) -> Option<String> {
+    let threads = if parts == 1 { "one thread".to_owned() } else { format!("{parts} threads") };
+    let why = match whole {
+        Some(why) => why.to_owned(),
+        None if parts == processors => format!("there are {processors} processors"),
+        None => "the fabric has no more parts".to_owned(),
+    };
+    (parts < asked).then(|| format!("on {threads}, since {why}"))
 }
 
 /// Why a run cannot be cut like this, if it cannot: what reaches across the fabric without delay.
@@ -235,6 +254,15 @@ mod tests {
         );
         let scenario = Scenario::parse(&text).unwrap();
         run(&scenario, crate::feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap().0.digest
+    }
+
+    #[test]
+    fn who_gets_other_threads_than_asked_for_is_told_why() {
+        let word = |asked, parts, whole| word_on(asked, parts, whole, 4);
+        assert_eq!([word(1, 1, Some("there is one processor")), word(3, 3, None)], [None, None]);
+        assert_eq!(word(7, 4, None).unwrap(), "on 4 threads, since there are 4 processors");
+        assert_eq!(word(4, 3, None).unwrap(), "on 3 threads, since the fabric has no more parts");
+        assert_eq!(word(2, 1, Some("links fail")).unwrap(), "on one thread, since links fail");
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Control for Stops {
         self.looks.load(Ordering::Relaxed) > self.at
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: 3, wish: Wish::Asked }
+        Threads { at_most: 3, wish: Wish::Whenever }
     }
 }
 

@@ -140,6 +140,18 @@ impl Plan {
         Some(self.expected_bytes_of_rules()? + of_tasks).filter(|bytes| bytes.is_finite())
     }
 
+    /// Flows of rules and tasks together, on average; `None` for lists and traces, and where nothing says when they stop to
+    /// start.
+    pub fn expected_flows(&self) -> Option<f64> {
+        let of_rules = match self.sizes() {
+            Some(sizes) => self.expected_bytes_of_rules()? / sizes.mean(),
+            None if self.tasks.is_empty() => return None,
+            None => 0.0,
+        };
+        let of_tasks: f64 = self.tasks.iter().map(PlannedTasks::expected_flows).sum();
+        Some(of_rules + of_tasks).filter(|flows| flows.is_finite())
+    }
+
     fn expected_bytes_of_rules(&self) -> Option<f64> {
         let of_rule = |rule: &PlannedRule| match rule.rule.arrivals {
             Arrivals::Once => rule.pairs.count() as f64 * rule.rule.fan_in() * rule.sampler.mean(),

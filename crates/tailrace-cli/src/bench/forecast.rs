@@ -1,5 +1,6 @@
-//! What more processors than there are would give, by a model of three costs (docs/performance.md): the work of the
-//! largest part, at what a packet-hop costs on a fabric of its size; letters; and looks at the others' clocks.
+//! What more processors than there are would give, by a model of four costs (docs/performance.md): the work of the
+//! largest part, at what a packet-hop costs on a fabric of its size; letters; looks at the others' clocks; and, where
+//! threads share processors, giving them to each other.
 
 use serde_json::{Value, json};
 use tailrace_run::Shares;
@@ -47,13 +48,16 @@ pub struct Model {
     pub letter: f64,
     /// Nanoseconds in a look-ahead for each other part that is looked at.
     pub look: f64,
+    /// Nanoseconds until a processor works for another thread, each of which needs it once in a look-ahead.
+    pub give: f64,
 }
 
-/// What a packet-hop takes in a cut: without letters and looks, and how many of both.
+/// What a packet-hop takes in a cut: without all that parts do for each other, and how often they do that.
 struct Terms {
     work: f64,
     letters: f64,
     looks: f64,
+    gives: f64,
 }
 
 impl Case {
@@ -67,6 +71,7 @@ impl Case {
             work: shares.largest.max(each / parts) * cost,
             letters: shares.letters_per_hop * each / parts,
             looks: (parts - 1.0) * each / shares.hops_per_look_ahead,
+            gives: if each > 1.0 { each / shares.hops_per_look_ahead } else { 0.0 },
         }
     }
 
@@ -77,14 +82,24 @@ impl Case {
 
 impl Model {
     /// The costs with which the runs on several threads that have a processor each are met best, in least squares of
-    /// relative errors. None is negative.
+    /// relative errors, and then the first one where threads share processors. None is negative.
     pub fn fit(curve: &Curve, cases: &[Case], processors: usize) -> Self {
+        let each_alone = Self::of_those_with_a_processor_each(curve, cases, processors);
+        let shared = cases.iter().find_map(|case| {
+            let &(threads, measured) = case.measured.iter().find(|(threads, _)| *threads > processors)?;
+            let terms = case.terms(curve, case.shares_of(threads)?, processors as f64);
+            Some(((measured - each_alone.cost(&terms)) / terms.gives).max(0.0))
+        });
+        Model { give: shared.unwrap_or(0.0), ..each_alone }
+    }
+
+    fn of_those_with_a_processor_each(curve: &Curve, cases: &[Case], processors: usize) -> Self {
         let rows: Vec<(f64, f64, f64)> = cases
             .iter()
             .flat_map(|case| {
                 case.measured.iter().filter(|(threads, _)| *threads <= processors).filter_map(
                     |&(threads, measured)| {
-                        let Terms { work, letters, looks } =
+                        let Terms { work, letters, looks, .. } =
                             case.terms(curve, case.shares_of(threads)?, f64::INFINITY);
                         Some((letters / measured, looks / measured, 1.0 - work / measured))
                     },
@@ -97,17 +112,23 @@ impl Model {
         let alone = |xx: f64, xy: f64| if xx > 0.0 { (xy / xx).max(0.0) } else { 0.0 };
         let determinant = aa * bb - ab * ab;
         let (letter, look) = ((ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant);
-        match (letter.is_finite() && letter >= 0.0, look.is_finite() && look >= 0.0) {
-            (true, true) => Model { letter, look },
-            (true, false) => Model { letter: alone(aa, ay), look: 0.0 },
-            _ => Model { letter: 0.0, look: alone(bb, by) },
-        }
+        let (letter, look) = match (letter.is_finite() && letter >= 0.0, look.is_finite() && look >= 0.0) {
+            (true, true) => (letter, look),
+            (true, false) => (alone(aa, ay), 0.0),
+            _ => (0.0, alone(bb, by)),
+        };
+        Model { letter, look, give: 0.0 }
+    }
+
+    /// Nanoseconds of a packet-hop.
+    fn cost(&self, terms: &Terms) -> f64 {
+        let Terms { work, letters, looks, gives } = terms;
+        work + letters * self.letter + looks * self.look + gives * self.give
     }
 
     /// How many times as fast as on one thread.
     fn times(&self, curve: &Curve, case: &Case, shares: &Shares, processors: f64) -> f64 {
-        let Terms { work, letters, looks } = case.terms(curve, shares, processors);
-        case.whole / (work + letters * self.letter + looks * self.look)
+        case.whole / self.cost(&case.terms(curve, shares, processors))
     }
 }
 
@@ -116,11 +137,12 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
     let model = Model::fit(curve, cases, processors);
     let mut rows = Vec::new();
     let mut text = format!(
-        "\nby the model, with {:.0} ns for a letter and {:.0} ns a look-ahead for each other part\n\n\
+        "\nby the model, with {:.0} ns for a letter, {:.0} ns a look-ahead for each other part, and {:.0} ns to give a \
+         processor away\n\n\
          | fabric | threads | largest part | letters a hop | hops in a look-ahead, at load \
          | times one thread on {processors} processors | measured | with a processor each, at load |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
-        model.letter, model.look
+        model.letter, model.look, model.give
     );
     for case in cases {
         for shares in &case.shares {
@@ -174,7 +196,7 @@ mod tests {
     /// What runs cost that go by the model is found again, and foretells others.
     #[test]
     fn the_model_finds_what_it_was_made_of() {
-        let truth = Model { letter: 90.0, look: 400.0 };
+        let truth = Model { letter: 90.0, look: 400.0, give: 1_000.0 };
         let curve = curve();
         let case = |name, hosts, whole, hops| {
             let shares = vec![shares(2, 0.25, hops), shares(8, 0.4, hops)];
@@ -183,15 +205,18 @@ mod tests {
             case
         };
         let mut cases = [case("small", 144.0, 60.0, 115.0), case("large", 1_024.0, 80.0, 820.0)];
-        // On more threads than processors; no lesson for those that have one each.
-        cases[0].measured.push((8, 1e6));
+        // On more threads than processors: the first tells what giving them away costs, the others nothing.
+        let shared = cases[0].whole / truth.times(&curve, &cases[0], &cases[0].shares[1], 2.0);
+        cases[0].measured.push((8, shared));
+        cases[1].measured.push((8, 1e6));
         let found = Model::fit(&curve, &cases, 2);
-        assert!((found.letter - 90.0).abs() < 1e-6 && (found.look - 400.0).abs() < 1e-6, "{found:?}");
+        let errors = [found.letter - 90.0, found.look - 400.0, found.give - 1_000.0];
+        assert!(errors.iter().all(|error| error.abs() < 1e-6), "{found:?}");
         // By hand: an eighth of what 128 hosts cost, 0.05 letters of 90 ns, and seven looks of 400 ns in 820 hops.
         let hand = 80.0 / (65.0 / 8.0 + 0.4 / 8.0 * 90.0 + 7.0 * 400.0 / 820.0);
         assert!((found.times(&curve, &cases[1], &cases[1].shares[1], 8.0) - hand).abs() < 1e-6);
-        // On two processors each has four parts of it.
-        let hand = 80.0 / (65.0 / 2.0 + 0.4 / 2.0 * 90.0 + 4.0 * 7.0 * 400.0 / 820.0);
+        // On two processors each has four parts of it, and is given away four times a look-ahead.
+        let hand = 80.0 / (65.0 / 2.0 + 0.4 / 2.0 * 90.0 + 4.0 * (7.0 * 400.0 + 1_000.0) / 820.0);
         assert!((found.times(&curve, &cases[1], &cases[1].shares[1], 2.0) - hand).abs() < 1e-6);
     }
 
@@ -202,10 +227,12 @@ mod tests {
             name: "fast",
             hosts: 1_024.0,
             whole: 80.0,
-            shares: vec![shares(2, 0.25, 820.0)],
+            shares: vec![shares(2, 0.25, 820.0), shares(8, 0.4, 820.0)],
             measured: vec![(2, 30.0)],
         };
-        assert_eq!(Model::fit(&curve(), &[case], 2), Model { letter: 0.0, look: 0.0 });
-        assert_eq!(Model::fit(&curve(), &[], 2), Model { letter: 0.0, look: 0.0 });
+        let nothing = Model { letter: 0.0, look: 0.0, give: 0.0 };
+        assert_eq!(Model::fit(&curve(), std::slice::from_ref(&case), 2), nothing);
+        assert_eq!(Model::fit(&curve(), &[Case { measured: vec![(2, 30.0), (8, 1.0)], ..case }], 2), nothing);
+        assert_eq!(Model::fit(&curve(), &[], 2), nothing);
     }
 }

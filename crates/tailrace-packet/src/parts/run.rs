@@ -171,6 +171,7 @@ fn join(cut: &Cut, parts: impl Iterator<Item = Outcome>) -> Outcome {
             let known = if cut.of_host(theirs.src) == own { theirs } else { mine };
             FlowRecord { end: mine.end.min(theirs.end), ..known }
         };
+        assert_eq!(whole.flows.len(), part.flows.len(), "every part draws all flows");
         whole.flows = std::iter::zip(whole.flows.iter(), part.flows.iter()).map(join).collect();
         for (port, counts) in (0..).zip(part.ports) {
             if cut.ends(port).0 == own {

@@ -183,12 +183,21 @@ impl PlannedTasks {
 
     /// Bytes of all tasks together, on average.
     pub(crate) fn expected_bytes(&self) -> f64 {
+        self.expected_tasks() * self.mean_bytes()
+    }
+
+    /// Flows of all tasks together, on average; some may be too small to be.
+    pub(crate) fn expected_flows(&self) -> f64 {
+        self.expected_tasks() * self.flows_of_a_task() as f64
+    }
+
+    fn expected_tasks(&self) -> f64 {
         let count = self.rule.count.map_or(f64::INFINITY, f64::from);
         let by_time = match self.rule.arrivals {
             Arrivals::Once => f64::INFINITY,
             _ => self.tasks_per_sec * self.end.saturating_sub(self.rule.start).as_secs_f64(),
         };
-        count.min(by_time) * self.mean_bytes()
+        count.min(by_time)
     }
 }
 
