@@ -105,8 +105,9 @@ class Scenario:
         At flow level, ``rule`` shares out the links in the place of the scheme's own, which then only gives
         the run its name. What comes of it says so in ``info["rule"]``, and cannot be saved as the scheme's.
 
-        A run packet by packet has ``threads`` threads, 1 by default; 0 is as many as there are processors.
-        What comes of it does not depend on that. Where it can have only one, a warning says why.
+        A run packet by packet has ``threads`` threads, 1 by default and never more than there are
+        processors; 0 is as many as these. What comes of it does not depend on that. Where it has fewer than
+        asked for, a warning says why.
 
         Ctrl-C ends the run, and so does an exception in the function.
         """

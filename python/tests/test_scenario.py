@@ -176,12 +176,21 @@ RACKS = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "h
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7, 0])
+@pytest.mark.parametrize("threads", [1, 2, 0])
 def test_a_run_is_the_same_on_any_number_of_threads(scenario: Scenario, threads: int) -> None:
     racks = scenario.with_(fabric=RACKS, measure={})
     one, several = racks.run(), racks.run(threads=threads)
     assert one.info["digest"] == several.info["digest"]
     assert one.flows.to_polars().equals(several.flows.to_polars())
+
+
+def test_who_asks_for_more_threads_than_can_be_is_told_and_gets_the_same(scenario: Scenario) -> None:
+    racks = scenario.with_(fabric=RACKS, measure={})
+    with pytest.warns(
+        UserWarning, match="threads, since (there are .* processors|the fabric has no more parts)"
+    ):
+        many = racks.run(threads=1000)
+    assert many.info["digest"] == racks.run().info["digest"]
 
 
 def test_a_fabric_that_cannot_be_cut_has_one_thread_and_says_so(scenario: Scenario) -> None:
