@@ -1,6 +1,8 @@
 //! Records of all flows of a run. What a run leaves grows with its flows whatever else it needs, so records that nothing
 //! is added to any more are kept in columns, each as wide as its numbers need.
 
+use std::ops::Range;
+
 use crate::{Bytes, FlowId, FlowRecord, Reveals, Time};
 
 /// Records of all flows that have started, by number.
@@ -92,6 +94,22 @@ impl FlowRecords {
     pub fn iter(&self) -> impl Iterator<Item = FlowRecord> + Clone {
         (0..self.len() as FlowId).map(|flow| self.of(flow))
     }
+
+    /// Those of these numbers, in order: where they lie in columns, these are gone through one after the other.
+    pub fn read(&self, flows: Range<usize>) -> Vec<FlowRecord> {
+        let mut read = Vec::with_capacity(flows.len());
+        let mut next = flows.start;
+        while next < flows.end {
+            let (first, place) = (next - next % Self::CHUNK, next % Self::CHUNK);
+            let places = place..(flows.end - first).min(Self::CHUNK);
+            next = first + places.end;
+            match &self.chunks[first / Self::CHUNK] {
+                Chunk::Open(records, _) => read.extend_from_slice(&records[places]),
+                Chunk::Closed(columns) => columns.read(first, places, &mut read),
+            }
+        }
+        read
+    }
 }
 
 /// Records that will not change.
@@ -109,6 +127,9 @@ impl FromIterator<FlowRecord> for FlowRecords {
 /// Fields of records that lie in columns. The number follows from the place.
 const FIELDS: usize = 11;
 
+/// So many records are read from columns at once.
+const READ_AT_ONCE: usize = 64;
+
 /// Records in columns.
 #[derive(Clone, Debug)]
 struct Columns([Column; FIELDS]);
@@ -121,6 +142,20 @@ impl Columns {
 
     fn record(&self, flow: FlowId, place: usize) -> FlowRecord {
         record(flow, self.0.each_ref().map(|column| column.get(place)))
+    }
+
+    /// Appends the records at these places; that at place 0 has number `first`.
+    fn read(&self, first: usize, places: Range<usize>, into: &mut Vec<FlowRecord>) {
+        let mut fields = [[0; FIELDS]; READ_AT_ONCE];
+        for start in places.clone().step_by(READ_AT_ONCE) {
+            let count = READ_AT_ONCE.min(places.end - start);
+            for (field, column) in self.0.iter().enumerate() {
+                let numbers = (start..start + count).map(|place| column.get(place));
+                fields.iter_mut().zip(numbers).for_each(|(fields, number)| fields[field] = number);
+            }
+            let records = fields[..count].iter().zip(first + start..);
+            into.extend(records.map(|(&fields, flow)| record(flow as FlowId, fields)));
+        }
     }
 }
 
@@ -286,6 +321,9 @@ mod tests {
             }
             prop_assert_eq!(records.len(), model.len());
             prop_assert!(records.iter().eq(model.iter().copied()));
+            for part in [0..model.len(), 7..7, 7..5_000, 4_095..4_097] {
+                prop_assert_eq!(&records.read(part.clone())[..], &model[part]);
+            }
             prop_assert!(model.iter().copied().collect::<FlowRecords>().iter().eq(model.iter().copied()));
         }
     }

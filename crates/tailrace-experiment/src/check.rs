@@ -258,7 +258,7 @@ mod tests {
                 .map(|line| line.text)
                 .collect::<Vec<_>>()
         };
-        let write = |dir: &Path, number| store::write_run(dir, &made_up(number)).unwrap();
+        let write = |dir: &Path, number| store::write_run(dir, &made_up(number), 1).unwrap();
         write(&a, 1.0);
         write(&b, 1.0);
         assert_eq!(failures(), Vec::<String>::new());
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_claim_over_a_damaged_series_is_an_error_and_no_verdict() {
         let dir = tempfile::tempdir().unwrap();
-        store::write_run(dir.path(), &made_up(1.0)).unwrap();
+        store::write_run(dir.path(), &made_up(1.0), 1).unwrap();
         let claim =
             "id = \"1\"\npaper = 1\ntolerance = 0\nnumber = { metric = \"series:port_bytes\", of = \"a\" }";
         let claim: Claim = toml::from_str(claim).unwrap();

@@ -13,7 +13,7 @@ pub struct Column {
     pub meaning: &'static str,
     /// Whether rows may lack it.
     pub nullable: bool,
-    /// Whether it has so many values that a list of them takes longer to make than it saves.
+    /// Whether its numbers, which are not whole, are so many that a list of them takes longer to make than it saves.
     pub varied: bool,
 }
 
@@ -30,10 +30,10 @@ const fn varied(column: Column) -> Column {
 }
 
 const FLOWS: [Column; 16] = [
-    varied(column("flow", "number, in order of start")),
-    varied(column("src", "host that sends")),
-    varied(column("dst", "host that receives")),
-    varied(column("size_bytes", "payload, bytes")),
+    column("flow", "number, in order of start"),
+    column("src", "host that sends"),
+    column("dst", "host that receives"),
+    column("size_bytes", "payload, bytes"),
     varied(column("start_ns", "start, nanoseconds of virtual time")),
     varied(lacking("fct_ns", "completion time, nanoseconds from the start; none if unfinished")),
     varied(column("ideal_ns", "completion time with the fabric to itself, nanoseconds")),

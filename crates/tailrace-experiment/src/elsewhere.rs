@@ -69,7 +69,10 @@ impl Task {
                 let store = Store::reopen(folder, &mut |text| control.note(text.to_owned()))?;
                 make_in(&store, &key, &scenario, !fresh, &[], control).map(drop)
             }
-            Into::Alone(folder) => write_run(folder, &run::run(&scenario, control, &[])?),
+            Into::Alone(folder) => {
+                let result = run::run(&scenario, control, &[])?;
+                write_run(folder, &result, control.threads().at_most)
+            }
         }
     }
 }
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(task.files, [Path::new("mine.csv")]);
         let results = run::run(&experiment.runs[0].scenario(), &Unattended, &[]).unwrap();
         let [here, there] = ["here", "there"].map(|name| dir.path().join(name));
-        write_run(&here, &results).unwrap();
+        write_run(&here, &results, 1).unwrap();
         task.make(Into::Alone(&there), &Unattended).unwrap();
         assert_eq!(files(&here), files(&there));
         let other = Task { key: task.key.replace('-', "-0"), ..task.clone() };

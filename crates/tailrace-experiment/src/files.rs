@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 use parquet::basic::{Compression, Encoding};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
@@ -15,6 +17,7 @@ use tailrace_config::open_file;
 
 use crate::columns::Column;
 use crate::error::Error;
+use crate::in_order::in_order;
 
 /// Writes a file aside and renames it into place, so that it is whole or not there. A link is followed; what is there and is no
 /// regular file, such as a device, stays what it is.
@@ -65,43 +68,79 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
 /// A table as the Parquet file that `path` will be.
 pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    encode_parquet(&mut bytes, std::iter::once(table.clone()), &[], &[])
-        .map_err(|e| Error::storage(path, e))?;
+    encode_parquet(&mut bytes, 1, |_| table.clone(), &[], &[], 1).map_err(|e| Error::storage(path, e))?;
     Ok(bytes)
 }
 
+/// So many pieces of a table are a row group, which one thread encodes.
+const GROUP: usize = 4;
+
 /// Writes a table, of one piece or several, as a Parquet file that says the version that made it, and more: names, and what
-/// they are. Of `columns` those that are varied are encoded without a list of their values, which takes most of the time.
+/// they are. `columns` say which have so many values that a list of these takes most of the time. The file is the same
+/// however many threads encode it.
 pub(crate) fn encode_parquet(
     into: impl Write + Send,
-    pieces: impl IntoIterator<Item = RecordBatch>,
+    pieces: usize,
+    piece: impl Fn(usize) -> RecordBatch + Sync,
     columns: &[Column],
     about: &[(&str, &str)],
+    threads: usize,
 ) -> io::Result<()> {
+    let first = piece(0);
+    let encode = || {
+        let properties = properties(&first, columns, about);
+        let writer = ArrowWriter::try_new(into, first.schema(), Some(properties))?;
+        let (mut file, factory) = writer.into_serialized_writer()?;
+        let group = |number: usize| {
+            let pieces = (number * GROUP..pieces.min((number + 1) * GROUP)).map(&piece);
+            encode_group(factory.create_column_writers(number)?, pieces)
+        };
+        in_order(threads, pieces.div_ceil(GROUP), group, |columns| {
+            let mut group = file.next_row_group()?;
+            columns?.into_iter().try_for_each(|column| column.append_to_row_group(&mut group))?;
+            group.close().map(drop)
+        })?;
+        file.close().map(drop)
+    };
+    encode().map_err(|e: ParquetError| io::Error::other(e.to_string()))
+}
+
+/// How a table with the columns of `first` is encoded.
+fn properties(first: &RecordBatch, columns: &[Column], about: &[(&str, &str)]) -> WriterProperties {
     let version = ("tailrace.version", crate::VERSION);
     let about = std::iter::once(&version).chain(about);
     let about = about.map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(about.collect()));
-    let mut pieces = pieces.into_iter();
-    let first = pieces.next().ok_or_else(|| io::Error::other("a table without a piece has no columns"))?;
-    for column in columns.iter().filter(|column| column.varied) {
-        let path = ColumnPath::from(column.name);
-        properties = properties.set_column_dictionary_enabled(path.clone(), false);
-        if first.column_by_name(column.name).is_some_and(|column| column.data_type().is_integer()) {
-            properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    for field in first.schema().fields() {
+        let path = ColumnPath::from(field.name().as_str());
+        let whole = field.data_type().is_integer();
+        if whole {
+            properties = properties.set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED);
+        }
+        if whole || columns.iter().any(|column| column.varied && column.name == field.name()) {
+            properties = properties.set_column_dictionary_enabled(path, false);
         }
     }
-    let properties = properties.build();
-    let encode = || {
-        let mut writer = ArrowWriter::try_new(into, first.schema(), Some(properties))?;
-        writer.write(&first)?;
-        pieces.try_for_each(|piece| writer.write(&piece))?;
-        writer.close()?;
-        Ok::<_, parquet::errors::ParquetError>(())
-    };
-    encode().map_err(|e| io::Error::other(e.to_string()))
+    properties.build()
+}
+
+/// Encodes a row group.
+fn encode_group(
+    mut columns: Vec<ArrowColumnWriter>,
+    pieces: impl Iterator<Item = RecordBatch>,
+) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
+    for piece in pieces {
+        let schema = piece.schema();
+        let arrays = schema.fields().iter().zip(piece.columns());
+        let leaves = arrays.map(|(field, array)| compute_leaves(field, array));
+        let mut writers = columns.iter_mut();
+        for leaf in leaves.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            writers.next().map_or(Ok(()), |writer| writer.write(&leaf))?;
+        }
+    }
+    columns.into_iter().map(ArrowColumnWriter::close).collect()
 }
 
 /// Reads a Parquet file.
@@ -122,7 +161,12 @@ pub fn read_parquet(path: &Path) -> Result<Vec<RecordBatch>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
     use super::*;
+    use crate::columns::columns_of;
 
     #[test]
     fn links_are_followed_and_what_is_no_file_is_left_alone() {
@@ -138,5 +182,61 @@ mod tests {
         let error = write_whole(&pipe, b"new").unwrap_err().to_string();
         assert!(error.contains("is a pipe or a device"), "{error}");
         assert!(!fs::metadata(&pipe).unwrap().is_file());
+    }
+
+    /// Of a table of several row groups, with numbers of each kind and some that are missing.
+    #[test]
+    fn a_table_s_file_is_the_same_on_any_number_of_threads() {
+        use arrow_array::{BooleanArray, Float64Array, StringArray, UInt8Array, UInt64Array};
+        let place = tempfile::tempdir().unwrap();
+        let pieces = 2 * GROUP + 1;
+        let piece = |number: usize| {
+            let rows = if number + 1 == pieces { 7 } else { 100 };
+            let numbers = (0..rows).map(|row| (number * 100 + row) as u64);
+            let float = |number: u64| (!number.is_multiple_of(7)).then(|| (number as f64).sqrt());
+            RecordBatch::try_from_iter_with_nullable([
+                ("size_bytes", Arc::new(UInt64Array::from_iter_values(numbers.clone())) as ArrayRef, false),
+                ("slowdown", Arc::new(Float64Array::from_iter(numbers.clone().map(float))), true),
+                ("class", Arc::new(UInt8Array::from_iter_values(numbers.clone().map(|n| n as u8))), false),
+                (
+                    "stopped",
+                    Arc::new(BooleanArray::from_iter(numbers.clone().map(|n| Some(n % 3 == 0)))),
+                    false,
+                ),
+                (
+                    "name",
+                    Arc::new(StringArray::from_iter_values(numbers.map(|n| format!("port{}", n % 9)))),
+                    false,
+                ),
+            ])
+            .unwrap()
+        };
+        let encoded = |threads| {
+            let mut bytes = Vec::new();
+            encode_parquet(
+                &mut bytes,
+                pieces,
+                piece,
+                columns_of("flows"),
+                &[("tailrace.seed", "1")],
+                threads,
+            )
+            .unwrap();
+            bytes
+        };
+        let bytes = encoded(1);
+        for threads in [2, 3, 8] {
+            assert!(encoded(threads) == bytes, "{threads} threads");
+        }
+        let path = place.path().join("flows.parquet");
+        fs::write(&path, &bytes).unwrap();
+        let found = read_parquet(&path).unwrap();
+        let whole: Vec<RecordBatch> = (0..pieces).map(piece).collect();
+        let rows = |batches: &[RecordBatch]| -> Vec<RecordBatch> {
+            batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect()
+        };
+        let (found, whole) = (rows(&found), rows(&whole));
+        assert_eq!(found.len(), whole.len());
+        assert!(found.iter().zip(&whole).all(|(found, whole)| found.columns() == whole.columns()));
     }
 }

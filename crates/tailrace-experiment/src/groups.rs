@@ -48,6 +48,22 @@ impl Measured {
     }
 }
 
+/// What groups tell flows apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Traffic class.
+    pub class: u8,
+    /// Whether it has a deadline.
+    pub has_deadline: bool,
+}
+
+impl Kind {
+    /// That of a flow.
+    pub fn of(flow: &FlowRecord) -> Self {
+        Kind { class: flow.class, has_deadline: flow.deadline != Time::MAX }
+    }
+}
+
 /// Flows that are summarised together, beside their size classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -62,15 +78,14 @@ pub enum Group {
 }
 
 impl Group {
-    /// The groups that `flows` fall into: traffic classes where there are several, and those with and
+    /// The groups that flows of these kinds fall into: traffic classes where there are several, and those with and
     /// without deadlines where there are such.
-    pub fn of(flows: impl Iterator<Item = FlowRecord>) -> Vec<Group> {
+    pub fn of(kinds: impl Iterator<Item = Kind>) -> Vec<Group> {
         let (mut due, mut others, mut classes) = (false, false, [false; 1 << u8::BITS]);
-        for flow in flows {
-            let has_deadline = Group::Deadline.has(&flow);
-            due |= has_deadline;
-            others |= !has_deadline;
-            classes[usize::from(flow.class)] = true;
+        for kind in kinds {
+            due |= kind.has_deadline;
+            others |= !kind.has_deadline;
+            classes[usize::from(kind.class)] = true;
         }
         let mut groups = vec![Group::All];
         groups.extend(due.then_some(Group::Deadline));
@@ -81,24 +96,13 @@ impl Group {
         groups
     }
 
-    /// Whether no flow is of both groups, if they are not the same.
-    pub fn is_apart_from(self, other: Group) -> bool {
-        use Group::{All, Class, Deadline, NoDeadline};
-        let by_deadline = |group| matches!(group, Deadline | NoDeadline);
-        match (self, other) {
-            (All, _) | (_, All) => false,
-            (Class(_), Class(_)) => true,
-            _ => by_deadline(self) && by_deadline(other),
-        }
-    }
-
-    /// Whether a flow is one of the group.
-    pub fn has(self, flow: &FlowRecord) -> bool {
+    /// Whether flows of a kind are of the group.
+    pub fn has(self, kind: Kind) -> bool {
         match self {
             Group::All => true,
-            Group::Deadline => flow.deadline != Time::MAX,
-            Group::NoDeadline => flow.deadline == Time::MAX,
-            Group::Class(class) => flow.class == class,
+            Group::Deadline => kind.has_deadline,
+            Group::NoDeadline => !kind.has_deadline,
+            Group::Class(class) => kind.class == class,
         }
     }
 
@@ -127,12 +131,12 @@ pub const ALL_SIZES: &str = SIZE_CLASSES[0];
 /// Size classes: of all flows, and of those that a scenario's `short` and `long` part.
 pub const SIZE_CLASSES: [&str; 4] = ["all", "short", "medium", "long"];
 
-/// The size class of a flow of so many bytes.
-pub fn size_class(bytes: u64, measure: &Measure) -> &'static str {
+/// The size class of a flow of so many bytes, by its place among the [`SIZE_CLASSES`].
+pub fn size_class(bytes: u64, measure: &Measure) -> usize {
     match bytes {
-        bytes if bytes <= measure.short.get() => "short",
-        bytes if bytes <= measure.long.get() => "medium",
-        _ => "long",
+        bytes if bytes <= measure.short.get() => 1,
+        bytes if bytes <= measure.long.get() => 2,
+        _ => 3,
     }
 }
 
@@ -146,19 +150,16 @@ mod tests {
     fn groups_are_those_that_have_flows() {
         let flow = |class, deadline| FlowRecord { class, deadline, ..FlowSpec::default().record(0) };
         let (due, open) = (Time::from_us(1), Time::MAX);
-        let of = |flows: &[FlowRecord]| Group::of(flows.iter().copied());
+        let of = |flows: &[FlowRecord]| Group::of(flows.iter().map(Kind::of));
         let (class, [all, with, without]) = (Group::Class, [Group::All, Group::Deadline, Group::NoDeadline]);
         assert_eq!(of(&[]), [all]);
         assert_eq!(of(&[flow(0, open)]), [all]);
         assert_eq!(of(&[flow(0, due)]), [all, with]);
         assert_eq!(of(&[flow(0, due), flow(0, open)]), [all, with, without]);
         assert_eq!(of(&[flow(255, open), flow(0, open)]), [all, class(0), class(255)]);
-        let apart = |one: Group, other: Group| one != other && one.is_apart_from(other);
-        assert!(apart(with, without) && apart(class(0), class(7)));
-        assert!(!apart(all, class(0)) && !apart(class(0), with) && !apart(all, all));
         let both = [flow(0, due), flow(1, open)];
         for (group, members) in [(all, 2), (with, 1), (without, 1), (class(1), 1), (class(2), 0)] {
-            assert_eq!(both.iter().filter(|flow| group.has(flow)).count(), members, "{group:?}");
+            assert_eq!(both.iter().filter(|flow| group.has(Kind::of(flow))).count(), members, "{group:?}");
         }
     }
 }

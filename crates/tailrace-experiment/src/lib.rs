@@ -2,6 +2,7 @@
 
 mod check;
 mod claim;
+mod class_summary;
 mod columns;
 mod cost;
 pub mod elsewhere;
@@ -13,6 +14,7 @@ mod flow_list;
 mod fluid;
 mod gather;
 mod groups;
+mod in_order;
 mod judge;
 mod name;
 mod numbers;
@@ -36,12 +38,15 @@ mod store;
 mod summary;
 mod sweep;
 mod tables;
+mod tally;
 mod task_stats;
 pub mod trace;
+mod values;
 mod vet;
 
 pub use check::{Line, Outcome, PASSES, check};
 pub use claim::{Claim, Deviation, Direction, Figure, Otherwise, Record, Wrong};
+pub use class_summary::{ClassSummary, METRICS};
 pub use cost::{flows as expected_flows, packet_hops as expected_packet_hops};
 pub use error::Error;
 pub use expectation::Expectation;
@@ -65,7 +70,7 @@ pub use run::{RunResult, read_scenario, run, run_by_rule, run_text};
 pub use run_summary::{Late, LiveSide, PacketCounts, PacketLevel, StrayCounts, Summary};
 pub use runner::{Folder, Observer, Options, Sight, run_all};
 pub use scale::GaveWay;
-pub use stats::{ClassSummary, METRICS};
+
 pub use store::{Draft, Kept, Store, kept, run_key, verify, write_run};
 pub use sweep::{Point, SEED, axis_text};
 pub use task_stats::{TASK_METRICS, TaskSummary};

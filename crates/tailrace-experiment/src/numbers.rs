@@ -7,21 +7,8 @@ pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     sorted.get(place_of(p, sorted.len())?).copied()
 }
 
-/// Values at percentiles, which must descend, of a list in any order, which is in another one then: to sort it takes ten
-/// times as long.
-pub(crate) fn percentiles<const N: usize>(values: &mut [f64], descending: [f64; N]) -> [Option<f64>; N] {
-    let count = values.len();
-    let mut below = values;
-    descending.map(|p| {
-        let place = place_of(p, count)?;
-        let (_, &mut value, _) = below.select_nth_unstable_by(place, f64::total_cmp);
-        below = &mut std::mem::take(&mut below)[..=place];
-        Some(value)
-    })
-}
-
 /// Where percentile `p` (0 to 100) is by nearest rank, of so many values in order.
-fn place_of(p: f64, count: usize) -> Option<usize> {
+pub(crate) fn place_of(p: f64, count: usize) -> Option<usize> {
     let rank = (p / 100.0 * count as f64 - 1e-9).ceil().max(1.0) as usize;
     rank.min(count).checked_sub(1)
 }
@@ -90,16 +77,6 @@ mod tests {
         assert_eq!(percentile(&values, 50.0), Some(50.0));
         assert_eq!(percentile(&values[..3], 99.0), Some(3.0));
         assert_eq!(percentile(&[], 99.0), None);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn percentiles_need_no_order(mut values in proptest::collection::vec(-9.0..9.0_f64, 0..200)) {
-            let mut sorted = values.clone();
-            sorted.sort_unstable_by(f64::total_cmp);
-            let at = [100.0, 99.0, 95.0, 50.0, 50.0, 0.0];
-            proptest::prop_assert_eq!(percentiles(&mut values, at), at.map(|p| percentile(&sorted, p)));
-        }
     }
 
     /// Against the tables of textbooks, and the closed forms of one and two degrees of freedom.

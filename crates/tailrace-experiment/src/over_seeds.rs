@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::class_summary::ClassSummary;
 use crate::numbers::{half_interval, mean};
 use crate::results::{Finished, Results};
-use crate::stats::ClassSummary;
 use crate::sweep::{SEED, axis_text};
 
 /// A class of flows in the runs of a scheme at a point of the sweep, one run a seed.

@@ -14,7 +14,7 @@ use tailrace_scenario::Measure;
 
 use crate::error::Error;
 use crate::files::read_parquet;
-use crate::groups::{SIZE_CLASSES, size_class};
+use crate::groups::{ALL_SIZES, SIZE_CLASSES, size_class};
 use crate::numbers::{half_interval, mean, percentile};
 use crate::store::verify_file;
 
@@ -91,7 +91,8 @@ pub fn by_size(runs: &[(&Path, &Path)], measure: &Measure) -> Result<Vec<(&'stat
     let of_seeds = runs.iter().map(|(before, after)| pairs(before, after, from_ns));
     let pairs = together(of_seeds.collect::<Result<_, Error>>()?);
     let of = |class: &'static str| {
-        let belongs = |pair: &&Pair| class == "all" || size_class(pair.bytes, measure) == class;
+        let belongs =
+            |pair: &&Pair| class == ALL_SIZES || SIZE_CLASSES[size_class(pair.bytes, measure)] == class;
         Some((class, Pairs::of(&pairs.iter().filter(belongs).copied().collect::<Vec<_>>())?))
     };
     Ok(SIZE_CLASSES.into_iter().filter_map(of).collect())

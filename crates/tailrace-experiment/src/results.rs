@@ -8,11 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type};
 use toml::Table;
 
+use crate::class_summary::ClassSummary;
 use crate::error::Error;
 use crate::files::read_parquet;
 use crate::numbers::statistic;
 use crate::run_summary::{RUN_METRICS, Summary};
-use crate::stats::ClassSummary;
 use crate::store::verify_file;
 use crate::sweep::Point;
 

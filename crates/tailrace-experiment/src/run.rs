@@ -4,16 +4,18 @@ use std::ops::Range;
 use std::path::Path;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, FlowId, FlowRecord, HEADER_BYTES, Outcome, Time};
+use tailrace_core::{Ending, FlowRecord, FlowRecords, HEADER_BYTES, Outcome, Time};
+use tailrace_fabric::Fabric;
 use tailrace_run::{Control, OwnRule};
 use tailrace_scenario::Scenario;
 use tailrace_traffic::Feed;
 
 use crate::error::Error;
+use crate::in_order::in_order;
 use crate::pcap::{self, Capture};
 use crate::pieces::Pieces;
 use crate::run_summary::Summary;
-use crate::stats::summarise;
+use crate::stats::Statistics;
 use crate::{flow_list, plan, tables};
 
 /// What a run leaves.
@@ -57,13 +59,13 @@ pub fn run(scenario: &Scenario, control: &dyn Control, captures: &[Capture]) -> 
     }
     let (outcome, ending) = tailrace_run::run(scenario, feed, control, taps)?;
     writers.into_iter().try_for_each(pcap::Writer::finish)?;
-    tabulate(scenario, outcome, ending)
+    tabulate(scenario, outcome, ending, control.threads().at_most)
 }
 
 /// Runs a scenario of the flow level by a rule of the caller's own.
 pub fn run_by_rule(scenario: &Scenario, control: &dyn Control, rule: OwnRule) -> Result<RunResult, Error> {
     let (outcome, ending) = tailrace_run::run_by_rule(scenario, flows_of(scenario)?, control, rule)?;
-    tabulate(scenario, outcome, ending)
+    tabulate(scenario, outcome, ending, control.threads().at_most)
 }
 
 fn flows_of(scenario: &Scenario) -> Result<Feed, Error> {
@@ -75,20 +77,23 @@ fn flows_of(scenario: &Scenario) -> Result<Feed, Error> {
     flow_list::flows(scenario)
 }
 
-fn tabulate(scenario: &Scenario, outcome: Outcome, ending: Ending) -> Result<RunResult, Error> {
+fn tabulate(
+    scenario: &Scenario,
+    outcome: Outcome,
+    ending: Ending,
+    threads: usize,
+) -> Result<RunResult, Error> {
     if ending == Ending::Interrupted {
         return Err(Error::Interrupted);
     }
     let fabric = scenario.fabric.build();
-    let transport = &scenario.transport;
-    let ideal = |r: FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
-    let ideals: Vec<Time> = outcome.flows.iter().map(ideal).collect();
-    let classes = summarise(&scenario.measure, outcome.flows.iter(), &outcome.tasks, &ideals);
+    let (ideals, statistics) = measure(scenario, &fabric, &outcome.flows, threads)?;
+    let classes = statistics.summaries(&outcome.tasks, scenario.measure.warmup);
     let summary = Summary::of(scenario.scheme.label(), &outcome, ending, classes);
     let (count, flows) = (outcome.flows.len(), outcome.flows);
     let rows = move |rows: Range<usize>| {
         let ideals = &ideals[rows.clone()];
-        tables::flows(rows.map(|flow| flows.of(flow as FlowId)), ideals)
+        tables::flows(&flows.read(rows), ideals)
     };
     Ok(RunResult {
         flows: Pieces::new(count, rows),
@@ -99,6 +104,36 @@ fn tabulate(scenario: &Scenario, outcome: Outcome, ending: Ending) -> Result<Run
         summary,
         scenario: scenario.resolved(),
     })
+}
+
+/// So many flows are looked at at a time: their records fit the cache of a core.
+const MEASURED_AT_A_TIME: usize = 1 << 13;
+
+/// The ideal completion time of each flow, and what statistics need of them all. Sums are those of pieces, so that they do not
+/// depend on the threads.
+fn measure(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    flows: &FlowRecords,
+    threads: usize,
+) -> Result<(Vec<Time>, Statistics), Error> {
+    let (transport, measure) = (&scenario.transport, &scenario.measure);
+    let ideal = |r: &FlowRecord| fabric.ideal_fct(r.src, r.dst, r.id, r.size, transport, HEADER_BYTES);
+    let of_piece = |number| {
+        let start = number * MEASURED_AT_A_TIME;
+        let end = flows.len().min(start + MEASURED_AT_A_TIME);
+        let records = flows.read(start..end);
+        let ideals: Vec<Time> = records.iter().map(ideal).collect();
+        let statistics = Statistics::of(measure, records.iter().zip(&ideals));
+        (ideals, statistics)
+    };
+    let (mut ideals, mut statistics) = (Vec::with_capacity(flows.len()), Statistics::default());
+    in_order(threads, flows.len().div_ceil(MEASURED_AT_A_TIME), of_piece, |(more, known)| {
+        ideals.extend(more);
+        statistics.join(known);
+        Ok::<_, Error>(())
+    })?;
+    Ok((ideals, statistics))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Ending, Lag, Ledger, Outcome, RealTime, Strays};
 
-use crate::stats::ClassSummary;
+use crate::class_summary::ClassSummary;
 
 /// What a run says in short. Unless it was in real time it holds nothing that depends on the machine, so equal
 /// scenarios give equal bytes.

@@ -286,7 +286,7 @@ pub(crate) fn make_in(
         Kept::Nothing => {}
     }
     let result = run::run(scenario, control, &pcap::captures(pcap, &draft.dir()))?;
-    draft.save(&result)?;
+    draft.save(&result, control.threads().at_most)?;
     Ok((result.summary, false))
 }
 

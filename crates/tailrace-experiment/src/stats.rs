@@ -1,69 +1,12 @@
 //! Statistics of finished runs: completion times and slowdowns by size class.
 
-use serde::{Deserialize, Serialize};
 use tailrace_core::{FlowRecord, TaskRecord, Time};
 use tailrace_scenario::Measure;
 
-use crate::groups::{ALL_SIZES, Group, Measured, SIZE_CLASSES, size_class};
-use crate::numbers::percentiles;
+use crate::class_summary::ClassSummary;
+use crate::groups::{ALL_SIZES, Group, Kind, Measured, SIZE_CLASSES, size_class};
+use crate::tally::Tally;
 use crate::task_stats::TaskSummary;
-
-/// Statistics of one group of flows. Times are in microseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClassSummary {
-    /// Size class ("all", "short", "medium", "long"), with "@deadline", "@no-deadline" or "@" and a traffic
-    /// class behind it for a part of the flows.
-    pub class: String,
-    /// Flows that were measured.
-    pub flows: usize,
-    /// Their share of all flows of their group ("short@2" of "all@2").
-    pub flow_share: Option<f64>,
-    /// Their share of the payload of all flows of the run.
-    pub byte_share: Option<f64>,
-    /// Of these, flows that did not complete.
-    pub unfinished: usize,
-    /// Mean completion time.
-    pub fct_mean_us: Option<f64>,
-    /// Median completion time.
-    pub fct_p50_us: Option<f64>,
-    /// 95th percentile of completion times.
-    pub fct_p95_us: Option<f64>,
-    /// 99th percentile of completion times.
-    pub fct_p99_us: Option<f64>,
-    /// Least slowdown: no flow is faster than 1.
-    pub slowdown_min: Option<f64>,
-    /// Mean slowdown.
-    pub slowdown_mean: Option<f64>,
-    /// Median slowdown.
-    pub slowdown_p50: Option<f64>,
-    /// 95th percentile of slowdowns.
-    pub slowdown_p95: Option<f64>,
-    /// 99th percentile of slowdowns.
-    pub slowdown_p99: Option<f64>,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Flows that saw a timeout.
-    pub flows_with_timeouts: usize,
-    /// Payload bytes sent again.
-    pub retransmitted_bytes: u64,
-    /// Payload of completed flows over the time from the first start to the last completion.
-    pub goodput_gbps: Option<f64>,
-    /// Payload of all flows, over the time from the first start to the last.
-    pub offered_gbps: Option<f64>,
-    /// Flows that had a deadline.
-    pub deadlines: usize,
-    /// Of these, flows that missed it, given up or not.
-    pub missed: usize,
-    /// Flows that their senders gave up.
-    pub stopped: usize,
-    /// Missed deadlines over deadlines.
-    pub miss_rate: Option<f64>,
-    /// Payload of flows that met their deadlines, over the time of `goodput_gbps`.
-    pub met_goodput_gbps: Option<f64>,
-    /// The group's tasks; for all sizes together, where there are tasks.
-    #[serde(flatten)]
-    pub tasks: Option<TaskSummary>,
-}
 
 impl ClassSummary {
     /// The statistics of `flows`, a class among so many flows of its group, in a run of so many bytes.
@@ -72,237 +15,103 @@ impl ClassSummary {
         flows.iter().for_each(|flow| tally.add(flow));
         tally.summary(class, among, all_bytes)
     }
-
-    /// A metric by its column name, as in the summary table.
-    pub fn metric(&self, name: &str) -> Option<f64> {
-        let value = serde_json::to_value(self).ok()?;
-        value.get(name)?.as_f64()
-    }
 }
 
-/// Names of the columns that [`ClassSummary::metric`] knows.
-pub const METRICS: [&str; 23] = [
-    "flows",
-    "unfinished",
-    "fct_mean_us",
-    "fct_p50_us",
-    "fct_p95_us",
-    "fct_p99_us",
-    "slowdown_min",
-    "slowdown_mean",
-    "slowdown_p50",
-    "slowdown_p95",
-    "slowdown_p99",
-    "timeouts",
-    "flows_with_timeouts",
-    "retransmitted_bytes",
-    "goodput_gbps",
-    "offered_gbps",
-    "deadlines",
-    "missed",
-    "stopped",
-    "miss_rate",
-    "met_goodput_gbps",
-    "flow_share",
-    "byte_share",
-];
-
-/// What is known of flows, of which each is seen once.
+/// What is known of flows so far, by the least parts that statistics tell apart: traffic class, deadline or not, size class.
 #[derive(Default)]
-struct Tally {
-    flows: usize,
-    bytes: u64,
-    /// The first start and the last.
-    begin: Option<f64>,
-    end: Option<f64>,
-    /// Completion times in microseconds and slowdowns of those that completed.
-    fct: Vec<f64>,
-    slowdown: Vec<f64>,
-    /// Their sums.
-    fct_sum: f64,
-    slowdown_sum: f64,
-    /// Of these: the first start, the last end, and the payload.
-    first: Option<f64>,
-    last: Option<f64>,
-    done_bytes: u64,
-    timeouts: u64,
-    flows_with_timeouts: usize,
-    retransmitted: u64,
-    deadlines: usize,
-    met: usize,
-    met_bytes: u64,
-    stopped: usize,
+pub(crate) struct Statistics {
+    tallies: Vec<Tally>,
 }
 
-/// The lesser or the greater of those that there are.
-fn extreme(of: fn(f64, f64) -> f64, one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).reduce(of)
+/// Whose flows the tally at a place is of, and of which size class, by its place in [`SIZE_CLASSES`].
+fn of_place(place: usize) -> (Kind, usize) {
+    let kind = place / SIZE_CLASSES.len();
+    (Kind { class: (kind / 2) as u8, has_deadline: kind % 2 == 1 }, place % SIZE_CLASSES.len())
 }
 
-impl Tally {
-    /// Makes room for so many flows. What is not needed takes no memory.
-    fn make_room(&mut self, flows: usize) {
-        self.fct.reserve_exact(flows);
-        self.slowdown.reserve_exact(flows);
-    }
-
-    fn add(&mut self, flow: &Measured) {
-        let start = Some(flow.start);
-        self.flows += 1;
-        self.bytes += flow.size;
-        self.begin = extreme(f64::min, self.begin, start);
-        self.end = extreme(f64::max, self.end, start);
-        if let Some(fct) = flow.fct {
-            let (fct_us, slowdown) = (fct * 1e6, fct / flow.ideal);
-            self.fct.push(fct_us);
-            self.slowdown.push(slowdown);
-            self.fct_sum += fct_us;
-            self.slowdown_sum += slowdown;
-            self.first = extreme(f64::min, self.first, start);
-            self.last = extreme(f64::max, self.last, Some(flow.start + fct));
-            self.done_bytes += flow.size;
-        }
-        self.timeouts += u64::from(flow.timeouts);
-        self.flows_with_timeouts += usize::from(flow.timeouts > 0);
-        self.retransmitted += flow.retransmitted;
-        self.deadlines += usize::from(flow.deadline.is_some());
-        if flow.met() {
-            self.met += 1;
-            self.met_bytes += flow.size;
-        }
-        self.stopped += usize::from(flow.stopped);
-    }
-
-    /// Takes in what is known of other flows.
-    fn join(&mut self, other: Tally) {
-        if self.flows == 0 {
-            *self = other;
-            return;
-        }
-        let Tally { mut fct, mut slowdown, .. } = other;
-        self.flows += other.flows;
-        self.bytes += other.bytes;
-        self.begin = extreme(f64::min, self.begin, other.begin);
-        self.end = extreme(f64::max, self.end, other.end);
-        self.fct.append(&mut fct);
-        self.slowdown.append(&mut slowdown);
-        self.fct_sum += other.fct_sum;
-        self.slowdown_sum += other.slowdown_sum;
-        self.first = extreme(f64::min, self.first, other.first);
-        self.last = extreme(f64::max, self.last, other.last);
-        self.done_bytes += other.done_bytes;
-        self.timeouts += other.timeouts;
-        self.flows_with_timeouts += other.flows_with_timeouts;
-        self.retransmitted += other.retransmitted;
-        self.deadlines += other.deadlines;
-        self.met += other.met;
-        self.met_bytes += other.met_bytes;
-        self.stopped += other.stopped;
-    }
-
-    /// The statistics, of a class among so many flows of its group, in a run of so many bytes.
-    fn summary(&mut self, class: String, among: usize, all_bytes: u64) -> ClassSummary {
-        let [fct_p99_us, fct_p95_us, fct_p50_us] = percentiles(&mut self.fct, TAILS);
-        let [slowdown_p99, slowdown_p95, slowdown_p50] = percentiles(&mut self.slowdown, TAILS);
-        let span = |from: Option<f64>, to: Option<f64>| to.unwrap_or_default() - from.unwrap_or_default();
-        let over = |bytes: u64, span: f64| (span > 0.0).then(|| bytes as f64 * 8.0 / span / 1e9);
-        let carried = span(self.first, self.last);
-        let done = self.fct.len();
-        let mean = |sum: f64| (done > 0).then(|| sum / done as f64);
-        let missed = self.deadlines - self.met;
-        ClassSummary {
-            class,
-            flows: self.flows,
-            flow_share: (among > 0).then(|| self.flows as f64 / among as f64),
-            byte_share: (all_bytes > 0).then(|| self.bytes as f64 / all_bytes as f64),
-            unfinished: self.flows - done,
-            fct_mean_us: mean(self.fct_sum),
-            fct_p50_us,
-            fct_p95_us,
-            fct_p99_us,
-            slowdown_min: self.slowdown.iter().copied().reduce(f64::min),
-            slowdown_mean: mean(self.slowdown_sum),
-            slowdown_p50,
-            slowdown_p95,
-            slowdown_p99,
-            timeouts: self.timeouts,
-            flows_with_timeouts: self.flows_with_timeouts,
-            retransmitted_bytes: self.retransmitted,
-            goodput_gbps: over(self.done_bytes, carried),
-            offered_gbps: over(self.bytes, span(self.begin, self.end)),
-            deadlines: self.deadlines,
-            missed,
-            stopped: self.stopped,
-            miss_rate: (self.deadlines > 0).then(|| missed as f64 / self.deadlines as f64),
-            met_goodput_gbps: over(self.met_bytes, carried).filter(|_| self.deadlines > 0),
-            tasks: None,
-        }
-    }
+fn place_of(kind: Kind, size: usize) -> usize {
+    (2 * usize::from(kind.class) + usize::from(kind.has_deadline)) * SIZE_CLASSES.len() + size
 }
 
-/// Percentiles of the statistics.
-const TAILS: [f64; 3] = [99.0, 95.0, 50.0];
+impl Statistics {
+    /// What is known of those of `flows` that are measured, with the ideal completion time of each.
+    pub(crate) fn of<'a>(measure: &Measure, flows: impl Iterator<Item = (&'a FlowRecord, &'a Time)>) -> Self {
+        let mut statistics = Statistics::default();
+        for (record, ideal) in flows.filter(|(record, _)| record.start >= measure.warmup) {
+            let place = place_of(Kind::of(record), size_class(record.size.get(), measure));
+            statistics.at(place).add(&Measured::of(record, *ideal));
+        }
+        statistics
+    }
 
-/// Statistics of the measured flows by size class, over all traffic and for each traffic class. `ideals` has the ideal
-/// completion time of each flow, in order.
-pub(crate) fn summarise(
-    measure: &Measure,
-    records: impl Iterator<Item = FlowRecord> + Clone,
-    tasks: &[TaskRecord],
-    ideals: &[Time],
-) -> Vec<ClassSummary> {
-    let measured = |(record, _): &(FlowRecord, &Time)| record.start >= measure.warmup;
-    let measured = records.zip(ideals).filter(measured);
-    let (mut count, mut all_bytes) = (0, 0);
-    let groups = Group::of(measured.clone().map(|(record, _)| {
-        count += 1;
-        all_bytes += record.size.get();
-        record
-    }));
-    let mut summaries = Vec::new();
-    // Records are unpacked in each pass over all of them, so groups that have none in common go together.
-    for apart in groups.chunk_by(|one, other| one.is_apart_from(*other)) {
-        let none = || SIZE_CLASSES.map(|size| (size, Tally::default()));
-        let mut of_groups: Vec<_> = apart.iter().map(|&group| (group, none())).collect();
-        if let [(Group::All, tallies)] = of_groups.as_mut_slice() {
-            // It takes in the others at the end.
-            tallies[1].1.make_room(count);
+    fn at(&mut self, place: usize) -> &mut Tally {
+        if place >= self.tallies.len() {
+            self.tallies.resize_with(place + 1, Tally::default);
         }
-        for (record, ideal) in measured.clone() {
-            let size = size_class(record.size.get(), measure);
-            let of_group = of_groups.iter_mut().find(|(group, _)| group.has(&record));
-            let own = of_group.and_then(|(_, tallies)| tallies.iter_mut().find(|(name, _)| *name == size));
-            own.into_iter().for_each(|(_, tally)| tally.add(&Measured::of(&record, *ideal)));
-        }
-        for (group, tallies) in of_groups {
-            let tasks = TaskSummary::of(group, tasks, measure.warmup);
-            summaries.extend(of_sizes(group, tallies, all_bytes, tasks));
+        &mut self.tallies[place]
+    }
+
+    /// Takes in what is known of flows that come later.
+    pub(crate) fn join(&mut self, later: Statistics) {
+        for (place, tally) in later.tallies.into_iter().enumerate().filter(|(_, tally)| tally.flows > 0) {
+            self.at(place).join(tally);
         }
     }
-    summaries
+
+    /// The statistics by size class, over all traffic and for each group, with those of its tasks that came after the warm-up.
+    pub(crate) fn summaries(mut self, tasks: &[TaskRecord], warmup: Time) -> Vec<ClassSummary> {
+        let known = || self.tallies.iter().enumerate().filter(|(_, tally)| tally.flows > 0);
+        let all_bytes = known().map(|(_, tally)| tally.bytes).sum();
+        let groups = Group::of(known().map(|(place, _)| of_place(place).0));
+        // All traffic comes last, since it leaves nothing, and is named first.
+        let mut of_groups: Vec<_> = groups
+            .into_iter()
+            .rev()
+            .map(|group| {
+                of_sizes(group, self.of_group(group), all_bytes, TaskSummary::of(group, tasks, warmup))
+            })
+            .collect();
+        of_groups.reverse();
+        of_groups.concat()
+    }
+
+    /// What is known of a group's flows by size class, in the order of [`SIZE_CLASSES`]; of all traffic once only.
+    fn of_group(&mut self, group: Group) -> [Tally; SIZE_CLASSES.len()] {
+        let mut sizes: [Tally; SIZE_CLASSES.len()] = Default::default();
+        for (place, tally) in self.tallies.iter_mut().enumerate().filter(|(_, tally)| tally.flows > 0) {
+            let (kind, size) = of_place(place);
+            match group {
+                Group::All => sizes[size].join(std::mem::take(tally)),
+                _ if group.has(kind) => sizes[size].join(tally.clone()),
+                _ => {}
+            }
+        }
+        sizes
+    }
 }
 
 /// Statistics of all flows of a group, with its tasks, and of those of each size class, in a run of so many bytes.
 fn of_sizes(
     group: Group,
-    tallies: [(&str, Tally); SIZE_CLASSES.len()],
+    sizes: [Tally; SIZE_CLASSES.len()],
     all_bytes: u64,
     tasks: Option<TaskSummary>,
 ) -> Vec<ClassSummary> {
-    let among = tallies.iter().map(|(_, tally)| tally.flows).sum();
-    let (mut all, mut of_sizes) = (Tally::default(), Vec::new());
-    for (size, mut tally) in tallies.into_iter().filter(|(size, _)| *size != ALL_SIZES) {
-        of_sizes.push(tally.summary(format!("{size}{}", group.suffix()), among, all_bytes));
+    let among = sizes.iter().map(|tally| tally.flows).sum();
+    let (mut all, mut summaries) = (Tally::default(), Vec::new());
+    for (size, tally) in SIZE_CLASSES.into_iter().zip(sizes).filter(|(size, _)| *size != ALL_SIZES) {
+        summaries.push(tally.summary(format!("{size}{}", group.suffix()), among, all_bytes));
         all.join(tally);
     }
     let all = all.summary(format!("{ALL_SIZES}{}", group.suffix()), among, all_bytes);
-    of_sizes.insert(0, ClassSummary { tasks, ..all });
-    of_sizes
+    summaries.insert(0, ClassSummary { tasks, ..all });
+    summaries
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class_summary::METRICS;
     use crate::numbers::percentile;
     use crate::task_stats::TASK_METRICS;
     use tailrace_core::Bytes;
@@ -349,7 +158,12 @@ mod tests {
         let records: Vec<FlowRecord> = (0..500).map(record).collect();
         let ideals: Vec<Time> = (0..500).map(|id| Time::from_us(2 + id % 3)).collect();
         let measure = Measure { warmup: Time::from_us(20), ..Measure::default() };
-        let found = summarise(&measure, records.iter().copied(), &[], &ideals);
+        // As they are known in pieces.
+        let mut known = Statistics::default();
+        for (records, ideals) in records.chunks(190).zip(ideals.chunks(190)) {
+            known.join(Statistics::of(&measure, records.iter().zip(ideals)));
+        }
+        let found = known.summaries(&[], measure.warmup);
         let both: Vec<(&FlowRecord, Measured)> = records
             .iter()
             .zip(&ideals)
@@ -357,13 +171,17 @@ mod tests {
             .map(|(record, ideal)| (record, Measured::of(record, *ideal)))
             .collect();
         let all_bytes = both.iter().map(|(_, flow)| flow.size).sum();
-        let groups = Group::of(records[20..].iter().copied());
+        let groups = Group::of(records[20..].iter().map(Kind::of));
         assert_eq!((groups.len(), found.len()), (5, 20));
         let expected = groups.iter().flat_map(|group| SIZE_CLASSES.map(|size| (*group, size)));
         for ((group, size), found) in expected.zip(found) {
-            let of_group: Vec<Measured> =
-                both.iter().filter(|(record, _)| group.has(record)).map(|(_, flow)| *flow).collect();
-            let belongs = |flow: &&Measured| size == ALL_SIZES || size_class(flow.size, &measure) == size;
+            let of_group: Vec<Measured> = both
+                .iter()
+                .filter(|(record, _)| group.has(Kind::of(record)))
+                .map(|(_, flow)| *flow)
+                .collect();
+            let belongs =
+                |flow: &&Measured| size == ALL_SIZES || SIZE_CLASSES[size_class(flow.size, &measure)] == size;
             let flows: Vec<Measured> = of_group.iter().filter(belongs).copied().collect();
             let name = format!("{size}{}", group.suffix());
             let alone = ClassSummary::of(name.clone(), &flows, of_group.len(), all_bytes);

@@ -19,10 +19,10 @@ use tailrace_config::suggest::unknown;
 use tailrace_config::{ScenarioError, table};
 use toml::Table;
 
+use crate::class_summary::METRICS;
 use crate::numbers::{half_interval, mean, rounded};
 use crate::results::Finished;
 use crate::run_summary::RUN_METRICS;
-use crate::stats::METRICS;
 use crate::sweep::{Point, SEED, axis_text};
 use crate::task_stats::TASK_METRICS;
 use crate::vet::class_exists;
@@ -234,10 +234,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::class_summary::ClassSummary;
     use crate::file::Experiment;
     use crate::plan::Planned;
     use crate::run_summary::Summary;
-    use crate::stats::ClassSummary;
 
     const TEXT: &str = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n\
                         [[scheme]]\nname = \"dctcp\"\n[[scheme]]\nname = \"pias\"\n[sweep]\n\"workload.load\" = [0.3, 0.6]\n\

@@ -10,10 +10,10 @@ use serde_json::json;
 use toml::Value;
 
 use crate::claim::Claim;
+use crate::class_summary::{ClassSummary, METRICS};
 use crate::error::Error;
 use crate::over_seeds::{Mean, OverSeeds, over_seeds};
 use crate::results::{Finished, Results};
-use crate::stats::{ClassSummary, METRICS};
 use crate::store::Store;
 use crate::sweep::{Point, SEED, axis_text};
 use crate::task_stats::TASK_METRICS;

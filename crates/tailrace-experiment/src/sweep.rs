@@ -16,8 +16,8 @@ use std::sync::Arc;
 use tailrace_config::ScenarioError;
 use toml::{Table, Value};
 
+use crate::class_summary::METRICS;
 use crate::path::{self, Path};
-use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
 /// The axis of repetitions by chance.

@@ -5,13 +5,13 @@ use tailrace_core::Time;
 use toml::Table;
 
 use crate::claim::{Claim, Deviation, Figure, Wrong};
+use crate::class_summary::METRICS;
 use crate::expectation::Expectation;
 use crate::groups::{Group, SIZE_CLASSES};
 use crate::numbers::STATISTICS;
 use crate::plan::Planned;
 use crate::quantity::Quantity;
 use crate::run_summary::RUN_METRICS;
-use crate::stats::METRICS;
 use crate::task_stats::TASK_METRICS;
 
 /// Checks that all numbers that are asked for can be there. Below full scale points of the sweep may be

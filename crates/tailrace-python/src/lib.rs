@@ -20,7 +20,7 @@ use tailrace_experiment::elsewhere::{Into, Task};
 use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground, Pieces};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
-use tailrace_run::Control;
+use tailrace_run::{Control, Threads};
 use tailrace_scenario::{Level, Scenario};
 use tailrace_workload::published;
 
@@ -169,7 +169,7 @@ mod _tailrace {
                 tasks: tasks.map(table).transpose()?,
                 lag: lag.map(table).transpose()?,
             };
-            tailrace_experiment::write_run(&directory, &result)
+            tailrace_experiment::write_run(&directory, &result, Threads::of_lone_run().at_most)
         };
         py.detach(write).map_err(|error| to_python(error, "", None))
     }

@@ -7,8 +7,8 @@ use tailrace_workload::published;
 use toml::{Table, Value};
 
 use super::{Kind, Of, Plot, Side};
+use crate::class_summary::METRICS;
 use crate::name;
-use crate::stats::METRICS;
 use crate::tables::{FLOW_COLUMNS, TASK_COLUMNS};
 use crate::task_stats::TASK_METRICS;
 use crate::vet::class_exists;

@@ -50,9 +50,10 @@ impl<'a> Draft<'a> {
         self.runs().join(format!("{ASIDE}{}.old", self.key))
     }
 
-    /// Puts a run into its place, all or nothing, with whatever else is in the draft's folder.
-    pub fn save(self, result: &RunResult) -> Result<(), Error> {
-        self.put(result).map_err(|error| while_writing(self.store, error))
+    /// Puts a run into its place, all or nothing, with whatever else is in the draft's folder; up to so many threads make its
+    /// files.
+    pub fn save(self, result: &RunResult, threads: usize) -> Result<(), Error> {
+        self.put(result, threads).map_err(|error| while_writing(self.store, error))
     }
 
     /// Puts a run into its place that was made in another folder, all or nothing.
@@ -67,8 +68,8 @@ impl<'a> Draft<'a> {
         copy().map_err(|error| while_writing(self.store, error))
     }
 
-    fn put(&self, result: &RunResult) -> Result<(), Error> {
-        self.place(write_files(&self.dir(), result)?)
+    fn put(&self, result: &RunResult, threads: usize) -> Result<(), Error> {
+        self.place(write_files(&self.dir(), result, threads)?)
     }
 
     fn place(&self, mut sums: Sums) -> Result<(), Error> {

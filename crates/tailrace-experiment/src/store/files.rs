@@ -9,8 +9,8 @@ use crate::files::{encode_parquet, write_whole, write_whole_by};
 use crate::pieces::Pieces;
 use crate::run::RunResult;
 
-/// Writes a run's files into a folder that is there.
-pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error> {
+/// Writes a run's files into a folder that is there, on up to so many threads.
+pub(super) fn write_files(dir: &Path, result: &RunResult, threads: usize) -> Result<Sums, Error> {
     let mut sums = Sums::default();
     let tables = [("flows", &result.flows), ("ports", &result.ports), ("series", &result.series)];
     let others = [("tasks", &result.tasks), ("lag", &result.lag)];
@@ -22,7 +22,7 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
         ("tailrace.scenario", result.scenario.as_str()),
     ];
     for (name, table) in tables.into_iter().chain(others) {
-        write_table(dir, name, table, &about, &mut sums)?;
+        write_table(dir, (name, table), &about, &mut sums, threads)?;
     }
     let summary = serde_json::to_string_pretty(&result.summary);
     let summary = summary.map_err(|e| Error::storage(&dir.join("summary.json"), e))? + "\n";
@@ -36,16 +36,16 @@ pub(super) fn write_files(dir: &Path, result: &RunResult) -> Result<Sums, Error>
 /// Writes a table, and notes the checksum of its file.
 fn write_table(
     dir: &Path,
-    name: &str,
-    table: &Pieces,
+    (name, table): (&str, &Pieces),
     about: &[(&str, &str)],
     sums: &mut Sums,
+    threads: usize,
 ) -> Result<(), Error> {
     let file_name = format!("{name}.parquet");
     write_whole_by(&dir.join(&file_name), |file| {
         let mut hashing = Hashing::new(file);
-        let pieces = table.iter().map(|piece| described(name, &piece));
-        encode_parquet(&mut hashing, pieces, columns_of(name), about)?;
+        let piece = |number| described(name, &table.piece(number));
+        encode_parquet(&mut hashing, table.count(), piece, columns_of(name), about, threads)?;
         sums.add_written(&file_name, hashing);
         Ok(())
     })

@@ -194,10 +194,10 @@ fn unwritable(dir: &Path, error: &std::io::Error) -> Error {
     Error::Input(ScenarioError::new("--out", message))
 }
 
-/// Writes a run's files and their checksums into `dir`, which is made if need be.
-pub fn write_run(dir: &Path, result: &RunResult) -> Result<(), Error> {
+/// Writes a run's files and their checksums into `dir`, which is made if need be, on up to so many threads.
+pub fn write_run(dir: &Path, result: &RunResult, threads: usize) -> Result<(), Error> {
     fs::create_dir_all(dir).map_err(|e| Error::storage(dir, e))?;
-    write_files(dir, result)?.write(dir)
+    write_files(dir, result, threads)?.write(dir)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ fn open(dir: &Path) -> (Store, Vec<String>) {
 }
 
 fn save(store: &Store, number: f64) {
-    store.claim(KEY).unwrap().unwrap().save(&made_up(number)).unwrap();
+    store.claim(KEY).unwrap().unwrap().save(&made_up(number), 1).unwrap();
 }
 
 fn whole(store: &Store) -> Option<f64> {
@@ -118,7 +118,7 @@ fn a_run_of_another_build_in_this_ones_place_is_none() {
     let (store, _) = open(dir.path());
     let mut result = made_up(1.0);
     result.summary.build = "0123456789abcdef".to_owned();
-    store.claim(KEY).unwrap().unwrap().save(&result).unwrap();
+    store.claim(KEY).unwrap().unwrap().save(&result, 1).unwrap();
     let Kept::Damaged(what) = store.kept(KEY) else { panic!("kept") };
     assert!(what.ends_with("summary.json is of another build"), "{what}");
 }
@@ -182,7 +182,7 @@ fn what_lies_in_a_draft_is_kept_with_its_checksum() {
     let (store, _) = open(dir.path());
     let draft = store.claim(KEY).unwrap().unwrap();
     fs::write(draft.dir().join("a.pcap"), "packets").unwrap();
-    draft.save(&made_up(1.0)).unwrap();
+    draft.save(&made_up(1.0), 1).unwrap();
     let capture = store.run_dir(KEY).join("a.pcap");
     assert_eq!(fs::read(&capture).unwrap(), b"packets");
     assert_eq!(whole(&store), Some(1.0));
@@ -218,7 +218,7 @@ fn a_folder_that_is_removed_meanwhile_is_an_error() {
     let (store, _) = open(&folder);
     let draft = store.claim(KEY).unwrap().unwrap();
     fs::remove_dir_all(&folder).unwrap();
-    removed(draft.save(&made_up(1.0)).unwrap_err());
+    removed(draft.save(&made_up(1.0), 1).unwrap_err());
     removed(store.claim(KEY).err().unwrap());
     removed(store.write("summary.csv", b"").unwrap_err());
 }
@@ -233,7 +233,7 @@ fn a_folder_that_is_being_removed_is_an_error() {
     };
     let draft = store.claim(KEY).unwrap().unwrap();
     fs::remove_dir(draft.dir()).unwrap();
-    removed(draft.save(&made_up(1.0)).unwrap_err());
+    removed(draft.save(&made_up(1.0), 1).unwrap_err());
     fs::remove_dir(store.runs()).unwrap();
     removed(store.claim(KEY).err().unwrap());
 }
@@ -259,7 +259,7 @@ fn many_at_a_time_make_each_run_once_and_spoil_nothing() {
                     continue;
                 };
                 if store.kept(key) == Kept::Nothing {
-                    draft.save(&made_up(1.0)).unwrap();
+                    draft.save(&made_up(1.0), 1).unwrap();
                     made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 }
             }
@@ -297,7 +297,7 @@ fn a_value_may_be_missing_in_any_piece() {
     let numbers = (0..200_000).map(|row| (row != 199_000).then_some(f64::from(row)));
     let column = Arc::new(numbers.collect::<Float64Array>()) as ArrayRef;
     let ports = RecordBatch::try_from_iter([("sent_bytes", column.clone())]).unwrap();
-    write_run(place.path(), &RunResult { ports: ports.into(), ..made_up(1.0) }).unwrap();
+    write_run(place.path(), &RunResult { ports: ports.into(), ..made_up(1.0) }, 1).unwrap();
     let found = crate::files::read_parquet(&place.path().join("ports.parquet")).unwrap();
     let count = |of: fn(&dyn arrow_array::Array) -> usize| {
         found.iter().map(|piece| of(piece.column(0))).sum::<usize>()
