@@ -1,7 +1,9 @@
 //! `tailrace check`.
 
 use tailrace_experiment::{Error, Experiment, Line, Outcome, PASSES};
+use tailrace_run::Threads;
 
+use crate::forecast::Machine;
 use crate::progress::Display;
 use crate::run::jobs;
 use crate::{Host, args, forecast, output};
@@ -10,7 +12,10 @@ pub fn check(options: &args::Check, host: &dyn Host) -> Result<i32, Error> {
     // Read all files first: a mistake in the last one should not show after an hour.
     let read = |file: &std::path::PathBuf| Experiment::read(file, &[], options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
-    experiments.iter().for_each(|experiment| complain_part!("{}", forecast::note(experiment)));
+    let machine = Machine { jobs: 1, threads: Threads::default() };
+    for experiment in &experiments {
+        complain_part!("{}", forecast::note(experiment, machine)?);
+    }
     let mut shortfalls = 0;
     for experiment in &experiments {
         shortfalls += check_one(experiment, options, host)?;

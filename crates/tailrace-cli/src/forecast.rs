@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use tailrace_config::ScenarioError;
 use tailrace_core::duration;
 use tailrace_experiment::{Experiment, expected_flows, expected_packet_hops, run_key};
+use tailrace_run::{Threads, threads_of};
 use tailrace_scenario::{Level, Scenario};
 
 /// Packet-hops a second that one core simulates, roughly (docs/performance.md).
 const SPEED: f64 = 12e6;
+/// What each of several threads of a run does of what one alone would, roughly (docs/performance.md#one-run-on-several-threads).
+const SHARE: f64 = 0.8;
 /// Bytes that a flow's row takes in a run's folder, compressed.
 const BYTES_PER_FLOW: f64 = 42.0;
 /// And all else, without samples over time.
@@ -15,34 +19,56 @@ const BYTES_PER_RUN: f64 = 40e3;
 /// What lasts longer is worth a word.
 const LONG: f64 = 300.0;
 
-/// Packet-hops of all runs together of which that is known.
-fn hops(experiment: &Experiment) -> f64 {
-    let of = |(scenario, runs): (&Scenario, usize)| Some(expected_packet_hops(scenario)? * runs as f64);
-    experiment.but_for_seeds().into_iter().filter_map(of).sum()
+/// What runs are made on.
+#[derive(Clone, Copy)]
+pub struct Machine {
+    /// So many runs at a time.
+    pub jobs: usize,
+    /// What each of them may have.
+    pub threads: Threads,
+}
+
+/// Packet-hops of all runs together of which that is known, and the seconds that one after the other takes, each on the threads
+/// that it would have, of which the most are told.
+fn work(experiment: &Experiment, threads: Threads) -> Result<(f64, f64, usize), ScenarioError> {
+    let (mut hops, mut seconds, mut most) = (0.0, 0.0, 1);
+    for (scenario, runs) in experiment.but_for_seeds() {
+        let Some(of_run) = expected_packet_hops(scenario) else { continue };
+        let parts = if threads.at_most > 1 { threads_of(scenario, threads)? } else { 1 };
+        let speed = if parts == 1 { SPEED } else { SPEED * SHARE * parts as f64 };
+        hops += of_run * runs as f64;
+        seconds += of_run * runs as f64 / speed;
+        most = most.max(parts);
+    }
+    Ok((hops, seconds, most))
 }
 
 /// What a long experiment will cost; nothing for one of less than five minutes.
-pub fn note(experiment: &Experiment) -> String {
-    let total = hops(experiment);
-    if total / SPEED < LONG {
-        return String::new();
+pub fn note(experiment: &Experiment, machine: Machine) -> Result<String, ScenarioError> {
+    let work = work(experiment, machine.threads)?;
+    if work.0 / SPEED < LONG {
+        return Ok(String::new());
     }
-    format!("{}: {} runs, {}\n", experiment.name, experiment.runs.len(), cost(total, 1))
+    let runs = experiment.runs.len();
+    Ok(format!("{}: {runs} runs, {}\n", experiment.name, cost(work, machine.jobs.min(runs))))
 }
 
-fn cost(hops: f64, jobs: usize) -> String {
-    let on = match jobs {
-        1 => "one core".to_owned(),
-        jobs => format!("{jobs} cores"),
+fn cost((hops, seconds, threads): (f64, f64, usize), jobs: usize) -> String {
+    let on = match (jobs, threads) {
+        (1, 1) => "one core".to_owned(),
+        (1, cores) | (cores, 1) => format!("{cores} cores"),
+        (jobs, threads) => format!("{} cores", jobs * threads),
     };
-    let time = duration(hops / SPEED / jobs as f64);
+    let time = duration(seconds / jobs as f64);
     let hops =
         if hops < 1e9 { format!("{:.1} million", hops / 1e6) } else { format!("{:.1} billion", hops / 1e9) };
-    format!("about {hops} packet-hops in all, {time} on {on} at {} million a second", SPEED / 1e6)
+    let share =
+        if threads == 1 { String::new() } else { format!(", {SHARE} times that where they share a run") };
+    format!("about {hops} packet-hops in all, {time} on {on} at {} million a second{share}", SPEED / 1e6)
 }
 
 /// What `tailrace run` would do, in lines.
-pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
+pub fn lines(experiment: &Experiment, dir: &Path, machine: Machine) -> Result<Vec<String>, ScenarioError> {
     let runs = &experiment.runs;
     let is_there = |scenario: &Scenario| dir.join("runs").join(run_key(scenario)).join("SHA256SUMS").exists();
     let there = runs.iter().filter(|run| is_there(&run.scenario())).count();
@@ -69,9 +95,9 @@ pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
     }
     let scenarios = experiment.but_for_seeds();
     let unknown = scenarios.iter().any(|(scenario, _)| expected_packet_hops(scenario).is_none());
-    let total = hops(experiment);
-    if total > 0.0 {
-        lines.push(format!("  {}", cost(total, jobs.min(runs.len()).max(1))));
+    let work = work(experiment, machine.threads)?;
+    if work.0 > 0.0 {
+        lines.push(format!("  {}", cost(work, machine.jobs.min(runs.len()).max(1))));
     }
     if unknown {
         let why = match scenarios.iter().any(|(scenario, _)| scenario.level == Level::Flow) {
@@ -92,5 +118,5 @@ pub fn lines(experiment: &Experiment, dir: &Path, jobs: usize) -> Vec<String> {
     lines.push(format!(
         "  about {mb:.1} MB of results from {flows:.0} flows{more}, without samples over time"
     ));
-    lines
+    Ok(lines)
 }

@@ -8,6 +8,7 @@ use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override
 use tailrace_run::{Threads, Wish};
 use tailrace_scenario::Level;
 
+use crate::forecast::Machine;
 use crate::progress::Display;
 use crate::watch::Watching;
 use crate::{Cluster, Drawn, Host, agent, args, forecast, output, report, tables};
@@ -27,7 +28,7 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
     for experiment in &experiments {
         agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
         if !options.dry_run {
-            complain_part!("{}", forecast::note(experiment));
+            complain_part!("{}", forecast::note(experiment, machine(experiment, options))?);
         }
         complain_part!("{}", output::level_notes(experiment)?);
         complain_part!("{}", output::overload_notes(experiment));
@@ -40,7 +41,8 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
             Some(out) => out.join(&experiment.name),
         };
         if options.dry_run {
-            forecast::lines(&experiment, &dir, jobs(options.how.jobs)).iter().for_each(|line| say!("{line}"));
+            let lines = forecast::lines(&experiment, &dir, machine(&experiment, options))?;
+            lines.iter().for_each(|line| say!("{line}"));
             continue;
         }
         let (own, results) = run_one(&experiment, &dir, options, host)?;
@@ -77,6 +79,18 @@ fn check_several(options: &args::Run, experiments: &[Experiment]) -> Result<(), 
     Ok(())
 }
 
+/// What runs of an experiment are made on here: by itself a run has the machine, and whoever asks for threads has fewer runs at a
+/// time.
+fn machine(experiment: &Experiment, options: &args::Run) -> Machine {
+    let is_lone = experiment.runs.len() == 1 && options.how.jobs.is_none();
+    let threads = match options.how.threads {
+        None if is_lone => Threads::of_lone_run(),
+        asked => Threads::of(asked),
+    };
+    let shares = threads.wish == Wish::Asked;
+    Machine { jobs: jobs(options.how.jobs.or(shares.then(|| processors() / threads.at_most))), threads }
+}
+
 fn run_one(
     experiment: &Experiment,
     dir: &Path,
@@ -104,14 +118,8 @@ fn run_one(
         }
         None => {
             let pcap = options.pcap.clone();
-            let is_lone = experiment.runs.len() == 1 && options.how.jobs.is_none();
-            let threads = match options.how.threads {
-                None if is_lone => Threads::of_lone_run(),
-                asked => Threads::of(asked),
-            };
-            let shares = threads.wish == Wish::Asked;
-            let jobs = options.how.jobs.or(shares.then(|| processors() / threads.at_most));
-            let how = Options { jobs: self::jobs(jobs), threads, resume: !options.how.fresh, pcap, runs };
+            let Machine { jobs, threads } = machine(experiment, options);
+            let how = Options { jobs, threads, resume: !options.how.fresh, pcap, runs };
             if options.watch {
                 let mut watching = Watching::new(experiment, display.silent());
                 let results = run_all(experiment, dir, &how, &mut watching);

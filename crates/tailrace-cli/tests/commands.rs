@@ -392,6 +392,32 @@ fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
 }
 
 #[test]
+fn a_dry_run_knows_the_threads_of_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let lone = "[fabric]\npreset = \"spine144\"\n[[scheme]]\nname = \"dctcp\"\n\
+                [workload]\nsizes = \"web-search\"\nload = 0.6\nflows = 20000\n";
+    fs::write(dir.path().join("x.toml"), lone).unwrap();
+    let seconds = |options: &[&str], on: &str| {
+        let said = stdout(&tailrace(dir.path(), &[&["run", "x.toml", "--dry-run"], options].concat()));
+        let cost = said.split("packet-hops in all, ").nth(1).unwrap_or_else(|| panic!("{said}"));
+        assert!(cost.contains(on), "{said}");
+        cost.split(' ')
+            .next()
+            .and_then(|number| number.parse::<f64>().ok())
+            .unwrap_or_else(|| panic!("{said}"))
+    };
+    let one = seconds(&["--threads", "1"], " s on one core at 12 million a second\n");
+    if std::thread::available_parallelism().is_ok_and(|there_are| there_are.get() > 1) {
+        let two = seconds(
+            &["--threads", "2"],
+            " on 2 cores at 12 million a second, 0.8 times that where they share",
+        );
+        assert!((one / two - 1.6).abs() < 0.1, "{one} {two}");
+        assert_eq!(seconds(&[], " on 2 cores"), two);
+    }
+}
+
+#[test]
 fn shells_and_manuals_know_every_command() {
     let dir = tempfile::tempdir().unwrap();
     let help = stdout(&tailrace(dir.path(), &["--help"]));

@@ -36,7 +36,7 @@ pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
-pub use packets::{Mutation, run_cut};
+pub use packets::{Mutation, run_cut, threads_of};
 pub use pays::{Shares, shares};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
@@ -62,7 +62,7 @@ pub fn run(
     let threads = control.threads();
     if scenario.level != Level::Packet && threads.wish == Wish::Asked && threads.at_most > 1 {
         control.note(format!(
-            "on one thread, since only packets are run in parts, and not the {} level",
+            "simulated on one thread, since only packets are run in parts, and not the {} level",
             scenario.level.name()
         ));
     }

@@ -37,27 +37,15 @@ impl SchemeVisitor for Runner<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
-        let Threads { at_most, wish } = control.threads();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let most = match wish {
-            Wish::Asked => at_most.min(processors),
-            Wish::Whenever => at_most,
-            Wish::WhereItPays => parts_that_pay(scenario, &fabric, at_most),
-        };
-        let cut = (most > 1).then(|| Cut::by_racks(&fabric, most));
-        let captured = (!taps.is_empty()).then_some("packets of a port are captured");
-        let whole = match (&cut, captured) {
-            (None, _) => Some("there is one processor"),
-            (Some(_), Some(why)) => Some(why),
-            (Some(cut), None) => whole_because::<S>(scenario, &fabric, &feed, cut)?,
-        };
-        let parts = cut.as_ref().filter(|_| whole.is_none()).map_or(1, Cut::parts);
-        if wish == Wish::Asked
-            && let Some(word) = word_on(at_most, parts, whole, processors)
+        let threads = control.threads();
+        let cut = cut::<S>(scenario, &fabric, threads, !taps.is_empty())?;
+        if threads.wish == Wish::Asked
+            && let Some(word) =
+                word_on(threads.at_most, cut.as_ref().map(Cut::parts).map_err(|why| *why), processors())
         {
             control.note(word);
         }
-        if let Some(cut) = cut.filter(|_| whole.is_none()) {
+        if let Ok(cut) = cut {
             return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control);
         }
         let mut world = world::<S>(scenario, &fabric, feed)?;
@@ -69,23 +57,67 @@ impl SchemeVisitor for Runner<'_> {
     }
 }
 
-/// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts: where there is but
-/// one, `whole` says why.
-fn word_on(asked: usize, parts: usize, whole: Option<&str>, processors: usize) -> Option<String> {
-    let threads = if parts == 1 { "one thread".to_owned() } else { format!("{parts} threads") };
-    let why = match whole {
-        Some(why) => why.to_owned(),
-        None if parts == processors => format!("there are {processors} processors"),
-        None => "the fabric has no more parts".to_owned(),
+/// On how many threads a scenario's packets would be run, if nothing is captured.
+pub fn threads_of(scenario: &Scenario, threads: Threads) -> Result<usize, ScenarioError> {
+    build::visit(scenario, Counter { scenario, threads })
+}
+
+struct Counter<'a> {
+    scenario: &'a Scenario,
+    threads: Threads,
+}
+
+impl SchemeVisitor for Counter<'_> {
+    type Output = Result<usize, ScenarioError>;
+
+    fn visit<S: Scheme>(self) -> Self::Output {
+        let Counter { scenario, threads } = self;
+        let cut = cut::<S>(scenario, &scenario.fabric.build(), threads, false)?;
+        Ok(cut.map_or(1, |cut| cut.parts()))
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How a run is cut for the threads that it may have; or why it is not.
+fn cut<S: Scheme>(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    threads: Threads,
+    captured: bool,
+) -> Result<Result<Cut, &'static str>, ScenarioError> {
+    let most = match threads.wish {
+        Wish::Asked => threads.at_most.min(processors()),
+        Wish::Whenever => threads.at_most,
+        Wish::WhereItPays => parts_that_pay(scenario, fabric, threads.at_most),
     };
-    (parts < asked).then(|| format!("on {threads}, since {why}"))
+    if most <= 1 {
+        return Ok(Err("there is one processor"));
+    }
+    if captured {
+        return Ok(Err("packets of a port are captured"));
+    }
+    let cut = Cut::by_racks(fabric, most);
+    Ok(whole_because::<S>(scenario, fabric, &cut)?.map_or(Ok(cut), Err))
+}
+
+/// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
+fn word_on(asked: usize, parts: Result<usize, &str>, processors: usize) -> Option<String> {
+    let (threads, why) = match parts {
+        Err(why) => (1, why.to_owned()),
+        Ok(parts) if parts == processors => (parts, format!("there are {processors} processors")),
+        Ok(parts) => (parts, "the fabric has no more parts".to_owned()),
+    };
+    let on = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+    (threads < asked).then(|| format!("on {on}, since {why}"))
 }
 
 /// Why a run cannot be cut like this, if it cannot: what reaches across the fabric without delay.
 fn whole_because<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
-    feed: &Feed,
     cut: &Cut,
 ) -> Result<Option<&'static str>, ScenarioError> {
     let reasons = [
@@ -95,7 +127,7 @@ fn whole_because<S: Scheme>(
             "the scheme's controller sees all flows at once",
         ),
         (gamma(scenario).is_some(), "deadlines are given by what all other flows do"),
-        (feed.has_tasks(), "flows of tasks start when others have ended"),
+        (scenario.workload.has_tasks(), "flows of tasks start when others have ended"),
         (!scenario.slices.is_empty(), "throughput of slices is sampled over all hosts at once"),
         (scenario.measure.trace_every_flow.is_some(), "flows are traced beside the queues on their way"),
         (!fabric.outages.is_empty(), "links fail"),
@@ -170,7 +202,7 @@ impl SchemeVisitor for Cutter<'_> {
             cut = cut.skewed();
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
-        match whole_because::<S>(scenario, &fabric, &feed, &cut)? {
+        match whole_because::<S>(scenario, &fabric, &cut)? {
             Some(why) => Err(ScenarioError::new("threads", why)),
             None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),
         }
@@ -258,11 +290,11 @@ mod tests {
 
     #[test]
     fn who_gets_other_threads_than_asked_for_is_told_why() {
-        let word = |asked, parts, whole| word_on(asked, parts, whole, 4);
-        assert_eq!([word(1, 1, Some("there is one processor")), word(3, 3, None)], [None, None]);
-        assert_eq!(word(7, 4, None).unwrap(), "on 4 threads, since there are 4 processors");
-        assert_eq!(word(4, 3, None).unwrap(), "on 3 threads, since the fabric has no more parts");
-        assert_eq!(word(2, 1, Some("links fail")).unwrap(), "on one thread, since links fail");
+        let word = |asked, parts| word_on(asked, parts, 4);
+        assert_eq!([word(1, Err("there is one processor")), word(3, Ok(3))], [None, None]);
+        assert_eq!(word(7, Ok(4)).unwrap(), "on 4 threads, since there are 4 processors");
+        assert_eq!(word(4, Ok(3)).unwrap(), "on 3 threads, since the fabric has no more parts");
+        assert_eq!(word(2, Err("links fail")).unwrap(), "on one thread, since links fail");
     }
 
     #[test]

@@ -83,11 +83,6 @@ impl Feed {
         self.flows.peek().is_none() && self.tasks.is_empty()
     }
 
-    /// Whether flows of tasks are among them, of which some start when others have ended.
-    pub fn has_tasks(&self) -> bool {
-        self.tasks.has_any()
-    }
-
     /// One record for each task that has arrived until `now`, in order of arrival.
     pub fn task_records(&self, now: Time) -> &[TaskRecord] {
         let records = self.tasks.records();

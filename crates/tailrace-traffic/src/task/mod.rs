@@ -87,11 +87,6 @@ impl TaskFeed {
         self.tasks.ended(now, ticket);
     }
 
-    /// Whether there are tasks at all.
-    pub(crate) fn has_any(&self) -> bool {
-        !self.sources.is_empty()
-    }
-
     /// Whether all tasks have arrived and ended.
     pub(crate) fn is_empty(&mut self) -> bool {
         self.next_arrival().is_none() && self.tasks.is_empty()
