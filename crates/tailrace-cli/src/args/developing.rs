@@ -88,7 +88,7 @@ pub struct Bench {
     pub ns3: PathBuf,
     /// Run one part once and print its counts (for profilers): kernel, full, a scheme,
     /// flow:SCHEME:SHAPE:TASKS with shape rack, anywhere or stages, growth:LEAVES:HOSTS:SIZES:FLOWS or
-    /// growth:fat-tree:RADIX:SIZES:FLOWS, or one of the last two after threads:N:
+    /// growth:fat-tree:RADIX:SIZES:FLOWS, one of the last two after threads:N:, or memory:MIB
     #[arg(long, value_name = "PART")]
     pub part: Option<String>,
 }

@@ -6,7 +6,7 @@ use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
 
 use super::parts::{Cost, full, peak_memory};
-use super::{Report, in_own_process};
+use super::{Report, in_own_process, memory};
 
 /// A point of the growth tables: `growth:SHAPE:SIZES:FLOWS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,10 @@ pub fn measure() -> Result<Report, Error> {
         }
         text += "\n";
     }
-    Ok((json!({ "growth": rows }), text))
+    let lines = memory::WORKING_SETS.map(|mib| in_own_process(&memory::name(mib)));
+    let lines = lines.into_iter().collect::<Result<Vec<_>, _>>()?;
+    text += &memory::text(&lines);
+    Ok((json!({ "growth": rows, "memory": lines }), text))
 }
 
 fn line(row: &Value) -> String {

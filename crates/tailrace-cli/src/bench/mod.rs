@@ -12,6 +12,7 @@ mod instructions;
 #[cfg(feature = "agent")]
 mod linux;
 mod live;
+mod memory;
 mod ns3;
 mod parts;
 mod schemes;
@@ -36,6 +37,10 @@ pub fn bench(options: &args::Bench) -> Result<i32, Error> {
     if let Some(name) = &options.part {
         if let Some(size) = growth::Size::parse(name) {
             say!("{}", size.run()?);
+            return Ok(0);
+        }
+        if let Some(mib) = memory::parse(name) {
+            say!("{}", memory::measure(mib));
             return Ok(0);
         }
         if let Some(case) = threads::Case::parse(name) {
