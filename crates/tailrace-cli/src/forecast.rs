@@ -8,6 +8,8 @@ use tailrace_experiment::{Experiment, expected_flows, expected_packet_hops, run_
 use tailrace_run::{Threads, threads_of};
 use tailrace_scenario::{Level, Scenario};
 
+use crate::run::processors;
+
 /// Packet-hops a second that one core simulates, roughly (docs/performance.md).
 const SPEED: f64 = 12e6;
 /// What each of several threads of a run does of what one alone would, roughly (docs/performance.md#one-run-on-several-threads).
@@ -28,43 +30,43 @@ pub struct Machine {
     pub threads: Threads,
 }
 
-/// Packet-hops of all runs together of which that is known, and the seconds that one after the other takes, each on the threads
-/// that it would have, of which the most are told.
-fn work(experiment: &Experiment, threads: Threads) -> Result<(f64, f64, usize), ScenarioError> {
-    let (mut hops, mut seconds, mut most) = (0.0, 0.0, 1);
-    for (scenario, runs) in experiment.but_for_seeds() {
-        let Some(of_run) = expected_packet_hops(scenario) else { continue };
-        let parts = if threads.at_most > 1 { threads_of(scenario, threads)? } else { 1 };
-        let speed = if parts == 1 { SPEED } else { SPEED * SHARE * parts as f64 };
-        hops += of_run * runs as f64;
-        seconds += of_run * runs as f64 / speed;
-        most = most.max(parts);
-    }
-    Ok((hops, seconds, most))
+/// Packet-hops of all runs together of which that is known.
+fn hops(experiment: &Experiment) -> f64 {
+    let of = |(scenario, runs): (&Scenario, usize)| Some(expected_packet_hops(scenario)? * runs as f64);
+    experiment.but_for_seeds().into_iter().filter_map(of).sum()
 }
 
 /// What a long experiment will cost; nothing for one of less than five minutes.
 pub fn note(experiment: &Experiment, machine: Machine) -> Result<String, ScenarioError> {
-    let work = work(experiment, machine.threads)?;
-    if work.0 / SPEED < LONG {
+    if hops(experiment) / SPEED < LONG {
         return Ok(String::new());
     }
-    let runs = experiment.runs.len();
-    Ok(format!("{}: {runs} runs, {}\n", experiment.name, cost(work, machine.jobs.min(runs))))
+    Ok(format!("{}: {} runs, {}\n", experiment.name, experiment.runs.len(), cost(experiment, machine)?))
 }
 
-fn cost((hops, seconds, threads): (f64, f64, usize), jobs: usize) -> String {
-    let on = match (jobs, threads) {
-        (1, 1) => "one core".to_owned(),
-        (1, cores) | (cores, 1) => format!("{cores} cores"),
-        (jobs, threads) => format!("{} cores", jobs * threads),
+/// How long all runs take where so many are made at a time, each on the threads that it would have.
+fn cost(experiment: &Experiment, machine: Machine) -> Result<String, ScenarioError> {
+    let (mut seconds, mut threads) = (0.0, 1);
+    for (scenario, runs) in experiment.but_for_seeds() {
+        let Some(hops) = expected_packet_hops(scenario) else { continue };
+        let may_be_cut = machine.threads.at_most > 1 && scenario.level == Level::Packet;
+        let parts = if may_be_cut { threads_of(scenario, machine.threads)? } else { 1 };
+        let cores = if parts == 1 { 1.0 } else { SHARE * parts as f64 };
+        seconds += hops * runs as f64 / SPEED / cores;
+        threads = threads.max(parts);
+    }
+    // More runs than there are processors for their threads are no faster.
+    let jobs = machine.jobs.min(experiment.runs.len()).min(processors() / threads).max(1);
+    let on = match jobs * threads {
+        1 => "one core".to_owned(),
+        cores => format!("{cores} cores"),
     };
-    let time = duration(seconds / jobs as f64);
+    let (hops, time) = (hops(experiment), duration(seconds / jobs as f64));
     let hops =
         if hops < 1e9 { format!("{:.1} million", hops / 1e6) } else { format!("{:.1} billion", hops / 1e9) };
     let share =
         if threads == 1 { String::new() } else { format!(", {SHARE} times that where they share a run") };
-    format!("about {hops} packet-hops in all, {time} on {on} at {} million a second{share}", SPEED / 1e6)
+    Ok(format!("about {hops} packet-hops in all, {time} on {on} at {} million a second{share}", SPEED / 1e6))
 }
 
 /// What `tailrace run` would do, in lines.
@@ -95,9 +97,8 @@ pub fn lines(experiment: &Experiment, dir: &Path, machine: Machine) -> Result<Ve
     }
     let scenarios = experiment.but_for_seeds();
     let unknown = scenarios.iter().any(|(scenario, _)| expected_packet_hops(scenario).is_none());
-    let work = work(experiment, machine.threads)?;
-    if work.0 > 0.0 {
-        lines.push(format!("  {}", cost(work, machine.jobs.min(runs.len()).max(1))));
+    if hops(experiment) > 0.0 {
+        lines.push(format!("  {}", cost(experiment, machine)?));
     }
     if unknown {
         let why = match scenarios.iter().any(|(scenario, _)| scenario.level == Level::Flow) {

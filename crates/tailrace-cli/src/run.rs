@@ -28,7 +28,7 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
     for experiment in &experiments {
         agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
         if !options.dry_run {
-            complain_part!("{}", forecast::note(experiment, machine(experiment, options))?);
+            complain_part!("{}", forecast::note(experiment, foreseen(experiment, options))?);
         }
         complain_part!("{}", output::level_notes(experiment)?);
         complain_part!("{}", output::overload_notes(experiment));
@@ -41,7 +41,7 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
             Some(out) => out.join(&experiment.name),
         };
         if options.dry_run {
-            let lines = forecast::lines(&experiment, &dir, machine(&experiment, options))?;
+            let lines = forecast::lines(&experiment, &dir, foreseen(&experiment, options))?;
             lines.iter().for_each(|line| say!("{line}"));
             continue;
         }
@@ -77,6 +77,18 @@ fn check_several(options: &args::Run, experiments: &[Experiment]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// What runs of an experiment will be made on: on one core, as far as is known of machines of a cluster, and each on one thread
+/// if it is watched.
+fn foreseen(experiment: &Experiment, options: &args::Run) -> Machine {
+    let machine = machine(experiment, options);
+    let whole = options.watch || !options.pcap.is_empty();
+    match options.cluster {
+        Some(_) => Machine { jobs: 1, threads: Threads::default() },
+        None if whole => Machine { threads: Threads::default(), ..machine },
+        None => machine,
+    }
 }
 
 /// What runs of an experiment are made on here: by itself a run has the machine, and whoever asks for threads has fewer runs at a
@@ -259,6 +271,6 @@ pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(processors).max(1)
 }
 
-fn processors() -> usize {
+pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -414,6 +414,10 @@ fn a_dry_run_knows_the_threads_of_a_run() {
         );
         assert!((one / two - 1.6).abs() < 0.1, "{one} {two}");
         assert_eq!(seconds(&[], " on 2 cores"), two);
+        // What has no processors does not help.
+        if std::thread::available_parallelism().is_ok_and(|there_are| there_are.get() == 2) {
+            assert_eq!(seconds(&["--threads", "2", "--jobs", "8"], " on 2 cores"), two);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
@@ -68,28 +69,30 @@ pub fn write_parquet(path: &Path, table: &RecordBatch) -> Result<(), Error> {
 /// A table as the Parquet file that `path` will be.
 pub(crate) fn parquet_bytes(path: &Path, table: &RecordBatch) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    encode_parquet(&mut bytes, 1, |_| table.clone(), &[], &[], 1).map_err(|e| Error::storage(path, e))?;
+    let pieces = usize::from(table.num_rows() > 0);
+    encode_parquet(&mut bytes, table.schema(), pieces, |_| table.clone(), &[], &[], 1)
+        .map_err(|e| Error::storage(path, e))?;
     Ok(bytes)
 }
 
 /// So many pieces of a table are a row group, which one thread encodes.
 const GROUP: usize = 4;
 
-/// Writes a table, of one piece or several, as a Parquet file that says the version that made it, and more: names, and what
+/// Writes a table, of pieces with rows or of none, as a Parquet file that says the version that made it, and more: names, and what
 /// they are. `columns` say which have so many values that a list of these takes most of the time. The file is the same
 /// however many threads encode it.
 pub(crate) fn encode_parquet(
     into: impl Write + Send,
+    schema: SchemaRef,
     pieces: usize,
     piece: impl Fn(usize) -> RecordBatch + Sync,
     columns: &[Column],
     about: &[(&str, &str)],
     threads: usize,
 ) -> io::Result<()> {
-    let first = piece(0);
     let encode = || {
-        let properties = properties(&first, columns, about);
-        let writer = ArrowWriter::try_new(into, first.schema(), Some(properties))?;
+        let properties = properties(&schema, columns, about);
+        let writer = ArrowWriter::try_new(into, schema, Some(properties))?;
         let (mut file, factory) = writer.into_serialized_writer()?;
         let group = |number: usize| {
             let pieces = (number * GROUP..pieces.min((number + 1) * GROUP)).map(&piece);
@@ -105,15 +108,15 @@ pub(crate) fn encode_parquet(
     encode().map_err(|e: ParquetError| io::Error::other(e.to_string()))
 }
 
-/// How a table with the columns of `first` is encoded.
-fn properties(first: &RecordBatch, columns: &[Column], about: &[(&str, &str)]) -> WriterProperties {
+/// How a table of this schema is encoded.
+fn properties(schema: &SchemaRef, columns: &[Column], about: &[(&str, &str)]) -> WriterProperties {
     let version = ("tailrace.version", crate::VERSION);
     let about = std::iter::once(&version).chain(about);
     let about = about.map(|(name, text)| KeyValue::new((*name).to_owned(), (*text).to_owned()));
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(about.collect()));
-    for field in first.schema().fields() {
+    for field in schema.fields() {
         let path = ColumnPath::from(field.name().as_str());
         let whole = field.data_type().is_integer();
         if whole {
@@ -135,10 +138,9 @@ fn encode_group(
         let schema = piece.schema();
         let arrays = schema.fields().iter().zip(piece.columns());
         let leaves = arrays.map(|(field, array)| compute_leaves(field, array));
-        let mut writers = columns.iter_mut();
-        for leaf in leaves.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-            writers.next().map_or(Ok(()), |writer| writer.write(&leaf))?;
-        }
+        let leaves: Vec<_> = leaves.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        assert_eq!(leaves.len(), columns.len(), "a column of a table is a leaf");
+        columns.iter_mut().zip(&leaves).try_for_each(|(column, leaf)| column.write(leaf))?;
     }
     columns.into_iter().map(ArrowColumnWriter::close).collect()
 }
@@ -215,6 +217,7 @@ mod tests {
             let mut bytes = Vec::new();
             encode_parquet(
                 &mut bytes,
+                piece(0).schema(),
                 pieces,
                 piece,
                 columns_of("flows"),
@@ -238,5 +241,19 @@ mod tests {
         let (found, whole) = (rows(&found), rows(&whole));
         assert_eq!(found.len(), whole.len());
         assert!(found.iter().zip(&whole).all(|(found, whole)| found.columns() == whole.columns()));
+    }
+
+    /// Some readers refuse row groups without rows.
+    #[test]
+    fn a_table_without_rows_has_no_row_group() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("series.parquet");
+        let groups = |rows: u64| {
+            let numbers = Arc::new(arrow_array::UInt64Array::from_iter_values(0..rows)) as ArrayRef;
+            write_parquet(&path, &RecordBatch::try_from_iter([("value", numbers)]).unwrap()).unwrap();
+            let file = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&path).unwrap()).unwrap();
+            (file.metadata().num_row_groups(), file.schema().fields().len())
+        };
+        assert_eq!([groups(0), groups(3)], [(0, 1), (1, 1)]);
     }
 }

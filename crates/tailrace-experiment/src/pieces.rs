@@ -31,6 +31,11 @@ impl Pieces {
         self.rows.div_ceil(ROWS).max(1)
     }
 
+    /// Its columns, without rows.
+    pub fn columns(&self) -> RecordBatch {
+        (self.piece)(0..0)
+    }
+
     /// A piece, by its number.
     pub fn piece(&self, number: usize) -> RecordBatch {
         let start = number * ROWS;
@@ -74,6 +79,7 @@ mod tests {
             };
             for pieces in [Pieces::new(rows, table), Pieces::from(table(0..rows))] {
                 assert_eq!((pieces.rows(), pieces.count()), (rows, pieces.iter().count()));
+                assert_eq!((pieces.columns().num_rows(), pieces.columns().num_columns()), (0, 1));
                 assert!(pieces.count() >= 1 && pieces.iter().all(|piece| piece.num_rows() <= ROWS));
                 let all = pieces
                     .iter()

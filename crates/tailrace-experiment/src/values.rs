@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::numbers::place_of;
+use crate::numbers::{percentile, place_of};
 
-/// Bits by which numbers are told apart at first: sign, exponent, and the first of the fraction.
-const FIRST_BITS: u32 = 14;
+/// So many are put in order.
+const SORTED: usize = 1 << 14;
+/// Of more, so many bits are found at a time.
+const DIGIT: u32 = 16;
 
 /// Numbers. Lists that are whole are shared by copies.
 #[derive(Clone, Default)]
@@ -43,38 +45,42 @@ impl Values {
         self.lists().flatten().copied()
     }
 
-    /// The numbers at percentiles (0 to 100) by nearest rank: counted by their first bits, so that only those are put in
-    /// order that have them in common with one that is asked for.
+    /// The numbers at percentiles (0 to 100) by nearest rank.
     pub(crate) fn percentiles<const N: usize>(&self, of: [f64; N]) -> [Option<f64>; N] {
         let count = self.len();
-        let mut counts = vec![0_usize; 1 << FIRST_BITS];
-        self.iter().for_each(|value| counts[first_bits(value)] += 1);
-        let mut places = of.map(|p| {
-            let mut place = place_of(p, count)?;
-            let bits = counts.iter().position(|&here| {
-                let found = place < here;
-                place -= if found { 0 } else { here };
-                found
-            });
-            Some((bits?, place, Vec::new()))
-        });
-        for value in self.iter() {
-            let bits = first_bits(value);
-            let of_value = places.iter_mut().flatten().filter(|(wanted, ..)| *wanted == bits);
-            of_value.for_each(|(_, _, alike)| alike.push(value));
+        if count > SORTED {
+            return of.map(|p| Some(self.at(place_of(p, count)?)));
         }
-        places.map(|place| {
-            let (_, place, mut alike) = place?;
-            Some(*alike.select_nth_unstable_by(place, f64::total_cmp).1)
-        })
+        let mut sorted: Vec<f64> = self.iter().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        of.map(|p| percentile(&sorted, p))
+    }
+
+    /// The number at a place of their order, without putting them in order or copying them: its bits are found some at a time,
+    /// by counting those that have the ones before in common.
+    fn at(&self, mut place: usize) -> f64 {
+        let mut found = 0;
+        for known in (0..u64::BITS).step_by(DIGIT as usize) {
+            let mut counts = vec![0_usize; 1 << DIGIT];
+            let alike = self.iter().map(in_order_of_bits);
+            for bits in alike.filter(|bits| bits.checked_shr(u64::BITS - known).unwrap_or(0) == found) {
+                counts[(bits >> (u64::BITS - DIGIT - known)) as usize & ((1 << DIGIT) - 1)] += 1;
+            }
+            let mut digit = 0;
+            while place >= counts[digit] {
+                place -= counts[digit];
+                digit += 1;
+            }
+            found = found << DIGIT | digit as u64;
+        }
+        f64::from_bits(if found >> (u64::BITS - 1) == 0 { !found } else { found ^ 1 << (u64::BITS - 1) })
     }
 }
 
-/// The first bits of a number, such that a larger one has none that are less.
-fn first_bits(value: f64) -> usize {
+/// A number's bits, such that those of a larger one are more.
+fn in_order_of_bits(value: f64) -> u64 {
     let bits = value.to_bits();
-    let ordered = if value.is_sign_negative() { !bits } else { bits | 1 << (u64::BITS - 1) };
-    (ordered >> (u64::BITS - FIRST_BITS)) as usize
+    if value.is_sign_negative() { !bits } else { bits | 1 << (u64::BITS - 1) }
 }
 
 #[cfg(test)]
@@ -82,7 +88,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numbers::percentile;
 
     fn a_number() -> impl Strategy<Value = f64> {
         prop_oneof![-9.0..9.0_f64, 1.0..1.001_f64, Just(1.0), Just(-0.0), Just(0.0), any::<f64>()]
@@ -103,6 +108,19 @@ mod tests {
             let at = [100.0, 99.0, 95.0, 50.0, 50.0, 0.0];
             let bits = |found: Option<f64>| found.map(f64::to_bits);
             prop_assert_eq!(values.percentiles(at).map(bits), at.map(|p| bits(percentile(&sorted, p))));
+            for (place, value) in sorted.iter().enumerate().take(5) {
+                prop_assert_eq!(values.at(place).to_bits(), value.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_of_many_are_found_without_sorting() {
+        let mut values = Values::default();
+        (0..SORTED + 1).for_each(|number| values.push((number * 7919 % (SORTED + 1)) as f64 / 1e3));
+        let sorted: Vec<f64> = (0..SORTED + 1).map(|number| number as f64 / 1e3).collect();
+        for p in [0.0, 50.0, 95.0, 99.0, 100.0] {
+            assert_eq!(values.percentiles([p]), [percentile(&sorted, p)]);
         }
     }
 }

@@ -169,7 +169,7 @@ mod _tailrace {
                 tasks: tasks.map(table).transpose()?,
                 lag: lag.map(table).transpose()?,
             };
-            tailrace_experiment::write_run(&directory, &result, Threads::of_lone_run().at_most)
+            tailrace_experiment::write_run(&directory, &result, Threads::default().at_most)
         };
         py.detach(write).map_err(|error| to_python(error, "", None))
     }

@@ -45,7 +45,9 @@ fn write_table(
     write_whole_by(&dir.join(&file_name), |file| {
         let mut hashing = Hashing::new(file);
         let piece = |number| described(name, &table.piece(number));
-        encode_parquet(&mut hashing, table.count(), piece, columns_of(name), about, threads)?;
+        let schema = described(name, &table.columns()).schema();
+        let pieces = if table.rows() == 0 { 0 } else { table.count() };
+        encode_parquet(&mut hashing, schema, pieces, piece, columns_of(name), about, threads)?;
         sums.add_written(&file_name, hashing);
         Ok(())
     })

@@ -1,0 +1,63 @@
+//! What is made of a run when it is over, on several threads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tailrace_core::Running;
+use tailrace_experiment::{read_scenario, run, write_run};
+use tailrace_run::{Control, Threads, Wish};
+
+/// Lets a run have so many threads.
+struct With(usize);
+
+impl Control for With {
+    fn progress(&self, _: &mut dyn Running) {}
+    fn note(&self, _: String) {}
+    fn interrupted(&self) -> bool {
+        false
+    }
+    fn threads(&self) -> Threads {
+        Threads { at_most: self.0, wish: Wish::Whenever }
+    }
+}
+
+/// More flows than are looked at at a time, of several classes, some with deadlines.
+const SCENARIO: &str = r#"
+level = "flow"
+[fabric]
+preset = "micro4"
+[workload]
+sizes = { uniform = ["2KB", "200KB"] }
+load = 0.6
+flows = 20000
+[[workload.rule]]
+byte_share = 0.3333
+deadline = { ideal = { factor = 10.0 } }
+[[workload.rule]]
+byte_share = 0.3333
+[[workload.rule]]
+byte_share = 0.3334
+[measure]
+warmup = "1ms"
+[scheme]
+name = "rcp"
+"#;
+
+#[test]
+fn statistics_and_tables_do_not_depend_on_the_threads() {
+    let scenario = read_scenario(SCENARIO, Path::new("")).unwrap();
+    let made_on = |threads: usize| {
+        let place = tempfile::tempdir().unwrap();
+        let result = run(&scenario, &With(threads), &[]).unwrap();
+        assert_eq!((result.flows.rows(), result.summary.classes.len()), (20_000, 4 * 6));
+        write_run(place.path(), &result, threads).unwrap();
+        let files = fs::read_dir(place.path()).unwrap().flatten();
+        files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect::<BTreeMap<_, _>>()
+    };
+    let one = made_on(1);
+    assert!(one.contains_key("flows.parquet".as_ref() as &std::ffi::OsStr) && one.len() > 4);
+    for threads in [2, 3, 7] {
+        assert!(made_on(threads) == one, "{threads} threads");
+    }
+}
