@@ -5,10 +5,8 @@ use std::path::Path;
 use tailrace_config::ScenarioError;
 use tailrace_core::duration;
 use tailrace_experiment::{Experiment, expected_flows, expected_packet_hops, run_key};
-use tailrace_run::{Threads, threads_of};
+use tailrace_run::{Threads, processors, threads_of};
 use tailrace_scenario::{Level, Scenario};
-
-use crate::run::processors;
 
 /// Packet-hops a second that one core simulates, roughly (docs/performance.md).
 const SPEED: f64 = 12e6;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
-use tailrace_run::{Threads, Wish};
+use tailrace_run::{Threads, Wish, processors};
 use tailrace_scenario::Level;
 
 use crate::forecast::Machine;
@@ -269,8 +269,4 @@ pub fn overrides(texts: &[String]) -> Result<Vec<Override>, ScenarioError> {
 /// How many runs at a time.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(processors).max(1)
-}
-
-pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

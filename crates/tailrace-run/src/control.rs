@@ -44,12 +44,17 @@ pub enum Wish {
     WhereItPays,
 }
 
+/// How many processors there are.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 impl Threads {
     /// As many as somebody has asked for; 0 is as many as there are processors. One, if nobody has.
     pub fn of(asked: Option<usize>) -> Self {
         let at_most = match asked {
             None => 1,
-            Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
+            Some(0) => processors(),
             Some(threads) => threads,
         };
         Threads { at_most, wish: if asked.is_some() { Wish::Asked } else { Wish::Whenever } }

@@ -29,7 +29,7 @@ pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
-pub use control::{Control, Threads, Unattended, Wish};
+pub use control::{Control, Threads, Unattended, Wish, processors};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
 pub use fleet::{FleetPart, for_all_hosts, for_fleet};

@@ -11,7 +11,7 @@ use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
-use crate::control::{Control, Threads, Unattended, Wish, look};
+use crate::control::{Control, Threads, Unattended, Wish, look, processors};
 use crate::pays::parts_that_pay;
 
 /// Runs a scenario packet by packet.
@@ -75,10 +75,6 @@ impl SchemeVisitor for Counter<'_> {
         let cut = cut::<S>(scenario, &scenario.fabric.build(), threads, false)?;
         Ok(cut.map_or(1, |cut| cut.parts()))
     }
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// How a run is cut for the threads that it may have; or why it is not.

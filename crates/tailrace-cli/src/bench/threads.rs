@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
-use tailrace_run::{Control, Shares, Threads, Wish, shares};
+use tailrace_run::{Control, Shares, Threads, Wish, processors, shares};
 use tailrace_scenario::Scenario;
 
 use super::forecast::{self, Curve};
@@ -78,7 +78,7 @@ impl Case {
 /// All fabrics, on one thread up to as many as there are processors; the smaller ones on twice as many as well: the first
 /// tells what giving processors away costs, the second whether that is so.
 pub fn measure(options: &args::Bench) -> Result<Report, Error> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = processors();
     let counts = |more: &[usize]| (1..=processors).chain(more.iter().copied()).collect::<Vec<_>>();
     let fabrics = [
         ("144 hosts", 144.0, Size::leaves(9, 16, options.flows), counts(&[2 * processors])),
