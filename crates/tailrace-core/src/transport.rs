@@ -57,6 +57,10 @@ pub struct TransportParams {
     pub min_rto: Time,
     /// How the retransmission timeout behaves.
     pub rto: RtoMode,
+    /// Longest retransmission timeout, where somebody counts on hearing of a flow; `None` for any. Scenarios have
+    /// none.
+    #[serde(skip)]
+    pub longest_rto: Option<Time>,
     /// How losses are found.
     pub loss_detection: LossDetection,
     /// Acknowledge every n-th segment; 1 acknowledges each. With 2 or more, a change of the congestion
@@ -82,6 +86,7 @@ impl Default for TransportParams {
             min_window: 1,
             min_rto: Time::from_ms(2),
             rto: RtoMode::Standard,
+            longest_rto: None,
             loss_detection: LossDetection::DuplicateAcks,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),

@@ -85,8 +85,15 @@ fn between(scheme: &str, buffer: &str, act: Act) -> Option<Outcome> {
 fn wait(ends: &mut [Box<dyn Messages>; 3], at: usize, count: usize) -> Vec<Event> {
     let (start, mut events) = (ends[0].now(), Vec::new());
     while events.len() < count && ends[0].now() < start + Time::from_ms(30_000) {
-        ends.iter_mut().for_each(|end| end.turn().unwrap());
-        events.extend(std::iter::from_fn(|| ends[at].next()));
+        for (host, end) in ends.iter_mut().enumerate() {
+            end.turn().unwrap();
+            let told = std::iter::from_fn(|| end.next());
+            if host == at {
+                events.extend(told);
+            } else {
+                told.for_each(|event| panic!("host {host} is told {event:?}"));
+            }
+        }
         thread::sleep(std::time::Duration::from_micros(50));
     }
     assert_eq!(events.len(), count, "messages that have come");
@@ -135,6 +142,27 @@ fn what_small_buffers_lose_is_sent_again() {
     let Some(outcome) = between("tcp", "6KB", many_arrive) else { return };
     let ledger = outcome.ledger.unwrap();
     assert!(ledger.dropped().packets > 10, "nothing was lost: {ledger:?}");
+}
+
+/// Many messages for a host that answers none for almost as long as others have patience, and then all.
+fn answers_are_late(ends: &mut [Box<dyn Messages>; 3]) {
+    for seed in 0..60 {
+        ends[1].send(0, 0, message(15_000, seed));
+        ends[2].send(0, 0, message(15_000, seed));
+    }
+    let start = ends[1].now();
+    while ends[1].now() < start + Time::from_ms(1800) {
+        ends[1..].iter_mut().for_each(|end| end.turn().unwrap());
+        thread::sleep(std::time::Duration::from_micros(50));
+    }
+    wait(ends, 0, 120);
+}
+
+/// Timeouts that follow from late answers are longer than a sender's patience: what is lost then is sent again
+/// sooner, or a host that answers is taken for a silent one.
+#[test]
+fn a_host_that_was_late_is_not_silent() {
+    between("tcp", "6KB", answers_are_late);
 }
 
 /// A host whose process does not answer is told of, and a message that comes later finds it.

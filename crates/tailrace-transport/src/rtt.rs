@@ -10,8 +10,9 @@ pub struct RttEstimate {
     srtt: u64,
     rttvar: u64,
     min_rto: u64,
+    /// Where the mode is fixed, no longer than the shortest.
+    longest_rto: u64,
     backoff: u32,
-    fixed: bool,
 }
 
 /// The timeout doubles at most so often: to about a thousand times what it was.
@@ -20,12 +21,16 @@ const BACKOFF_MAX: u32 = 10;
 impl RttEstimate {
     /// No samples yet.
     pub fn new(params: &TransportParams) -> Self {
+        let longest = match params.rto {
+            RtoMode::Fixed => params.min_rto,
+            RtoMode::Standard => params.longest_rto.unwrap_or(Time::MAX),
+        };
         RttEstimate {
             srtt: 0,
             rttvar: 0,
             min_rto: params.min_rto.as_ps(),
+            longest_rto: longest.as_ps(),
             backoff: 0,
-            fixed: params.rto == RtoMode::Fixed,
         }
     }
 
@@ -44,20 +49,16 @@ impl RttEstimate {
         }
     }
 
-    /// The timer has expired: the next timeout is twice as long, unless the mode is fixed.
+    /// The timer has expired: the next timeout is twice as long, if it may be.
     pub fn back_off(&mut self) {
-        if !self.fixed {
-            self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
-        }
+        self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
     }
 
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Time {
-        if self.fixed {
-            return Time::from_ps(self.min_rto);
-        }
-        Time::from_ps((self.srtt + 4 * self.rttvar).max(self.min_rto) << self.backoff)
+        let timeout = (self.srtt + 4 * self.rttvar).max(self.min_rto) << self.backoff;
+        Time::from_ps(timeout.min(self.longest_rto))
     }
 
     /// The smoothed round-trip time, if there is a sample.
@@ -110,6 +111,18 @@ mod tests {
         let mut rtt = RttEstimate::new(&standard());
         (0..50).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Time::from_ms(2 * 1024));
+    }
+
+    #[test]
+    fn no_timeout_is_longer_than_the_longest() {
+        let longest_rto = Some(Time::from_ms(50));
+        let mut rtt = RttEstimate::new(&TransportParams { longest_rto, ..standard() });
+        (0..4).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), Time::from_ms(32));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Time::from_ms(50));
+        rtt.sample(Time::from_ms(100));
+        assert_eq!(rtt.rto(), Time::from_ms(50), "three times the sample");
     }
 
     #[test]

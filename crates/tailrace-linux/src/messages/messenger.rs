@@ -24,6 +24,9 @@ use crate::sys::{BATCH, receive};
 const PATIENCE_TIMEOUTS: u64 = 20;
 /// But no shorter than this.
 const LEAST_PATIENCE: Time = Time::from_ms(2_000);
+/// So often at least it is spoken to in that time, whatever round trips and timeouts have been before: a sender that only
+/// waits for its own timer is not one that nobody answers.
+const LEAST_ASKED: u64 = 8;
 /// How often it is seen who is lost, and what may be forgotten.
 const SWEEP_EVERY: Time = Time::from_ms(100);
 /// Batches that are taken in before something else is done.
@@ -87,6 +90,8 @@ impl<S: Scheme> Messenger<S> {
         })?;
         let clock = Clock::start()?;
         let patience = LEAST_PATIENCE.max(transport.min_rto * PATIENCE_TIMEOUTS);
+        let longest_rto = Some(Time::from_ps(patience.as_ps() / LEAST_ASKED));
+        let transport = TransportParams { longest_rto, ..transport };
         Ok(Messenger {
             host,
             clock,
