@@ -38,8 +38,8 @@ pub fn keep_their_books<S: Scheme>() -> Verdict {
     settings().try_for_each(|setting| at(setting, Rig::<S>::new(setting)?.run()))
 }
 
-/// A packet that need not wait finds the same at [`tailrace_core::PortPolicy::pass`] as by way of the queue, and so do
-/// all that come later.
+/// A packet that need not wait finds the same at [`tailrace_core::PortPolicy::pass`], or where the port
+/// [ignores](tailrace_core::PortPolicy::ignores) it, as by way of the queue, and so do all that come later.
 pub fn pass_what_they_would_queue<S: Scheme>() -> Verdict {
     settings().step_by(2).try_for_each(|setting| {
         let queued = told::<S>(Setting { shortcut: false, ..setting })?;

@@ -223,18 +223,24 @@ pub trait PortPolicy<H: Header = ()> {
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     );
-    /// A packet is about to start on an idle link without ever waiting. Returns what leaves: by default
-    /// what [`Self::enqueue`] then [`Self::dequeue`] would have given.
+    /// Whether the port is empty, and a packet that finds its link idle leaves at once as it is and changes nothing:
+    /// [`Self::pass`] is then not called for it. Whether that is so for any packet is the policy's to say.
+    #[inline]
+    fn ignores(&self, _packet: &Packet<H>, _room: Bytes) -> bool {
+        false
+    }
+    /// A packet is about to start on an idle link without ever waiting. Returns whether one leaves, which `packet` then is: by
+    /// default what [`Self::enqueue`] then [`Self::dequeue`] would have given.
     #[inline]
     fn pass(
         &mut self,
         now: Time,
-        packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-    ) -> Option<Packet<H>> {
-        self.enqueue(now, packet, room, drop);
-        self.dequeue(now)
+    ) -> bool {
+        self.enqueue(now, *packet, room, drop);
+        self.dequeue(now).map(|leaves| *packet = leaves).is_some()
     }
     /// Gives the next packet to send.
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>>;

@@ -62,7 +62,7 @@ impl Agenda {
 
     /// Sees to it that `entity` is woken at `at_ps` or earlier: a later request than the pending one is
     /// ignored, an earlier one replaces it. `at_ps` must not lie before the last event.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, entity: Entity, at_ps: u64) {
         let node = &mut self.nodes[entity as usize];
         if node.level != IDLE {
@@ -110,6 +110,37 @@ impl Agenda {
     /// Inlined, for it is most of what a packet-hop asks of the agenda.
     #[inline(always)]
     pub fn next_and_soon(&mut self) -> Option<(u64, Entity, Entity)> {
+        // Mostly the next one shares a word with the last, and is alone in its bucket.
+        let near = &mut self.levels[0];
+        let cursor = near.cursor;
+        if let Some(word) = near.words.get_mut(cursor >> 6) {
+            let rest = word.occupied >> (cursor & 63) << (cursor & 63);
+            let place = rest.trailing_zeros() as usize & 63;
+            let bucket = cursor & !63 | place;
+            let entity = word.heads[place];
+            if rest != 0 && bucket < self.whole {
+                near.cursor = bucket;
+                let node = &mut self.nodes[entity as usize];
+                if node.next != NONE {
+                    let (at, entity) = self.pop_least_of_several(bucket, entity);
+                    return Some((at, entity, self.levels[0].soon(bucket)));
+                }
+                node.level = IDLE;
+                word.heads[place] = NONE;
+                word.occupied &= !(1 << place);
+                let soon = word.heads[(rest & (rest - 1)).trailing_zeros() as usize & 63];
+                if word.occupied == 0 {
+                    near.summary[cursor >> 12] &= !(1 << (cursor >> 6 & 63));
+                }
+                return Some((node.at, entity, soon));
+            }
+        }
+        self.find_next()
+    }
+
+    /// The same, wherever it is.
+    #[inline(never)]
+    fn find_next(&mut self) -> Option<(u64, Entity, Entity)> {
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
@@ -208,7 +239,6 @@ impl Agenda {
     }
 
     /// Takes the first wake-up out of a bucket of level 0.
-    #[inline(always)]
     fn pop_least(&mut self, bucket: usize) -> (u64, Entity) {
         let head = self.levels[0].head(bucket);
         let first = &mut self.nodes[head as usize];
@@ -225,22 +255,29 @@ impl Agenda {
     fn pop_least_of_several(&mut self, bucket: usize, head: Entity) -> (u64, Entity) {
         let first = self.nodes[head as usize];
         let mut least = (first.at, head);
-        // The turn of the least so far, once it is asked for.
-        let mut its_turn = None;
-        let mut entity = first.next;
+        // The turn of the least so far, once it is asked for; and which the list has before it.
+        let (mut its_turn, mut before_it) = (None, NONE);
+        let (mut before, mut entity) = (head, first.next);
         while entity != NONE {
             let node = &self.nodes[entity as usize];
             if node.at < least.0 {
-                (least, its_turn) = ((node.at, entity), None);
+                (least, its_turn, before_it) = ((node.at, entity), None, before);
             } else if node.at == least.0 {
                 let this_turn = turn(node.at ^ self.order, entity);
                 if this_turn < *its_turn.get_or_insert_with(|| turn(least.0 ^ self.order, least.1)) {
-                    (least, its_turn) = ((node.at, entity), Some(this_turn));
+                    (least, its_turn, before_it) = ((node.at, entity), Some(this_turn), before);
                 }
             }
-            entity = node.next;
+            (before, entity) = (entity, node.next);
         }
-        self.unlink_from(0, bucket, least.1);
+        let it = &mut self.nodes[least.1 as usize];
+        it.level = IDLE;
+        let after = it.next;
+        if before_it == NONE {
+            self.levels[0].words[bucket >> 6].heads[bucket & 63] = after;
+        } else {
+            self.nodes[before_it as usize].next = after;
+        }
         least
     }
 
@@ -410,8 +447,10 @@ impl Level {
     fn push(&mut self, slot: u64, entity: Entity) -> u32 {
         let bucket = self.bucket(slot);
         let number = bucket >> 6;
-        self.summary[number >> 6] |= 1 << (number & 63);
         let word = &mut self.words[number];
+        if word.occupied == 0 {
+            self.summary[number >> 6] |= 1 << (number & 63);
+        }
         word.occupied |= 1 << (bucket & 63);
         std::mem::replace(&mut word.heads[bucket & 63], entity)
     }

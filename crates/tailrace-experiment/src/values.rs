@@ -49,38 +49,75 @@ impl Values {
     pub(crate) fn percentiles<const N: usize>(&self, of: [f64; N]) -> [Option<f64>; N] {
         let count = self.len();
         if count > SORTED {
-            return of.map(|p| Some(self.at(place_of(p, count)?)));
+            return self.at(of.map(|p| place_of(p, count).unwrap_or_default())).map(Some);
         }
         let mut sorted: Vec<f64> = self.iter().collect();
         sorted.sort_unstable_by(f64::total_cmp);
         of.map(|p| percentile(&sorted, p))
     }
 
-    /// The number at a place of their order, without putting them in order or copying them: its bits are found some at a time,
+    /// The numbers at places of their order, without putting them in order or copying them: their bits are found some at a time,
     /// by counting those that have the ones before in common.
-    fn at(&self, mut place: usize) -> f64 {
-        let mut found = 0;
+    fn at<const N: usize>(&self, places: [usize; N]) -> [f64; N] {
+        let mut sought = places.map(|place| Sought { found: 0, place });
         for known in (0..u64::BITS).step_by(DIGIT as usize) {
-            let mut counts = vec![0_usize; 1 << DIGIT];
-            let alike = self.iter().map(in_order_of_bits);
-            for bits in alike.filter(|bits| bits.checked_shr(u64::BITS - known).unwrap_or(0) == found) {
-                counts[(bits >> (u64::BITS - DIGIT - known)) as usize & ((1 << DIGIT) - 1)] += 1;
+            let mut found = sought.each_ref().map(|one| one.found).to_vec();
+            found.sort_unstable();
+            found.dedup();
+            let mut counts = vec![vec![0_u64; 1 << DIGIT]; found.len()];
+            for bits in self.iter().map(in_order_of_bits) {
+                let (begin, digit) = (begin_of(bits, known), begin_of(bits, known + DIGIT) & LAST_DIGIT);
+                for (counts, _) in counts.iter_mut().zip(&found).filter(|(_, found)| **found == begin) {
+                    counts[digit as usize] += 1;
+                }
             }
-            let mut digit = 0;
-            while place >= counts[digit] {
-                place -= counts[digit];
-                digit += 1;
+            for one in &mut sought {
+                let alike = found.iter().zip(&counts).find(|(found, _)| **found == one.found);
+                alike.into_iter().for_each(|(_, counts)| one.advance(counts));
             }
-            found = found << DIGIT | digit as u64;
         }
-        f64::from_bits(if found >> (u64::BITS - 1) == 0 { !found } else { found ^ 1 << (u64::BITS - 1) })
+        sought.map(|one| number_of(one.found))
     }
+}
+
+/// A number of which some bits are known.
+struct Sought {
+    /// Its first bits.
+    found: u64,
+    /// Its place in the order of those that have them.
+    place: usize,
+}
+
+impl Sought {
+    /// Finds its next digit, of which so many have each.
+    fn advance(&mut self, counts: &[u64]) {
+        let mut place = self.place as u64;
+        let passed = counts.iter().take_while(|&&count| {
+            let beyond = place >= count;
+            place -= if beyond { count } else { 0 };
+            beyond
+        });
+        self.found = self.found << DIGIT | passed.count() as u64;
+        self.place = place as usize;
+    }
+}
+
+const LAST_DIGIT: u64 = (1 << DIGIT) - 1;
+
+/// The first `known` bits.
+fn begin_of(bits: u64, known: u32) -> u64 {
+    bits.checked_shr(u64::BITS - known).unwrap_or(0)
 }
 
 /// A number's bits, such that those of a larger one are more.
 fn in_order_of_bits(value: f64) -> u64 {
     let bits = value.to_bits();
     if value.is_sign_negative() { !bits } else { bits | 1 << (u64::BITS - 1) }
+}
+
+/// The number whose bits in their order are these.
+fn number_of(bits: u64) -> f64 {
+    f64::from_bits(if bits >> (u64::BITS - 1) == 0 { !bits } else { bits ^ 1 << (u64::BITS - 1) })
 }
 
 #[cfg(test)]
@@ -109,7 +146,8 @@ mod tests {
             let bits = |found: Option<f64>| found.map(f64::to_bits);
             prop_assert_eq!(values.percentiles(at).map(bits), at.map(|p| bits(percentile(&sorted, p))));
             for (place, value) in sorted.iter().enumerate().take(5) {
-                prop_assert_eq!(values.at(place).to_bits(), value.to_bits());
+                let last = sorted.len() - 1;
+                prop_assert_eq!(values.at([place, last, place]).map(f64::to_bits), [*value, sorted[last], *value].map(f64::to_bits));
             }
         }
     }

@@ -87,11 +87,9 @@ fn wait(ends: &mut [Box<dyn Messages>; 3], at: usize, count: usize) -> Vec<Event
     while events.len() < count && ends[0].now() < start + Time::from_ms(30_000) {
         for (host, end) in ends.iter_mut().enumerate() {
             end.turn().unwrap();
-            let told = std::iter::from_fn(|| end.next());
-            if host == at {
-                events.extend(told);
-            } else {
-                told.for_each(|event| panic!("host {host} is told {event:?}"));
+            while let Some(event) = end.next() {
+                assert_eq!(host, at, "is told {event:?}");
+                events.push(event);
             }
         }
         thread::sleep(std::time::Duration::from_micros(50));

@@ -182,14 +182,14 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub fn enter(&mut self, host: HostId, mut packet: Packet<H>) {
         packet.src = Packet::address(host);
         self.injected.count(packet.bytes);
-        self.forward(PortId::from(host), packet);
+        self.forward(PortId::from(host), &mut packet);
     }
 
     /// A packet comes to the switch that its destination hangs on from outside, through no network card.
     #[inline]
-    pub fn enter_switch(&mut self, packet: Packet<H>) {
+    pub fn enter_switch(&mut self, mut packet: Packet<H>) {
         self.injected.count(packet.bytes);
-        self.forward(self.switching.port_to(packet.dst.into()), packet);
+        self.forward(self.switching.port_to(packet.dst.into()), &mut packet);
     }
 
     /// Gives every port another policy, and the rate and the memory that `fabric` has; its structure and delays must be the
@@ -198,12 +198,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.switching.refit(fabric);
         let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
         for ((port, facts), number) in self.ports.iter_mut().zip(port_facts(fabric)).zip(0..) {
-            let next = port.refit(at, policy(&facts), LinkRate::new(facts.rate), &mut |lost, reason| {
-                ledger.drop(lost.bytes, reason);
-                if let Some(outside) = outside {
-                    outside.lost.push(Lost { at, reason, packet: lost });
-                }
-            });
+            let mut drop = |packet, reason| note_loss(ledger, outside, Lost { at, reason, packet });
+            let next = port.refit(at, policy(&facts), LinkRate::new(facts.rate), &mut drop);
             if let Some(next) = next {
                 self.agenda.wake(number, next.as_ps());
             }
@@ -216,7 +212,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     }
 
     /// Runs until something concerns the edge; `None` when nothing is pending before the end.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self) -> Option<Step<H>> {
         loop {
             let (at, entity, soon) = self.agenda.next_and_soon()?;
@@ -258,7 +254,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             }
             let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
             match self.switching.route(self.now, switch, &packet) {
-                Some(out) => self.forward(out, packet),
+                Some(out) => self.forward(out, &mut packet),
                 None => self.lose(packet),
             }
         }
@@ -279,23 +275,32 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         back.egress.policy_mut().on_reverse(self.now, packet);
     }
 
-    #[inline]
-    fn forward(&mut self, port: PortId, packet: Packet<H>) {
+    /// A packet comes to a port. Most find an idle link: that is within the loop over events, all else is not.
+    #[inline(always)]
+    fn forward(&mut self, port: PortId, packet: &mut Packet<H>) {
         let room = self.switching.room(self.now, port, &mut self.ports);
+        let out = &mut self.ports[port as usize];
+        if !out.send_through(self.now, packet, room) {
+            return self.take_in(port, packet, room);
+        }
+        if let Some(at) = out.alone() {
+            self.wake_port(port, at);
+        }
+    }
+
+    /// A packet comes to a port and waits, or its policy is asked.
+    #[inline(never)]
+    fn take_in(&mut self, port: PortId, packet: &mut Packet<H>, room: Bytes) {
         let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
-        let head = self.ports[port as usize].accept(self.now, packet, room, &mut |lost, reason| {
-            ledger.drop(lost.bytes, reason);
-            if let Some(outside) = outside {
-                outside.lost.push(Lost { at, reason, packet: lost });
-            }
-        });
-        if let Some(at) = head {
+        let mut drop = |packet, reason| note_loss(ledger, outside, Lost { at, reason, packet });
+        let out = &mut self.ports[port as usize];
+        if let Some(at) = out.accept(self.now, packet, room, &mut drop) {
             self.wake_port(port, at);
         }
     }
 
     /// A port is to be looked at, unless its link is another part's.
-    #[inline]
+    #[inline(always)]
     fn wake_port(&mut self, port: PortId, at: Time) {
         if self.ports[port as usize].to == Port::<P, H>::OUT
             && let Some(border) = &mut self.border
@@ -308,10 +313,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// A packet is lost with its link, or at a switch that has no way for it.
     #[cold]
     fn lose(&mut self, packet: Packet<H>) {
-        self.ledger.drop(packet.bytes, Reason::Failure);
-        if let Some(outside) = &mut self.outside {
-            outside.lost.push(Lost { at: self.now, reason: Reason::Failure, packet });
-        }
+        let lost = Lost { at: self.now, reason: Reason::Failure, packet };
+        note_loss(&mut self.ledger, &mut self.outside, lost);
     }
 
     /// Notes from now on what a port sends, for [`Self::take_tapped`].
@@ -449,6 +452,15 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             ledger.in_flight += border.in_flight();
         }
         ledger
+    }
+}
+
+/// Counts a packet that is lost, and keeps it for whoever stands outside.
+#[inline(always)]
+fn note_loss<H: Header>(ledger: &mut Ledger, outside: &mut Option<Outside<H>>, lost: Lost<H>) {
+    ledger.drop(lost.packet.bytes, lost.reason);
+    if let Some(outside) = outside {
+        outside.lost.push(lost);
     }
 }
 

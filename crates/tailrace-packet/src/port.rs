@@ -23,6 +23,12 @@ struct Flight<H> {
     packet: Packet<H>,
 }
 
+impl<H: Header> Default for Flight<H> {
+    fn default() -> Self {
+        Flight { at: Time::ZERO, packet: Packet::EMPTY }
+    }
+}
+
 /// A link: what is on it arrives after its delay, in order.
 struct Link<H> {
     delay: Time,
@@ -31,8 +37,8 @@ struct Link<H> {
 
 impl<H: Header> Link<H> {
     #[inline]
-    fn take(&mut self, departure: Departure<H>) {
-        self.flights.push_back(Flight { at: departure.end + self.delay, packet: departure.packet });
+    fn take(&mut self, departure: Departure<'_, H>) {
+        self.flights.push_back(Flight { at: departure.end + self.delay, packet: *departure.packet });
     }
 }
 
@@ -59,8 +65,8 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     /// Loads what an arrival will ask for.
     #[inline]
     pub(crate) fn fetch(&self) {
-        if let Some(head) = self.link.flights.front() {
-            black_box((head.at, self.egress.free_at()));
+        if let Some(head) = self.link.flights.first_place() {
+            black_box(head.at);
         }
     }
 
@@ -75,12 +81,25 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         }
     }
 
+    /// Sends a packet at `now` that finds an idle link, if it need not be taken in; tells whether it has.
+    #[inline(always)]
+    pub(crate) fn send_through(&mut self, now: Time, packet: &Packet<H>, room: Bytes) -> bool {
+        let link = &mut self.link;
+        self.egress.send_through(now, packet, room, &mut |departure| link.take(departure))
+    }
+
+    /// When what was sent last arrives, if it is alone on its link.
+    #[inline]
+    pub(crate) fn alone(&self) -> Option<Time> {
+        (self.link.flights.len() == 1).then(|| self.egress.free_at() + self.link.delay)
+    }
+
     /// Takes in a packet at `now`. Returns when the port is to be looked at next, if that may have changed.
     #[inline]
     pub(crate) fn accept(
         &mut self,
         now: Time,
-        packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Time> {
@@ -90,8 +109,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
             return self.next_look();
         }
         // Alone on its link, it is the one that has just left.
-        let first = free && self.link.flights.len() == 1;
-        first.then(|| self.egress.free_at() + self.link.delay)
+        self.alone().filter(|_| free)
     }
 
     /// Whether the link's head arrives at `now`. A port whose policy is work-conserving asks to be looked at for

@@ -10,7 +10,7 @@ pub(crate) struct Ring<T> {
     len: u32,
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     /// An empty queue.
     pub(crate) fn new() -> Self {
         Ring { places: Box::default(), first: 0, len: 0 }
@@ -28,6 +28,12 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { self.places.get(self.first as usize) }
     }
 
+    /// Where the first is, or whatever was there last.
+    #[inline]
+    pub(crate) fn first_place(&self) -> Option<&T> {
+        self.places.get(self.first as usize)
+    }
+
     /// Takes the first out.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
@@ -41,7 +47,7 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub(crate) fn push_back(&mut self, value: T) {
         if self.len as usize == self.places.len() {
-            self.grow(value);
+            self.grow();
         }
         let place = self.place(self.len);
         self.places[place] = value;
@@ -59,11 +65,11 @@ impl<T: Copy> Ring<T> {
         (self.first.wrapping_add(number)) as usize & (self.places.len().wrapping_sub(1))
     }
 
-    /// Doubles the room; whatever is beyond what there is, is `filler`.
+    /// Doubles the room. Is not given what needs it, which would have to lie in memory for that.
     #[cold]
-    fn grow(&mut self, filler: T) {
+    fn grow(&mut self) {
         let room = (2 * self.places.len()).max(4);
-        let places: Vec<T> = self.iter().copied().chain(std::iter::repeat(filler)).take(room).collect();
+        let places: Vec<T> = self.iter().copied().chain(std::iter::repeat(T::default())).take(room).collect();
         (self.places, self.first) = (places.into(), 0);
     }
 }

@@ -66,18 +66,13 @@ impl<H> Fifos<H> {
 }
 
 impl<H: Header> Fifos<H> {
-    /// Puts a packet at the end of a queue.
+    /// Puts a packet at the end of a queue. Returns it where it lies.
     #[inline]
-    pub(crate) fn push(&mut self, queue: usize, packet: Packet<H>) {
+    pub(crate) fn push(&mut self, queue: usize, packet: Packet<H>) -> &mut Packet<H> {
+        if self.free == NONE {
+            self.add_slot();
+        }
         let slot = self.free;
-        let slot = match self.slots.get_mut(slot as usize) {
-            Some(kept) => {
-                self.free = kept.after;
-                *kept = Slot { packet, after: NONE };
-                slot
-            }
-            None => self.more(packet),
-        };
         let Ends { first, last } = &mut self.ends[queue];
         let before = std::mem::replace(last, slot);
         if *first == NONE {
@@ -86,6 +81,10 @@ impl<H: Header> Fifos<H> {
             self.slots[before as usize].after = slot;
         }
         self.held += 1;
+        let free = &mut self.slots[slot as usize];
+        self.free = free.after;
+        *free = Slot { packet, after: NONE };
+        &mut free.packet
     }
 
     /// Takes the first packet out of a queue.
@@ -100,13 +99,13 @@ impl<H: Header> Fifos<H> {
         Some(packet)
     }
 
-    /// A new slot with a packet in it.
+    /// Makes a slot that is free.
     #[cold]
-    fn more(&mut self, packet: Packet<H>) -> u32 {
+    fn add_slot(&mut self) {
         let slot = self.slots.len();
         assert!(slot < NONE as usize, "a port holds less than {NONE} packets");
-        self.slots.push(Slot { packet, after: NONE });
-        slot as u32
+        self.slots.push(Slot { packet: Packet::EMPTY, after: NONE });
+        self.free = slot as u32;
     }
 }
 

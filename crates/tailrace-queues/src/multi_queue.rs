@@ -211,7 +211,7 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
     fn enqueue(
         &mut self,
         _now: Time,
-        mut packet: Packet<H>,
+        packet: Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) {
@@ -222,35 +222,42 @@ impl<H: Header> PortPolicy<H> for MultiQueue<H> {
         }
         let queue = usize::from(packet.priority.min(self.last)) % MAX_PRIORITIES;
         let queue_length = self.lengthen(queue, weight);
-        if self.marking.arriving(queue, length, queue_length) {
-            self.marked += u64::from(packet.mark());
-        }
         if self.occupied & (1 << queue) == 0 {
             self.occupied |= 1 << queue;
             self.scheduler.head_changed(queue, packet.bytes);
         }
         self.length = length;
-        self.queues.push(queue, packet);
+        let marks = self.marking.arriving(queue, length, queue_length);
+        // In its place, so that it is copied once.
+        let packet = self.queues.push(queue, packet);
+        if marks {
+            self.marked += u64::from(packet.mark());
+        }
+    }
+
+    #[inline]
+    fn ignores(&self, packet: &Packet<H>, room: Bytes) -> bool {
+        self.occupied == 0 && self.scales.weigh(packet.bytes) <= self.plain.min(room.get())
     }
 
     #[inline]
     fn pass(
         &mut self,
         _now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-    ) -> Option<Packet<H>> {
+    ) -> bool {
         debug_assert_eq!(self.occupied, 0, "only an empty port can be passed");
         let weight = self.scales.weigh(packet.bytes);
         if weight > room.get() {
-            drop(packet, Reason::Buffer);
-            return None;
+            drop(*packet, Reason::Buffer);
+            return false;
         }
         if weight > self.plain {
-            self.note_passing(&mut packet, weight);
+            self.note_passing(packet, weight);
         }
-        Some(packet)
+        true
     }
 
     // Always: called, it would copy each packet twice, and it is just beyond what the compiler inlines by itself.

@@ -249,19 +249,24 @@ impl<H: Header + Ranked> PortPolicy<H> for RankQueue<H> {
     }
 
     #[inline]
+    fn ignores(&self, packet: &Packet<H>, room: Bytes) -> bool {
+        self.order.is_empty() && self.scales.weigh(packet.bytes) <= room.get()
+    }
+
+    #[inline]
     fn pass(
         &mut self,
         _now: Time,
-        packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-    ) -> Option<Packet<H>> {
+    ) -> bool {
         debug_assert!(self.order.is_empty(), "only an empty port can be passed");
         if self.scales.weigh(packet.bytes) > room.get() {
-            drop(packet, Reason::Buffer);
-            return None;
+            drop(*packet, Reason::Buffer);
+            return false;
         }
-        Some(packet)
+        true
     }
 
     #[inline]

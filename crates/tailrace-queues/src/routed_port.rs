@@ -79,18 +79,25 @@ impl<R: Router<H>, H: Header> PortPolicy<H> for RoutedPort<R, H> {
         self.router.on_arrival(now, &mut packet, self.queues.backlog());
         self.queues.enqueue(now, packet, room, drop);
     }
+    /// The router sees them all.
+    #[inline]
+    fn ignores(&self, _packet: &Packet<H>, _room: Bytes) -> bool {
+        false
+    }
     #[inline]
     fn pass(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-    ) -> Option<Packet<H>> {
-        self.router.on_arrival(now, &mut packet, Bytes::ZERO);
-        let mut packet = self.queues.pass(now, packet, room, drop)?;
-        self.router.on_departure(now, &mut packet, &self.queues);
-        Some(packet)
+    ) -> bool {
+        self.router.on_arrival(now, packet, Bytes::ZERO);
+        let leaves = self.queues.pass(now, packet, room, drop);
+        if leaves {
+            self.router.on_departure(now, packet, &self.queues);
+        }
+        leaves
     }
     #[inline]
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {

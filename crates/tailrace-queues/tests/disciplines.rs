@@ -277,7 +277,8 @@ fn enqueue(port: &mut MultiQueue, model: &mut Model<'_>, packet: Packet, room: u
     let mut drop = |packet: Packet, reason| lost.push((packet.seq, reason));
     let passes = pass && port.backlog_packets() == 0;
     let left = if passes {
-        port.pass(Time::ZERO, packet, Bytes::new(room), &mut drop)
+        let mut packet = packet;
+        port.pass(Time::ZERO, &mut packet, Bytes::new(room), &mut drop).then_some(packet)
     } else {
         port.enqueue(Time::ZERO, packet, Bytes::new(room), &mut drop);
         None
@@ -451,9 +452,13 @@ fn what_just_fits_and_just_reaches_the_threshold_passes_unmarked() {
             ..PortParams::default()
         };
         let mut port: MultiQueue = MultiQueue::new(&params, &facts(Rate::from_gbps(10)));
-        let passed = port.pass(Time::ZERO, packet(0, 0, bytes, true), Bytes::new(room), &mut |_, _| {});
-        assert_eq!(port.marked(), u64::from(passed.is_some_and(|packet| packet.ecn() == Ecn::Marked)));
-        passed.map(|packet| packet.ecn() == Ecn::Marked)
+        let mut packet = packet(0, 0, bytes, true);
+        let ignored = port.ignores(&packet, Bytes::new(room));
+        assert_eq!(ignored, kind == SchedulerKind::Strict && u64::from(bytes) <= room.min(3000));
+        let passed = port.pass(Time::ZERO, &mut packet, Bytes::new(room), &mut |_, _| {});
+        let marked = passed.then_some(packet.ecn() == Ecn::Marked);
+        assert_eq!(port.marked(), u64::from(marked == Some(true)));
+        marked
     };
     for kind in [SchedulerKind::Strict, SchedulerKind::Drr, SchedulerKind::Wfq] {
         assert_eq!(pass(kind, 3000, 3000), Some(false), "{kind:?}");

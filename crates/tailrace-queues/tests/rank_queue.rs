@@ -137,7 +137,8 @@ fn enqueue(port: &mut RankQueue<Rank>, model: &mut Model, packet: Packet<Rank>, 
     let mut lost = Vec::new();
     let mut drop = |packet: Packet<Rank>, reason| lost.push((packet.seq, reason));
     if pass && port.backlog_packets() == 0 {
-        let left = port.pass(Time::ZERO, packet, Bytes::new(room), &mut drop);
+        let mut passes = packet;
+        let left = port.pass(Time::ZERO, &mut passes, Bytes::new(room), &mut drop).then_some(passes);
         assert_eq!(lost, model.enqueue(packet, room));
         assert_eq!(left.map(|p| p.seq), model.dequeue().map(|p| p.seq), "passed");
     } else {
@@ -265,8 +266,9 @@ fn acknowledgements_do_not_wait_for_the_data_of_their_flow() {
 #[test]
 fn what_passes_an_empty_port_needs_room_only() {
     let mut port: RankQueue<Rank> = RankQueue::new(QueueUnit::Bytes);
-    let (packet, mut lost) = (Packet { bytes: 1500, ..Packet::EMPTY }, Vec::new());
-    let mut pass = |room| port.pass(Time::ZERO, packet, Bytes::new(room), &mut |_, why| lost.push(why));
-    assert!(pass(1499).is_none() && pass(1500).is_some());
+    let (mut packet, mut lost) = (Packet { bytes: 1500, ..Packet::EMPTY }, Vec::new());
+    let mut pass = |room| port.pass(Time::ZERO, &mut packet, Bytes::new(room), &mut |_, why| lost.push(why));
+    assert!(!pass(1499) && pass(1500));
     assert_eq!(lost, [Reason::Buffer]);
+    assert_eq!([1499, 1500].map(|room| port.ignores(&packet, Bytes::new(room))), [false, true]);
 }

@@ -25,12 +25,7 @@ pub(crate) enum Balancer {
     Random {
         streams: Vec<Stream>,
     },
-    Flowlet {
-        gap: u64,
-        streams: Vec<Stream>,
-        /// By switch; empty until it has a choice.
-        tables: Vec<Vec<Flowlet>>,
-    },
+    Flowlet(Flowlets),
     Flowcell(Cells),
 }
 
@@ -42,11 +37,39 @@ pub(crate) enum Choice {
     Port(PortId),
 }
 
+/// The bursts of all switches.
+pub(crate) struct Flowlets {
+    gap: u64,
+    streams: Vec<Stream>,
+    /// By switch; empty until it has a choice.
+    tables: Vec<Vec<Flowlet>>,
+}
+
 /// The burst that last used a table entry.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Flowlet {
+struct Flowlet {
     last: u64,
     choice: u32,
+}
+
+impl Flowlets {
+    /// Which of `count` ports a packet of `flow` takes: that of the one before, if it follows soon. Out of line, as whatever takes
+    /// more than some instructions here: a packet-hop has them all within it.
+    #[inline(never)]
+    fn choose(&mut self, now: Time, switch: SwitchId, count: u32, flow: u32) -> u32 {
+        let key = u64::from(flow) | u64::from(count) << 32;
+        let table = &mut self.tables[usize::from(switch)];
+        if table.is_empty() {
+            table.resize(FLOWLETS, Flowlet::default());
+        }
+        let flowlet = &mut table[mix(key) as usize & (FLOWLETS - 1)];
+        // The first packet of a run finds an entry that was never used, and lists may differ in length.
+        if flowlet.last == 0 || now.as_ps() - flowlet.last > self.gap || flowlet.choice >= count {
+            flowlet.choice = self.streams[usize::from(switch)].below(count);
+        }
+        flowlet.last = now.as_ps().max(1);
+        flowlet.choice
+    }
 }
 
 /// Where cells end. A flow's paths are numbered through from end to end, so nothing need be remembered: a
@@ -71,6 +94,7 @@ impl Cells {
     }
 
     /// Which of `count` ports `packet` takes: of its path's number, the digit that is this switch's.
+    #[inline(never)]
     fn choose<H: Header>(&self, switch: SwitchId, count: u32, packet: &Packet<H>) -> u32 {
         let cell = if packet.is_ack() {
             // It names the segment after those that have arrived.
@@ -108,11 +132,11 @@ impl Balancer {
                 Balancer::RoundRobin { turns: vec![0; fabric.routes.choices()] }
             }
             LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
-            LoadBalancing::Flowlet { gap } => Balancer::Flowlet {
+            LoadBalancing::Flowlet { gap } => Balancer::Flowlet(Flowlets {
                 gap: gap.as_ps(),
                 streams: streams(),
                 tables: vec![Vec::new(); fabric.switches],
-            },
+            }),
             LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, transport)),
         }
     }
@@ -125,7 +149,7 @@ impl Balancer {
             // What these remember is a choice by its place, or nothing.
             Balancer::Ecmp { .. }
             | Balancer::Random { .. }
-            | Balancer::Flowlet { .. }
+            | Balancer::Flowlet(_)
             | Balancer::Flowcell(_) => {}
         }
     }
@@ -136,7 +160,7 @@ impl Balancer {
     }
 
     /// Which of several ports `packet` takes at `switch`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn choose<H: Header>(
         &mut self,
         now: Time,
@@ -161,20 +185,7 @@ impl Balancer {
                 choice
             }
             Balancer::Random { streams } => streams[usize::from(switch)].below(hops.count),
-            Balancer::Flowlet { gap, streams, tables } => {
-                let key = u64::from(packet.flow) | u64::from(hops.count) << 32;
-                let table = &mut tables[usize::from(switch)];
-                if table.is_empty() {
-                    table.resize(FLOWLETS, Flowlet::default());
-                }
-                let flowlet = &mut table[mix(key) as usize & (FLOWLETS - 1)];
-                // The first packet of a run finds an entry that was never used, and lists may differ in length.
-                if flowlet.last == 0 || now.as_ps() - flowlet.last > *gap || flowlet.choice >= hops.count {
-                    flowlet.choice = streams[usize::from(switch)].below(hops.count);
-                }
-                flowlet.last = now.as_ps().max(1);
-                flowlet.choice
-            }
+            Balancer::Flowlet(flowlets) => flowlets.choose(now, switch, hops.count, packet.flow),
             Balancer::Flowcell(cells) => cells.choose(switch, hops.count, packet),
         })
     }

@@ -15,13 +15,13 @@ const EVERYTHING: Bytes = Bytes::new(u64::MAX >> 1);
 
 /// A packet that leaves a port.
 #[derive(Clone, Copy)]
-pub struct Departure<H> {
+pub struct Departure<'a, H> {
     /// When its transmission starts.
     pub start: Time,
     /// When its last bit has left.
     pub end: Time,
     /// The packet.
-    pub packet: Packet<H>,
+    pub packet: &'a Packet<H>,
 }
 
 /// An egress port. What every packet touches comes first.
@@ -74,7 +74,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
 
     /// Lets departures that are due by `now` happen. At equal times a departure comes before an arrival.
     #[inline]
-    pub fn catch_up(&mut self, now: Time, send: &mut impl FnMut(Departure<H>)) {
+    pub fn catch_up(&mut self, now: Time, send: &mut impl FnMut(Departure<'_, H>)) {
         if self.free_at <= now && !self.policy.is_empty() {
             self.send_due(now, send);
         }
@@ -82,8 +82,9 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
 
     /// Sends what is due by `now`. Out of line, for most looks find nothing.
     #[inline(never)]
-    fn send_due(&mut self, now: Time, send: &mut impl FnMut(Departure<H>)) {
-        while self.free_at <= now {
+    fn send_due(&mut self, now: Time, send: &mut impl FnMut(Departure<'_, H>)) {
+        // Whoever calls has found that there is something.
+        loop {
             let start = if P::WORK_CONSERVING {
                 self.free_at
             } else {
@@ -93,10 +94,29 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
                 }
             };
             match self.policy.dequeue(start) {
-                Some(packet) => self.transmit(start, packet, send),
+                Some(packet) => self.transmit(start, &packet, send),
                 None => break,
             }
+            if self.free_at > now || self.policy.is_empty() {
+                break;
+            }
         }
+    }
+
+    /// Sends a packet that finds the link idle, and of which the policy need not know; tells whether it has.
+    #[inline(always)]
+    pub fn send_through(
+        &mut self,
+        now: Time,
+        packet: &Packet<H>,
+        room: Bytes,
+        send: &mut impl FnMut(Departure<'_, H>),
+    ) -> bool {
+        let passes = P::WORK_CONSERVING && self.free_at <= now && self.policy.ignores(packet, room);
+        if passes {
+            self.transmit(now, packet, send);
+        }
+        passes
     }
 
     /// Takes in a packet at `now`. The port may hold `room` in all, as its unit counts; what does not fit goes to
@@ -105,10 +125,10 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     pub fn accept(
         &mut self,
         now: Time,
-        packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-        send: &mut impl FnMut(Departure<H>),
+        send: &mut impl FnMut(Departure<'_, H>),
     ) -> bool {
         self.catch_up(now, send);
         let dropped = &mut self.dropped;
@@ -117,15 +137,15 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             drop(lost, reason);
         };
         if self.free_at > now {
-            self.policy.enqueue(now, packet, room, &mut count_drop);
+            self.policy.enqueue(now, *packet, room, &mut count_drop);
             return false;
         }
         if P::WORK_CONSERVING {
-            if let Some(packet) = self.policy.pass(now, packet, room, &mut count_drop) {
+            if self.policy.pass(now, packet, room, &mut count_drop) {
                 self.transmit(now, packet, send);
             }
         } else {
-            self.policy.enqueue(now, packet, room, &mut count_drop);
+            self.policy.enqueue(now, *packet, room, &mut count_drop);
             // Nothing was ready before: what is now, leaves from now on.
             self.free_at = now;
             self.catch_up(now, send);
@@ -134,7 +154,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, packet: Packet<H>, send: &mut impl FnMut(Departure<H>)) {
+    fn transmit(&mut self, start: Time, packet: &Packet<H>, send: &mut impl FnMut(Departure<'_, H>)) {
         self.sent_packets += 1;
         self.sent_bytes[usize::from(packet.priority != 0)] += u64::from(packet.bytes);
         self.free_at = start + self.rate.time_for(packet.bytes);
@@ -155,7 +175,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         &mut self,
         now: Time,
         series: &mut dyn SeriesSink,
-        send: &mut impl FnMut(Departure<H>),
+        send: &mut impl FnMut(Departure<'_, H>),
     ) {
         self.catch_up(now, send);
         self.policy.on_wake(now, series);
@@ -175,7 +195,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         policy: P,
         rate: LinkRate,
         drop: &mut impl FnMut(Packet<H>, Reason),
-        send: &mut impl FnMut(Departure<H>),
+        send: &mut impl FnMut(Departure<'_, H>),
     ) {
         self.catch_up(now, send);
         let mut old = std::mem::replace(&mut self.policy, policy);
@@ -277,15 +297,15 @@ mod tests {
         let mut port = Egress::new(Fifo::default(), LinkRate::new(Rate::from_gbps(10)));
         let mut left = Vec::new();
         let mut dropped = Vec::new();
-        let mut send = |d: Departure<()>| left.push((d.packet.flow, d.start, d.end));
+        let mut send = |d: Departure<'_, ()>| left.push((d.packet.flow, d.start, d.end));
         let mut looks = looks.iter().copied().peekable();
         for (flow, &(at, bytes)) in (0..).zip(arrivals) {
             while let Some(look) = looks.next_if(|look| *look <= at) {
                 port.catch_up(Time::from_ns(look), &mut send);
             }
-            let packet = Packet { flow, bytes, ..Packet::EMPTY };
+            let mut packet = Packet { flow, bytes, ..Packet::EMPTY };
             let mut drop = |packet: Packet, _| dropped.push((packet.flow, Time::MAX, Time::MAX));
-            port.accept(Time::from_ns(at), packet, ROOM, &mut drop, &mut send);
+            port.accept(Time::from_ns(at), &mut packet, ROOM, &mut drop, &mut send);
         }
         port.catch_up(Time::from_ms(1_000), &mut send);
         assert_eq!(port.counts().sent.packets as usize + dropped.len(), arrivals.len());
@@ -319,11 +339,11 @@ mod tests {
             let rate = |gbps| LinkRate::new(Rate::from_gbps(gbps));
             let mut port = Egress::new(Fifo::default(), rate(10));
             let mut left: Vec<(u32, Time)> = Vec::new();
-            let mut send = |d: Departure<()>| left.push((d.packet.flow, d.end));
+            let mut send = |d: Departure<'_, ()>| left.push((d.packet.flow, d.end));
             let mut never = |packet: Packet, _| panic!("{packet:?} is dropped");
             for (flow, &bytes) in (0..).zip(&sizes) {
-                let packet = Packet { flow, bytes, ..Packet::EMPTY };
-                port.accept(Time::ZERO, packet, EVERYTHING, &mut never, &mut send);
+                let mut packet = Packet { flow, bytes, ..Packet::EMPTY };
+                port.accept(Time::ZERO, &mut packet, EVERYTHING, &mut never, &mut send);
             }
             let at = Time::from_ns(at);
             port.refit(at, Fifo::default(), rate(1), &mut never, &mut send);

@@ -45,6 +45,7 @@ impl Memory {
 impl Shared {
     /// What `port` may hold at `now`. All ports that share its memory catch up first, so that what they
     /// have sent by now counts as free. That walk makes shared memory slower than private memory.
+    #[inline(never)]
     pub(crate) fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
         let range = self.sharers[port as usize].clone();
         if range.is_empty() {

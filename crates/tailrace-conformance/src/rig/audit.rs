@@ -72,7 +72,12 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
         let mut lost = Vec::new();
         let mut drop = |packet: Packet<H>, reason| lost.push((packet, reason));
         let leaves = match way {
-            Way::Pass => self.port.pass(now, ticketed, room, &mut drop),
+            // As drivers do: whoever is ignored must change nothing that is seen later.
+            Way::Pass if self.port.ignores(&ticketed, room) => Some(ticketed),
+            Way::Pass => {
+                let mut packet = ticketed;
+                self.port.pass(now, &mut packet, room, &mut drop).then_some(packet)
+            }
             Way::Queue => {
                 self.port.enqueue(now, ticketed, room, &mut drop);
                 None

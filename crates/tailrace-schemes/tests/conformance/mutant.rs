@@ -49,6 +49,11 @@ pub trait Mutation: Default + 'static {
         real
     }
 
+    /// Whether a packet passes a port unseen, for which there is room or not. None does, or nothing that is wrong with what
+    /// passes would be seen.
+    fn ignores(&self, real: bool, fits: bool) -> bool {
+        false
+    }
     /// What arrives at a port, or nothing.
     fn arrives<H: Header>(&mut self, packet: Packet<H>, shortcut: bool) -> Option<Packet<H>> {
         Some(packet)
@@ -262,18 +267,26 @@ impl<H: Header, P: PortPolicy<H>, M: Mutation> PortPolicy<H> for MutatedPort<P, 
             part.enqueue(now, packet, room, &mut |lost, why| drop(lost, mutation.reason(why)));
         }
     }
+    fn ignores(&self, packet: &Packet<H>, room: Bytes) -> bool {
+        let fits = u64::from(packet.bytes) <= room.get();
+        self.mutation.ignores(self.part.ignores(packet, room), fits)
+    }
     fn pass(
         &mut self,
         now: Time,
-        packet: Packet<H>,
+        packet: &mut Packet<H>,
         room: Bytes,
         drop: &mut impl FnMut(Packet<H>, Reason),
-    ) -> Option<Packet<H>> {
+    ) -> bool {
         let MutatedPort { part, mutation, .. } = self;
-        let packet = mutation.arrives(packet, true)?;
+        let Some(arrives) = mutation.arrives(*packet, true) else { return false };
+        *packet = arrives;
         let room = mutation.room(room);
-        let passed = part.pass(now, packet, room, &mut |lost, why| drop(lost, mutation.reason(why)))?;
-        Some(mutation.leaves(passed))
+        let leaves = part.pass(now, packet, room, &mut |lost, why| drop(lost, mutation.reason(why)));
+        if leaves {
+            *packet = mutation.leaves(*packet);
+        }
+        leaves
     }
     fn dequeue(&mut self, now: Time) -> Option<Packet<H>> {
         if self.mutation.holds_back(now, self.part.backlog_packets()) {

@@ -211,6 +211,15 @@ impl Mutation for MarksInPassing {
     }
 }
 
+/// What need not wait is not looked at.
+#[derive(Default)]
+struct Overlooks;
+impl Mutation for Overlooks {
+    fn ignores(&self, _: bool, fits: bool) -> bool {
+        fits
+    }
+}
+
 /// Every hundredth packet vanishes; at network cards only.
 #[derive(Default)]
 struct LeakyCard(bool, u64);
@@ -418,6 +427,7 @@ mutants! {
     a_port_that_counts_bytes_where_packets_count: ports::keep_their_books::<Mutant<Dctcp, CountsBytes>> => "with room for";
     a_port_that_swallows: ports::keep_their_books::<Mutant<Dctcp, Swallows>> => "says that it holds";
     a_shortcut_that_marks: ports::pass_what_they_would_queue::<Mutant<Dctcp, MarksInPassing>> => "`pass` gives";
+    a_shortcut_that_overlooks: ports::pass_what_they_would_queue::<Mutant<Rcp, Overlooks>> => "`pass` gives";
     a_card_that_loses: ports::keep_their_books::<Mutant<Dctcp, LeakyCard>> => "(Nic";
     marks_where_none_may_be: ports::keep_their_books::<Mutant<Dctcp, MarksOthers>> => "marks a packet that is not ECN-capable";
     marks_that_vanish: ports::keep_their_books::<Mutant<Dctcp, Washes>> => "makes Capable of Marked";
