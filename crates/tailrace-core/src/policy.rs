@@ -202,7 +202,7 @@ pub trait PortPolicy<H: Header = ()> {
     /// take the same way in both directions.
     const REVERSE: bool = false;
     /// Whether the port sends as long as it holds packets. One that does not is asked when it will
-    /// ([`Self::next_ready`]), and never for a [`Self::pass`].
+    /// ([`Self::next_ready`]), and never whether it lets a packet [`Self::pass`] or [ignores](Self::ignores) it.
     const WORK_CONSERVING: bool = true;
     /// When [`Self::dequeue`] will give the next packet if nothing else happens at the port: `now` or later;
     /// `None` if it holds no packet, or will not know before its [`Self::on_wake`].
@@ -224,13 +224,13 @@ pub trait PortPolicy<H: Header = ()> {
         drop: &mut impl FnMut(Packet<H>, Reason),
     );
     /// Whether the port is empty, and a packet that finds its link idle leaves at once as it is and changes nothing:
-    /// [`Self::pass`] is then not called for it. Whether that is so for any packet is the policy's to say.
+    /// [`Self::pass`] is then not called for it. Asked at any time, also of a port that holds packets.
     #[inline]
     fn ignores(&self, _packet: &Packet<H>, _room: Bytes) -> bool {
         false
     }
-    /// A packet is about to start on an idle link without ever waiting. Returns whether one leaves, which `packet` then is: by
-    /// default what [`Self::enqueue`] then [`Self::dequeue`] would have given.
+    /// A packet is about to start on an idle link without ever waiting. Returns whether one leaves, which `packet` then is; if
+    /// none does, `packet` means nothing any more. By default what [`Self::enqueue`] then [`Self::dequeue`] would have given.
     #[inline]
     fn pass(
         &mut self,

@@ -57,8 +57,7 @@ pub struct TransportParams {
     pub min_rto: Time,
     /// How the retransmission timeout behaves.
     pub rto: RtoMode,
-    /// Longest retransmission timeout, where somebody counts on hearing of a flow; `None` for any. Scenarios have
-    /// none.
+    /// Longest retransmission timeout; `None` for any. Messages of live hosts have one, scenarios none.
     #[serde(skip)]
     pub longest_rto: Option<Time>,
     /// How losses are found.

@@ -283,29 +283,21 @@ impl Agenda {
 
     /// Takes an entity's pending wake-up off the agenda.
     fn unlink(&mut self, entity: Entity) {
-        let Node { at, level, .. } = self.nodes[entity as usize];
-        let level = level as usize;
-        let bucket = self.levels[level].bucket(at >> self.levels[level].shift);
-        self.unlink_from(level, bucket, entity);
-    }
-
-    fn unlink_from(&mut self, level: usize, bucket: usize, entity: Entity) {
-        let after = self.nodes[entity as usize].next;
+        let Node { at, next: after, level } = self.nodes[entity as usize];
         self.nodes[entity as usize].level = IDLE;
-        let head = self.levels[level].head(bucket);
-        if head == entity {
-            if after == NONE {
-                self.levels[level].clear(bucket);
-            } else {
-                self.levels[level].words[bucket >> 6].heads[bucket & 63] = after;
+        let level = &mut self.levels[level as usize];
+        let bucket = level.bucket(at >> level.shift);
+        let mut before = level.head(bucket);
+        if before == entity && after == NONE {
+            level.clear(bucket);
+        } else if before == entity {
+            level.words[bucket >> 6].heads[bucket & 63] = after;
+        } else {
+            while self.nodes[before as usize].next != entity {
+                before = self.nodes[before as usize].next;
             }
-            return;
+            self.nodes[before as usize].next = after;
         }
-        let mut before = head;
-        while self.nodes[before as usize].next != entity {
-            before = self.nodes[before as usize].next;
-        }
-        self.nodes[before as usize].next = after;
     }
 
     /// The rotation of level 0 is over: starts the next one that holds anything and takes over what the

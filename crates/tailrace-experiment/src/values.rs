@@ -49,6 +49,7 @@ impl Values {
     pub(crate) fn percentiles<const N: usize>(&self, of: [f64; N]) -> [Option<f64>; N] {
         let count = self.len();
         if count > SORTED {
+            // There are some, so that each has a place.
             return self.at(of.map(|p| place_of(p, count).unwrap_or_default())).map(Some);
         }
         let mut sorted: Vec<f64> = self.iter().collect();
@@ -91,14 +92,12 @@ struct Sought {
 impl Sought {
     /// Finds its next digit, of which so many have each.
     fn advance(&mut self, counts: &[u64]) {
-        let mut place = self.place as u64;
-        let passed = counts.iter().take_while(|&&count| {
-            let beyond = place >= count;
-            place -= if beyond { count } else { 0 };
-            beyond
-        });
-        self.found = self.found << DIGIT | passed.count() as u64;
-        self.place = place as usize;
+        let mut digit = 0;
+        while self.place as u64 >= counts[digit] {
+            self.place -= counts[digit] as usize;
+            digit += 1;
+        }
+        self.found = self.found << DIGIT | digit as u64;
     }
 }
 

@@ -114,13 +114,14 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     ) -> bool {
         let passes = P::WORK_CONSERVING && self.free_at <= now && self.policy.ignores(packet, room);
         if passes {
+            debug_assert!(self.policy.is_empty(), "a policy that holds packets ignores one");
             self.transmit(now, packet, send);
         }
         passes
     }
 
     /// Takes in a packet at `now`. The port may hold `room` in all, as its unit counts; what does not fit goes to
-    /// `drop`. Returns whether the link was free, so that a packet may have left at once.
+    /// `drop`. `packet` means nothing afterwards. Returns whether the link was free, so that a packet may have left at once.
     #[inline]
     pub fn accept(
         &mut self,

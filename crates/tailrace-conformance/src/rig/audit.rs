@@ -56,6 +56,13 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
         self.port.marked()
     }
 
+    /// Drivers ask before they let happen what is due: no packet is ignored while others wait.
+    pub(super) fn ignores(&self, packet: &Packet<H>, room: Bytes) -> Verdict {
+        let overtakes = self.port.ignores(packet, room) && !self.is_empty();
+        ensure!(!overtakes, "ignores a packet while it holds {}", self.held.len());
+        Ok(())
+    }
+
     /// A packet arrives. On an idle link it passes, or is queued and asked for again.
     pub(super) fn offer(
         &mut self,
@@ -72,7 +79,7 @@ impl<P: PortPolicy<H>, H: Header> Audited<P, H> {
         let mut lost = Vec::new();
         let mut drop = |packet: Packet<H>, reason| lost.push((packet, reason));
         let leaves = match way {
-            // As drivers do: whoever is ignored must change nothing that is seen later.
+            // Whoever is ignored must change nothing that is seen later.
             Way::Pass if self.port.ignores(&ticketed, room) => Some(ticketed),
             Way::Pass => {
                 let mut packet = ticketed;

@@ -34,7 +34,8 @@ pub struct Setting {
     pub buffer: Bytes,
     /// What the buffer counts.
     pub unit: QueueUnit,
-    /// Whether packets that need not wait take the port's shortcut ([`tailrace_core::PortPolicy::pass`]).
+    /// Whether packets that need not wait take the port's shortcuts ([`tailrace_core::PortPolicy::pass`], and where the port
+    /// [ignores](tailrace_core::PortPolicy::ignores) them).
     pub shortcut: bool,
     /// Until when there is trouble.
     pub trouble: Time,
@@ -242,6 +243,7 @@ impl<S: Scheme> Rig<S> {
 
     /// A packet comes to the port.
     fn send(&mut self, packet: Packet<S::Header>) -> Verdict {
+        self.port.ignores(&packet, self.setting.buffer)?;
         self.catch_up()?;
         self.keep(packet.header);
         let shared = [Bytes::ZERO, Bytes::new(1_000), Bytes::new(4_500), Bytes::new(15_000)];

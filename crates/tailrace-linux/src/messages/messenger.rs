@@ -1,12 +1,14 @@
 //! Messages under a scheme: its transport at this host, and the socket that carries it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{FlowId, FlowInfo, HostId, Packet, PacketKind, Scheme, TaskId, Time};
+use tailrace_core::{
+    Ecn, FlowId, FlowInfo, HEADER_BYTES, Header, HostId, Packet, PacketKind, Scheme, TaskId, Time,
+};
 use tailrace_packet::Endpoint;
 
 use super::arrivals::{Arrivals, Segment};
@@ -24,9 +26,17 @@ use crate::sys::{BATCH, receive};
 const PATIENCE_TIMEOUTS: u64 = 20;
 /// But no shorter than this.
 const LEAST_PATIENCE: Time = Time::from_ms(2_000);
-/// So often at least it is spoken to in that time, whatever round trips and timeouts have been before: a sender that only
-/// waits for its own timer is not one that nobody answers.
-const LEAST_ASKED: u64 = 8;
+/// So often it is asked in that time whether it is there: a transport that has had long round trips speaks more rarely than
+/// that, and one that waits for its turn or for leave not at all.
+const QUESTIONS: u64 = 8;
+/// What is lost is sent again as often within it, however long round trips have been: after a pause of a second a timeout by
+/// them would be several, and twice that after the next loss.
+const REPEATS: u64 = 4;
+/// So many times that long a message that has arrived is known: its sender repeats no packet later, unless its law had it wait.
+const REMEMBERED_PATIENCES: u64 = 32;
+/// A message of which a host acknowledges nothing for so many times that long is lost, though the host be there: no turn under a
+/// scheme takes so long.
+const MOST_PATIENCES: u64 = 300;
 /// How often it is seen who is lost, and what may be forgotten.
 const SWEEP_EVERY: Time = Time::from_ms(100);
 /// Batches that are taken in before something else is done.
@@ -34,10 +44,17 @@ const MOST_BATCHES: usize = 8;
 /// Bits of a flow's number that count messages; those above are its host's.
 const SERIAL_BITS: u32 = 16;
 
+/// A question whether a host is there: a header of a flow that is nothing else, so that no law hears the answer.
+struct Question {
+    flow: FlowId,
+    /// When it was asked last, in `attended` time.
+    at: Time,
+}
+
 /// A message on its way.
 struct Leaving {
     to: HostId,
-    /// In `attended` time.
+    /// When it was given to the transport, or when any of it was last acknowledged, in `attended` time.
     since: Time,
     label: Label,
     bytes: Vec<u8>,
@@ -56,6 +73,8 @@ pub struct Messenger<S: Scheme> {
     /// Counts messages, from one on that no earlier process of this host has counted to.
     serial: u64,
     leaving: BTreeMap<FlowId, Leaving>,
+    /// To hosts that have said nothing for a while.
+    questions: BTreeMap<HostId, Question>,
     /// After which a silent host is lost.
     patience: Time,
     arrivals: Arrivals,
@@ -90,7 +109,7 @@ impl<S: Scheme> Messenger<S> {
         })?;
         let clock = Clock::start()?;
         let patience = LEAST_PATIENCE.max(transport.min_rto * PATIENCE_TIMEOUTS);
-        let longest_rto = Some(Time::from_ps(patience.as_ps() / LEAST_ASKED));
+        let longest_rto = Some(Time::from_ps(patience.as_ps() / REPEATS));
         let transport = TransportParams { longest_rto, ..transport };
         Ok(Messenger {
             host,
@@ -103,8 +122,8 @@ impl<S: Scheme> Messenger<S> {
             lengths: [(0, 0); BATCH],
             serial: clock.start_us(),
             leaving: BTreeMap::new(),
-            // Longer than any sender tries.
-            arrivals: Arrivals::remembering(patience * 2),
+            questions: BTreeMap::new(),
+            arrivals: Arrivals::remembering(patience * REMEMBERED_PATIENCES),
             patience,
             heard: vec![Time::ZERO; hosts],
             events: VecDeque::new(),
@@ -120,7 +139,8 @@ impl<S: Scheme> Messenger<S> {
             self.serial += 1;
             let low = self.serial as u32 & ((1 << SERIAL_BITS) - 1);
             let flow = self.host << SERIAL_BITS | low;
-            if !self.leaving.contains_key(&flow) {
+            let asks = self.questions.values().any(|question| question.flow == flow);
+            if !asks && !self.leaving.contains_key(&flow) {
                 return (flow, (self.serial >> SERIAL_BITS) as u32);
             }
         }
@@ -154,7 +174,11 @@ impl<S: Scheme> Messenger<S> {
             wire::decode(datagram, tos).filter(|packet| packet.dst == Packet::address(self.host))?;
         if packet.is_ack() {
             // It may be of a message that is over.
-            let Some(leaving) = self.leaving.get(&packet.flow) else { return Some(()) };
+            let Some(leaving) = self.leaving.get_mut(&packet.flow) else {
+                self.note_answer(packet.flow);
+                return Some(());
+            };
+            leaving.since = self.attended;
             self.heard[leaving.to as usize] = self.attended;
             self.endpoint.arrive(now, self.host, &packet);
             return Some(());
@@ -177,14 +201,57 @@ impl<S: Scheme> Messenger<S> {
         Some(())
     }
 
+    /// A host has answered, perhaps to a question.
+    fn note_answer(&mut self, flow: FlowId) {
+        if let Some((&host, _)) = self.questions.iter().find(|(_, question)| question.flow == flow) {
+            self.heard[host as usize] = self.attended;
+            self.questions.remove(&host);
+        }
+    }
+
+    /// Asks hosts that are to take messages, and have said nothing for a while, whether they are there.
+    fn ask_the_silent(&mut self, now: Time) {
+        let listeners: BTreeSet<HostId> = self.leaving.values().map(|leaving| leaving.to).collect();
+        self.questions.retain(|host, _| listeners.contains(host));
+        let often = Time::from_ps(self.patience.as_ps() / QUESTIONS);
+        for host in listeners {
+            let asked = self.questions.get(&host);
+            let last = self.heard[host as usize].max(asked.map_or(Time::ZERO, |question| question.at));
+            if self.attended < last + often {
+                continue;
+            }
+            let flow = match asked {
+                Some(question) => question.flow,
+                None => self.number().0,
+            };
+            self.questions.insert(host, Question { flow, at: self.attended });
+            let header = S::Header::NONE;
+            let bytes = HEADER_BYTES + header.wire_bytes();
+            let mut packet = Packet {
+                flow,
+                dst: Packet::address(host),
+                bytes,
+                sent_ps: now.as_ps(),
+                header,
+                ..Packet::EMPTY
+            };
+            packet.set(PacketKind::Probe, Ecn::NotCapable);
+            self.outbox.push(&packet);
+        }
+    }
+
     /// Puts what the transport sends into datagrams, with their part of the message.
     fn pack(&mut self) {
+        // What has ended in this turn may have sent in it, which a host that has forgotten the message would take for another.
+        for flow in self.endpoint.ended().drain(..) {
+            self.leaving.remove(&flow);
+        }
         for packet in self.endpoint.sent().drain(..) {
             if packet.is_ack() || packet.kind() == PacketKind::Probe {
                 self.outbox.push(&packet);
                 continue;
             }
-            // It may have been given up.
+            // It may have ended, or been given up.
             let Some(Leaving { label, bytes, .. }) = self.leaving.get(&packet.flow) else { continue };
             let Some(range) = self.cut.range(packet.seq, bytes.len()) else { continue };
             let (at, length) = (self.cut.label_at, range.len());
@@ -192,15 +259,14 @@ impl<S: Scheme> Messenger<S> {
             label.encode(&mut datagram[at..]);
             datagram[at + LABEL_BYTES..][..length].copy_from_slice(&bytes[range]);
         }
-        // Only now: what has ended in this turn may have sent in it.
-        for flow in self.endpoint.ended().drain(..) {
-            self.leaving.remove(&flow);
-        }
     }
 
     fn sweep(&mut self, now: Time) {
         let (heard, attended, patience) = (&self.heard, self.attended, self.patience);
-        let is_lost = |leaving: &Leaving| attended > leaving.since.max(heard[leaving.to as usize]) + patience;
+        let is_lost = |leaving: &Leaving| {
+            let is_silent = attended > leaving.since.max(heard[leaving.to as usize]) + patience;
+            is_silent || attended > leaving.since + patience * MOST_PATIENCES
+        };
         let lost: Vec<(FlowId, HostId)> = self
             .leaving
             .iter()
@@ -212,13 +278,15 @@ impl<S: Scheme> Messenger<S> {
             self.leaving.remove(&flow);
         }
         let mut hosts: Vec<HostId> = lost.into_iter().map(|(_, host)| host).collect();
+        hosts.sort_unstable();
         hosts.dedup();
         self.events.extend(hosts.into_iter().map(Event::Silent));
         self.arrivals.expire(now, |flow| self.endpoint.forget(flow));
         let from = |flow: FlowId| heard[(flow >> SERIAL_BITS) as usize];
-        // Twice as long: a sender may only just have given up.
-        let is_over = |flow| attended > from(flow) + patience * 2;
+        // As long as a sender may try, and as long again: it may have been stopped itself.
+        let is_over = |flow| attended > from(flow) + patience * MOST_PATIENCES * 2;
         self.arrivals.drop_lost(is_over, |flow| self.endpoint.forget(flow));
+        self.ask_the_silent(now);
     }
 }
 

@@ -33,7 +33,8 @@ pub enum Event {
         /// What it says.
         bytes: Vec<u8>,
     },
-    /// A host has not answered for long: messages for it are lost that it has not acknowledged.
+    /// A host has not answered for long, or acknowledged nothing of a message for very long: messages for it are lost that it has
+    /// not acknowledged.
     Silent(HostId),
 }
 

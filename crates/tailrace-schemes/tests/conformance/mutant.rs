@@ -49,9 +49,9 @@ pub trait Mutation: Default + 'static {
         real
     }
 
-    /// Whether a packet passes a port unseen, for which there is room or not. None does, or nothing that is wrong with what
-    /// passes would be seen.
-    fn ignores(&self, real: bool, fits: bool) -> bool {
+    /// Whether a packet for which there is room passes unseen a port that is empty, or is not. None does, or nothing that is
+    /// wrong with what passes would be seen.
+    fn ignores(&self, empty: bool) -> bool {
         false
     }
     /// What arrives at a port, or nothing.
@@ -269,7 +269,7 @@ impl<H: Header, P: PortPolicy<H>, M: Mutation> PortPolicy<H> for MutatedPort<P, 
     }
     fn ignores(&self, packet: &Packet<H>, room: Bytes) -> bool {
         let fits = u64::from(packet.bytes) <= room.get();
-        self.mutation.ignores(self.part.ignores(packet, room), fits)
+        fits && self.mutation.ignores(self.part.is_empty())
     }
     fn pass(
         &mut self,

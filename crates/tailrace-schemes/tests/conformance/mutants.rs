@@ -215,8 +215,17 @@ impl Mutation for MarksInPassing {
 #[derive(Default)]
 struct Overlooks;
 impl Mutation for Overlooks {
-    fn ignores(&self, _: bool, fits: bool) -> bool {
-        fits
+    fn ignores(&self, empty: bool) -> bool {
+        empty
+    }
+}
+
+/// What comes overtakes what waits.
+#[derive(Default)]
+struct Overtakes;
+impl Mutation for Overtakes {
+    fn ignores(&self, _: bool) -> bool {
+        true
     }
 }
 
@@ -428,6 +437,7 @@ mutants! {
     a_port_that_swallows: ports::keep_their_books::<Mutant<Dctcp, Swallows>> => "says that it holds";
     a_shortcut_that_marks: ports::pass_what_they_would_queue::<Mutant<Dctcp, MarksInPassing>> => "`pass` gives";
     a_shortcut_that_overlooks: ports::pass_what_they_would_queue::<Mutant<Rcp, Overlooks>> => "`pass` gives";
+    a_shortcut_past_what_waits: ports::keep_their_books::<Mutant<Dctcp, Overtakes>> => "ignores a packet while it holds";
     a_card_that_loses: ports::keep_their_books::<Mutant<Dctcp, LeakyCard>> => "(Nic";
     marks_where_none_may_be: ports::keep_their_books::<Mutant<Dctcp, MarksOthers>> => "marks a packet that is not ECN-capable";
     marks_that_vanish: ports::keep_their_books::<Mutant<Dctcp, Washes>> => "makes Capable of Marked";
