@@ -38,8 +38,9 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         let first = *self.front()?;
-        self.first = self.place(1) as u32;
         self.len -= 1;
+        // An empty one begins anew, so that a link that holds little touches little.
+        self.first = if self.len == 0 { 0 } else { self.place(1) as u32 };
         Some(first)
     }
 
