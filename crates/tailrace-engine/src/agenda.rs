@@ -3,7 +3,19 @@
 //! Level 0 holds the near future in buckets of a few nanoseconds, so that a bucket rarely holds more than
 //! one or two wake-ups; the levels above hold what lies further ahead (retransmission timers, control
 //! periods) and hand a bucket down when its time comes. An entity's list node is its own array slot, so
-//! nothing allocates, and a wake-up costs a handful of instructions at any load.
+//! nothing is allocated for it, and a wake-up costs a handful of instructions at any load.
+//!
+//! What is next is taken out of level 0 some wake-ups at a time and put in order, up to a bucket's end. Until they have been given
+//! out, all that lies in buckets comes after them, and what is asked for earlier than that is put among them.
+
+mod due;
+mod level;
+
+use std::num::NonZero;
+
+pub use self::due::Due;
+use self::due::DueList;
+use self::level::Level;
 
 /// Who is woken: a small number given by the driver.
 pub type Entity = u32;
@@ -15,6 +27,9 @@ const LEVELS: usize = 6;
 const FAR_BITS: u32 = 12;
 /// Level of an entity that has no wake-up pending.
 const IDLE: u32 = LEVELS as u32;
+/// So many wake-ups are put in order at a time, or as many as share a bucket: enough to fetch what they need together, and few
+/// enough for the first cache.
+const ENOUGH: usize = 32;
 
 /// An entity's pending wake-up, and its place in the list of its bucket.
 #[derive(Clone, Copy)]
@@ -32,20 +47,19 @@ struct Node {
 /// by one packet, be marked less and get up to twice the others' share.
 pub struct Agenda {
     nodes: Vec<Node>,
+    /// The next wake-ups, before all that the levels hold.
+    due: DueList,
     levels: [Level; LEVELS],
     /// Wake-ups from here on are kept.
     end: u64,
-    /// Buckets of this rotation of level 0 that are over before the end.
-    whole: usize,
-    /// Another number gives another order of ties.
-    order: u64,
 }
 
 impl Agenda {
     /// An agenda for entities `0..entities` whose wake-ups mostly lie within `span_ps` picoseconds.
     pub fn new(entities: usize, span_ps: u64) -> Self {
         let buckets = (entities * 16).next_power_of_two().clamp(1 << 10, 1 << 17);
-        let width = (span_ps / buckets as u64).max(1).next_power_of_two().trailing_zeros();
+        // Two picoseconds at least: the number of the slot after the last one of all is a number, too.
+        let width = (span_ps / buckets as u64).max(2).next_power_of_two().trailing_zeros();
         let near = buckets.trailing_zeros();
         let level = |number: usize| match number {
             0 => Level::new(width, near),
@@ -53,10 +67,9 @@ impl Agenda {
         };
         Agenda {
             nodes: vec![Node { at: u64::MAX, next: NONE, level: IDLE }; entities],
+            due: DueList::new(4 * ENOUGH),
             levels: std::array::from_fn(level),
             end: u64::MAX,
-            whole: buckets,
-            order: 0,
         }
     }
 
@@ -71,13 +84,7 @@ impl Agenda {
             }
             return self.wake_earlier(entity, at_ps);
         }
-        let near = &mut self.levels[0];
-        let slot = at_ps >> near.shift;
-        if near.takes(slot) {
-            *node = Node { at: at_ps, next: near.push(slot, entity), level: 0 };
-        } else {
-            self.insert_far(entity, at_ps);
-        }
+        self.wake_again(entity, Some(at_ps));
     }
 
     /// Wakes an entity earlier than it has asked for.
@@ -90,66 +97,74 @@ impl Agenda {
     /// Breaks ties in another order for each number; all others use 0.
     #[doc(hidden)]
     pub fn break_ties_by(&mut self, order: u64) {
-        self.order = order;
+        self.due.order = order;
     }
 
     /// From now on only wake-ups before `end_ps` are given out; all are if it is `u64::MAX`. Others may still be asked for,
     /// however far the next one is.
     pub fn run_until(&mut self, end_ps: u64) {
         self.end = end_ps;
-        self.count_whole();
+    }
+
+    /// How many wake-ups have been given out.
+    pub fn given_out(&self) -> u64 {
+        self.due.given_out()
     }
 
     /// The next wake-up before the end: its time and entity.
     #[inline]
     pub fn next(&mut self) -> Option<(u64, Entity)> {
-        self.next_and_soon().map(|(at, entity, _)| (at, entity))
+        let (at, entity) = self.next_and(|_| ())?;
+        self.wake_again(entity, None);
+        Some((at, entity))
     }
 
-    /// The same, and an entity that is likely to come after it, or any number: what that one needs may be fetched meanwhile.
-    /// Inlined, for it is most of what a packet-hop asks of the agenda.
+    /// The same. Now and then `coming` is told which wake-ups are likely to be next, this one first: what they need may be fetched
+    /// from memory together. Whose turn it is has to be [told](Self::wake_again) when it is to be woken again before it is [woken](Self::wake)
+    /// otherwise: until then it counts as pending.
     #[inline(always)]
-    pub fn next_and_soon(&mut self) -> Option<(u64, Entity, Entity)> {
-        // Mostly the next one shares a word with the last, and is alone in its bucket.
-        let near = &mut self.levels[0];
-        let cursor = near.cursor;
-        if let Some(word) = near.words.get_mut(cursor >> 6) {
-            let rest = word.occupied >> (cursor & 63) << (cursor & 63);
-            let place = rest.trailing_zeros() as usize & 63;
-            let bucket = cursor & !63 | place;
-            let entity = word.heads[place];
-            if rest != 0 && bucket < self.whole {
-                near.cursor = bucket;
-                let node = &mut self.nodes[entity as usize];
-                if node.next != NONE {
-                    let (at, entity) = self.pop_least_of_several(bucket, entity);
-                    return Some((at, entity, self.levels[0].soon(bucket)));
-                }
-                node.level = IDLE;
-                word.heads[place] = NONE;
-                word.occupied &= !(1 << place);
-                let soon = word.heads[(rest & (rest - 1)).trailing_zeros() as usize & 63];
-                if word.occupied == 0 {
-                    near.summary[cursor >> 12] &= !(1 << (cursor >> 6 & 63));
-                }
-                return Some((node.at, entity, soon));
-            }
-        }
-        self.find_next()
+    pub fn next_and(&mut self, coming: impl FnOnce(&[Due])) -> Option<(u64, Entity)> {
+        let next = self.due.first().filter(|due| due.at < self.end).copied();
+        let Due { at, entity } = match next {
+            Some(due) => due,
+            None => self.look_further(coming)?,
+        };
+        self.due.pass();
+        Some((at, entity))
     }
 
-    /// The same, wherever it is.
+    /// The entity whose turn it was is to be woken again at `at_ps`, if ever.
+    #[inline(always)]
+    pub fn wake_again(&mut self, entity: Entity, at_ps: Option<u64>) {
+        let node = &mut self.nodes[entity as usize];
+        let Some(at) = at_ps else {
+            node.level = IDLE;
+            return;
+        };
+        let near = &mut self.levels[0];
+        let slot = at >> near.shift;
+        if near.takes(slot) {
+            *node = Node { at, next: near.push(slot, entity), level: 0 };
+        } else {
+            self.insert_far(entity, at);
+        }
+    }
+
+    /// The next wake-up, where what is due is over, or beyond the end.
     #[inline(never)]
-    fn find_next(&mut self) -> Option<(u64, Entity, Entity)> {
+    fn look_further(&mut self, coming: impl FnOnce(&[Due])) -> Option<Due> {
+        if let Some(&due) = self.due.first() {
+            return (self.end == u64::MAX).then_some(due);
+        }
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
-                if bucket >= self.whole && self.is_beyond(bucket) {
+                if self.is_beyond(bucket) {
                     return None;
                 }
-                self.levels[0].cursor = bucket;
-                let (at, entity) = self.pop_least(bucket);
-                return Some((at, entity, self.levels[0].soon(bucket)));
+                self.open(bucket);
+                coming(self.due.rest());
+                return self.due.first().copied();
             }
             if !self.goes_on() {
                 return None;
@@ -158,8 +173,35 @@ impl Agenda {
         }
     }
 
+    /// Puts in order what the buckets of level 0 hold from this one on, until it is enough for a while or the word of buckets is over.
+    /// That may be beyond the end: what is not given out before it stays.
+    fn open(&mut self, first: usize) {
+        let (number, lowest) = (first >> 6, first & 63);
+        let near = &mut self.levels[0];
+        let word = &mut near.words[number];
+        let mut rest = word.occupied & !0 << lowest;
+        // Those below it are of the next rotation.
+        let below = word.occupied & !(!0 << lowest);
+        let (nodes, due) = (&self.nodes[..], &mut self.due);
+        due.clear();
+        while let Some(bits) = NonZero::new(rest)
+            && due.len() < ENOUGH
+        {
+            let place = bits.trailing_zeros() as usize;
+            due.take(nodes, std::mem::replace(&mut word.heads[place], NONE));
+            rest &= rest - 1;
+        }
+        due.count_all();
+        let opened = word.occupied & !rest;
+        near.cursor = (number << 6) + 64 - opened.leading_zeros() as usize;
+        word.occupied = rest | below;
+        if word.occupied == 0 {
+            near.summary[number >> 6] &= !(1 << (number & 63));
+        }
+    }
+
     /// Whether all of a bucket of level 0 is beyond the end, if there is one.
-    #[cold]
+    #[inline]
     fn is_beyond(&self, bucket: usize) -> bool {
         self.end < u64::MAX && self.least_of(0, bucket) >= self.end
     }
@@ -171,14 +213,6 @@ impl Agenda {
             return self.levels.iter().any(|level| level.occupied_from(0).is_some());
         }
         self.peek().is_some_and(|next| next < self.end)
-    }
-
-    /// Counts the buckets of this rotation of level 0 that are over before the end: of what is in them there is no need
-    /// to know when it is.
-    fn count_whole(&mut self) {
-        let near = &self.levels[0];
-        let slots = (self.end >> near.shift).saturating_sub(near.base);
-        self.whole = slots.min(near.buckets()) as usize;
     }
 
     /// The least time in a bucket, which holds some.
@@ -195,6 +229,9 @@ impl Agenda {
 
     /// When the next wake-up is, without taking it off: how long a driver in real time may sleep.
     pub fn peek(&self) -> Option<u64> {
+        if let Some(due) = self.due.first() {
+            return Some(due.at);
+        }
         let near = &self.levels[0];
         if let Some(bucket) = near.occupied_from(near.cursor) {
             // What is left of this rotation comes before all else.
@@ -228,8 +265,10 @@ impl Agenda {
     /// Puts a wake-up where level 0 does not reach.
     #[inline(never)]
     fn insert_far(&mut self, entity: Entity, at: u64) {
-        let near = &self.levels[0];
-        debug_assert!(at >> near.shift >= near.slot(), "wake-up of {entity} at {at} ps lies in the past");
+        if self.levels[0].is_over(at) {
+            self.nodes[entity as usize] = Node { at, next: NONE, level: 0 };
+            return self.due.insert(Due { at, entity });
+        }
         let takes = |&number: &usize| {
             let level = &self.levels[number];
             (at >> level.shift) - level.base < level.buckets()
@@ -238,53 +277,14 @@ impl Agenda {
         self.push(number.expect("the last level takes all there is"), entity, at);
     }
 
-    /// Takes the first wake-up out of a bucket of level 0.
-    fn pop_least(&mut self, bucket: usize) -> (u64, Entity) {
-        let head = self.levels[0].head(bucket);
-        let first = &mut self.nodes[head as usize];
-        if first.next != NONE {
-            return self.pop_least_of_several(bucket, head);
-        }
-        first.level = IDLE;
-        let at = first.at;
-        self.levels[0].clear(bucket);
-        (at, head)
-    }
-
-    #[inline(never)]
-    fn pop_least_of_several(&mut self, bucket: usize, head: Entity) -> (u64, Entity) {
-        let first = self.nodes[head as usize];
-        let mut least = (first.at, head);
-        // The turn of the least so far, once it is asked for; and which the list has before it.
-        let (mut its_turn, mut before_it) = (None, NONE);
-        let (mut before, mut entity) = (head, first.next);
-        while entity != NONE {
-            let node = &self.nodes[entity as usize];
-            if node.at < least.0 {
-                (least, its_turn, before_it) = ((node.at, entity), None, before);
-            } else if node.at == least.0 {
-                let this_turn = turn(node.at ^ self.order, entity);
-                if this_turn < *its_turn.get_or_insert_with(|| turn(least.0 ^ self.order, least.1)) {
-                    (least, its_turn, before_it) = ((node.at, entity), Some(this_turn), before);
-                }
-            }
-            (before, entity) = (entity, node.next);
-        }
-        let it = &mut self.nodes[least.1 as usize];
-        it.level = IDLE;
-        let after = it.next;
-        if before_it == NONE {
-            self.levels[0].words[bucket >> 6].heads[bucket & 63] = after;
-        } else {
-            self.nodes[before_it as usize].next = after;
-        }
-        least
-    }
-
     /// Takes an entity's pending wake-up off the agenda.
     fn unlink(&mut self, entity: Entity) {
         let Node { at, next: after, level } = self.nodes[entity as usize];
         self.nodes[entity as usize].level = IDLE;
+        if level == 0 && self.levels[0].is_over(at) {
+            self.due.remove(entity);
+            return;
+        }
         let level = &mut self.levels[level as usize];
         let bucket = level.bucket(at >> level.shift);
         let mut before = level.head(bucket);
@@ -311,7 +311,6 @@ impl Agenda {
         let near = &mut self.levels[0];
         near.base = rotation * near.buckets();
         near.cursor = 0;
-        self.count_whole();
         self.hand_down(1);
     }
 
@@ -354,227 +353,5 @@ impl Agenda {
     }
 }
 
-/// Whose turn it is among the entities woken at the same time: SplitMix64's mixer, a permutation for each
-/// `at`, so that no two entities share a turn.
-#[inline]
-fn turn(at: u64, entity: Entity) -> u64 {
-    let x = at ^ u64::from(entity).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
-/// Buckets that share a word of bits: each the head of a list.
-#[derive(Clone, Copy)]
-struct Word {
-    occupied: u64,
-    heads: [u32; 64],
-}
-
-/// One level: a rotation of buckets, and two layers of bits to find the next
-/// occupied one. A slot is a time in units of the bucket width; bucket = slot modulo the rotation.
-struct Level {
-    shift: u32,
-    /// The number of buckets, less one.
-    mask: u64,
-    /// Slot of bucket 0 in the current rotation.
-    base: u64,
-    /// Current bucket: all before it are empty.
-    cursor: usize,
-    words: Vec<Word>,
-    summary: Vec<u64>,
-}
-
-impl Level {
-    fn new(shift: u32, bits: u32) -> Self {
-        let words = (1usize << bits).div_ceil(64);
-        Level {
-            shift,
-            mask: (1 << bits) - 1,
-            base: 0,
-            cursor: 0,
-            words: vec![Word { occupied: 0, heads: [NONE; 64] }; words],
-            summary: vec![0; words.div_ceil(64)],
-        }
-    }
-
-    #[inline]
-    fn buckets(&self) -> u64 {
-        self.mask + 1
-    }
-
-    /// The slot where this level stands.
-    #[inline]
-    fn slot(&self) -> u64 {
-        self.base + self.cursor as u64
-    }
-
-    /// Whether level 0 takes a slot. It slides: it takes a full rotation from where it stands, the others are aligned.
-    #[inline]
-    fn takes(&self, slot: u64) -> bool {
-        slot.wrapping_sub(self.slot()) <= self.mask
-    }
-
-    #[inline]
-    fn bucket(&self, slot: u64) -> usize {
-        (slot & self.mask) as usize
-    }
-
-    /// The first of a bucket's list.
-    #[inline]
-    fn head(&self, bucket: usize) -> u32 {
-        self.words[bucket >> 6].heads[bucket & 63]
-    }
-
-    /// The first of a bucket's list, or of the next one that shares its word and has one; or whatever.
-    #[inline]
-    fn soon(&self, bucket: usize) -> u32 {
-        let word = &self.words[bucket >> 6];
-        let rest = word.occupied >> (bucket & 63) << (bucket & 63);
-        word.heads[rest.trailing_zeros() as usize & 63]
-    }
-
-    /// Puts an entity at the head of a slot's list; returns the head before it.
-    #[inline]
-    fn push(&mut self, slot: u64, entity: Entity) -> u32 {
-        let bucket = self.bucket(slot);
-        let number = bucket >> 6;
-        let word = &mut self.words[number];
-        if word.occupied == 0 {
-            self.summary[number >> 6] |= 1 << (number & 63);
-        }
-        word.occupied |= 1 << (bucket & 63);
-        std::mem::replace(&mut word.heads[bucket & 63], entity)
-    }
-
-    #[inline]
-    fn clear(&mut self, bucket: usize) {
-        let number = bucket >> 6;
-        let word = &mut self.words[number];
-        word.heads[bucket & 63] = NONE;
-        word.occupied &= !(1 << (bucket & 63));
-        if word.occupied == 0 {
-            self.summary[number >> 6] &= !(1 << (number & 63));
-        }
-    }
-
-    /// The first occupied bucket at or after `from` in this rotation.
-    #[inline]
-    fn occupied_from(&self, from: usize) -> Option<usize> {
-        let word = from >> 6;
-        let rest = self.words.get(word)?.occupied & (!0 << (from & 63));
-        if rest != 0 {
-            return Some(word << 6 | rest.trailing_zeros() as usize);
-        }
-        let next = word + 1;
-        let mut group = next >> 6;
-        let mut words = self.summary.get(group)? & (!0 << (next & 63));
-        while words == 0 {
-            group += 1;
-            words = *self.summary.get(group)?;
-        }
-        let word = group << 6 | words.trailing_zeros() as usize;
-        Some(word << 6 | self.words[word].occupied.trailing_zeros() as usize)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    /// The agenda in three lines: a map from entity to time.
-    #[derive(Clone, Default)]
-    struct Naive(BTreeMap<Entity, u64>);
-    impl Naive {
-        fn wake(&mut self, entity: Entity, at: u64) {
-            let pending = self.0.entry(entity).or_insert(at);
-            *pending = (*pending).min(at);
-        }
-        fn next(&mut self) -> Option<(u64, Entity)> {
-            let (at, _, entity) = self.0.iter().map(|(&e, &t)| (t, turn(t, e), e)).min()?;
-            self.0.remove(&entity);
-            Some((at, entity))
-        }
-    }
-
-    /// Distances that hit every level: the same bucket, near, next rotations, far.
-    fn distance() -> impl Strategy<Value = u64> {
-        prop_oneof![
-            0u64..4,
-            0u64..50_000,
-            0u64..40_000_000,
-            0u64..2_000_000_000,
-            0u64..3_000_000_000_000,
-            0u64..1 << 57
-        ]
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
-        #[test]
-        fn agrees_with_a_map(operations in prop::collection::vec((0u32..12, distance(), 0..4u8), 1..300)) {
-            let (mut agenda, mut naive) = (Agenda::new(12, 20_000_000), Naive::default());
-            let mut now = 0;
-            for (entity, ahead, pops) in operations {
-                agenda.wake(entity, now + ahead);
-                naive.wake(entity, now + ahead);
-                for _ in 0..pops {
-                    let (peeked, got, want) = (agenda.peek(), agenda.next(), naive.next());
-                    prop_assert_eq!(got, want);
-                    prop_assert_eq!(peeked, want.map(|(at, _)| at));
-                    if let Some((at, _)) = got { now = at }
-                    // Up to an end, and then on from there.
-                    let next = naive.clone().next().map(|(at, _)| at);
-                    let end = now + ahead / 2;
-                    agenda.run_until(end);
-                    match next {
-                        Some(at) if at < end => {
-                            prop_assert_eq!(agenda.next(), naive.next());
-                            now = at;
-                        }
-                        _ => {
-                            prop_assert_eq!(agenda.next(), None);
-                            now = now.max(end);
-                        }
-                    }
-                    agenda.run_until(u64::MAX);
-                }
-            }
-            while let Some(want) = naive.next() {
-                prop_assert_eq!(agenda.next(), Some(want));
-            }
-            prop_assert_eq!(agenda.next(), None);
-            prop_assert!(agenda.peek().is_none());
-        }
-    }
-
-    #[test]
-    fn the_end_of_time_is_given_out_too() {
-        let mut agenda = Agenda::new(2, 1 << 20);
-        agenda.wake(1, u64::MAX);
-        assert_eq!(agenda.next(), Some((u64::MAX, 1)));
-        agenda.wake(0, u64::MAX);
-        agenda.run_until(u64::MAX - 1);
-        assert_eq!(agenda.next(), None);
-        agenda.run_until(u64::MAX);
-        assert_eq!(agenda.next(), Some((u64::MAX, 0)));
-    }
-
-    #[test]
-    fn ties_favour_nobody() {
-        let first = |a, b| {
-            let wins = |at: u64| u32::from(turn(at, a) < turn(at, b));
-            (0..10_000).map(|packet| wins(83_896_000 + packet * 1_200_000)).sum::<u32>()
-        };
-        for (a, b) in [(0, 1), (0, 2), (3, 143), (7, 400)] {
-            assert!((4_800..5_200).contains(&first(a, b)), "{a} before {b}: {} of 10000", first(a, b));
-        }
-    }
-
-    #[test]
-    fn nodes_are_sixteen_bytes() {
-        assert_eq!(size_of::<Node>(), 16);
-    }
-}
+mod tests;

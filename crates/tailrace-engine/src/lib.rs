@@ -7,5 +7,5 @@
 mod agenda;
 mod digest;
 
-pub use agenda::{Agenda, Entity};
+pub use agenda::{Agenda, Due, Entity};
 pub use digest::Digest;

@@ -30,7 +30,7 @@ pub use params::{FabricKind, FabricParams};
 pub use parking_lot::ParkingLot;
 pub use presets::{ListedFabric, list};
 pub use racks::Racks;
-pub use routes::{NextHops, Routes};
+pub use routes::{EdgePlace, NextHops, Routes};
 pub use star::Star;
 pub use tree::Tree;
 

@@ -42,7 +42,7 @@ pub struct Routes {
     /// The edge switches of each area.
     areas: Vec<Vec<SwitchId>>,
     /// Of each edge switch its area and its place there.
-    places: Vec<Place>,
+    places: Vec<EdgePlace>,
     /// `[switch * areas + area]`.
     by_area: Vec<NextHops>,
     by_edge: Vec<NextHops>,
@@ -51,9 +51,9 @@ pub struct Routes {
     lists: Vec<PortId>,
 }
 
-/// Where an edge switch is.
+/// Where an edge switch is, as routes tell places apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+pub struct EdgePlace {
     area: u16,
     within: u16,
 }
@@ -63,10 +63,10 @@ impl Routes {
     pub(super) fn shortest(fabric: &Fabric, dead: &[bool]) -> Self {
         let (switches, own) = (fabric.switches, ports_by_switch(fabric, dead));
         let areas = areas(fabric, &own);
-        let mut places = vec![Place::default(); switches];
+        let mut places = vec![EdgePlace::default(); switches];
         for (edges, area) in areas.iter().zip(0..) {
             for (&edge, within) in edges.iter().zip(0..) {
-                places[usize::from(edge)] = Place { area, within };
+                places[usize::from(edge)] = EdgePlace { area, within };
             }
         }
         let mut search = Search::new(fabric, own);
@@ -93,10 +93,17 @@ impl Routes {
     /// The next hops at `switch` towards edge switch `edge`; none if it is the same.
     #[inline]
     pub fn next_hops(&self, switch: SwitchId, edge: SwitchId) -> NextHops {
-        if switch == edge {
-            return NextHops::default();
-        }
-        let Place { area, within } = self.places[usize::from(edge)];
+        if switch == edge { NextHops::default() } else { self.towards(switch, self.place(edge)) }
+    }
+
+    /// Where edge switch `edge` is.
+    pub fn place(&self, edge: SwitchId) -> EdgePlace {
+        self.places[usize::from(edge)]
+    }
+
+    /// The next hops at `switch` towards the edge switch at that place, which is another one.
+    #[inline]
+    pub fn towards(&self, switch: SwitchId, EdgePlace { area, within }: EdgePlace) -> NextHops {
         let hops = self.by_area[usize::from(switch) * self.areas.len() + usize::from(area)];
         if hops.count != EACH { hops } else { self.by_edge[hops.first as usize + usize::from(within)] }
     }

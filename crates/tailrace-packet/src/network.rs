@@ -2,12 +2,14 @@
 
 mod border;
 
+use std::hint::black_box;
+
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
     PortPolicy, Reason, SeriesSink, Time,
 };
-use tailrace_engine::{Agenda, Digest, Entity};
+use tailrace_engine::{Agenda, Digest, Due, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
 use tailrace_switch::{Holder, Switching};
 
@@ -50,7 +52,8 @@ pub struct Network<P, H> {
     pub(crate) now: Time,
     pub(crate) agenda: Agenda,
     digest: Digest,
-    events: u64,
+    /// What the agenda has given out that is no event.
+    uncounted: u64,
     pub(crate) ports: Vec<Port<P, H>>,
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
     reverse: Vec<PortId>,
@@ -58,7 +61,7 @@ pub struct Network<P, H> {
     tapped: Vec<Tapped>,
     failing: Option<Failing>,
     /// Where hosts stand outside.
-    outside: Option<Outside<H>>,
+    outside: Option<Box<Outside<H>>>,
     /// What this is a part of, if it is not the whole network.
     pub(crate) border: Option<Border<H>>,
     injected: Count,
@@ -97,7 +100,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             now: Time::ZERO,
             agenda: Agenda::new(entities, farthest.unwrap_or_default().as_ps()),
             digest: Digest::default(),
-            events: 0,
+            uncounted: 0,
             ports,
             reverse: if P::REVERSE { fabric.twins.clone() } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
@@ -149,18 +152,18 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Puts the hosts outside: from now on a driver carries packets between them and their network cards.
     pub fn open(&mut self) {
-        self.outside = Some(Outside { sent: Vec::new(), lost: Vec::new() });
+        self.outside = Some(Box::new(Outside { sent: Vec::new(), lost: Vec::new() }));
     }
 
     /// What has to be carried on, if hosts stand outside.
     pub fn outside(&mut self) -> Option<&mut Outside<H>> {
-        self.outside.as_mut()
+        self.outside.as_deref_mut()
     }
 
     /// The last event happens in other parts as well, and is counted there.
     pub(crate) fn uncount(&mut self, entity: Entity) {
         self.digest.remove(self.now.as_ps(), self.ports.len() as Entity + entity);
-        self.events -= 1;
+        self.uncounted += 1;
     }
 
     /// When the next event is.
@@ -170,19 +173,19 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Hands a packet to `host` to be sent: to its network card, unless hosts stand outside.
     #[inline]
-    pub fn inject(&mut self, host: HostId, packet: Packet<H>) {
+    pub fn inject(&mut self, host: HostId, mut packet: Packet<H>) {
         match &mut self.outside {
-            None => self.enter(host, packet),
+            None => self.enter(host, &mut packet),
             Some(outside) => outside.sent.push((host, packet)),
         }
     }
 
     /// A packet reaches the network card of `host`.
     #[inline]
-    pub fn enter(&mut self, host: HostId, mut packet: Packet<H>) {
+    pub fn enter(&mut self, host: HostId, packet: &mut Packet<H>) {
         packet.src = Packet::address(host);
         self.injected.count(packet.bytes);
-        self.forward(PortId::from(host), &mut packet);
+        self.forward(PortId::from(host), packet);
     }
 
     /// A packet comes to the switch that its destination hangs on from outside, through no network card.
@@ -215,30 +218,28 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline(always)]
     pub fn next(&mut self) -> Option<Step<H>> {
         loop {
-            let (at, entity, soon) = self.agenda.next_and_soon()?;
+            let ports = &self.ports;
+            let (at, entity) = self.agenda.next_and(|coming| fetch(ports, coming))?;
             self.now = Time::from_ps(at);
-            if let Some(port) = self.ports.get(soon as usize) {
-                port.fetch();
-            }
             let Some(port) = self.ports.get_mut(entity as usize) else {
+                self.agenda.wake_again(entity, None);
                 if self.failing.is_some() && !self.is_of_edge(entity) {
+                    self.uncounted += 1;
                     continue;
                 }
-                self.count(at, entity);
+                self.digest.add(at, entity);
                 return Some(Step::Wake(entity - self.ports.len() as Entity));
             };
             if !port.has_arrival(self.now) {
-                if let Some(next) = port.look(self.now) {
-                    self.agenda.wake(entity, next.as_ps());
-                }
+                // That a port was looked at is no event: how often depends on who looks.
+                self.uncounted += 1;
+                self.agenda.wake_again(entity, port.look(self.now).map(Time::as_ps));
                 continue;
             }
             let (mut packet, next) = port.arrive(self.now);
             let mut to = port.to;
-            self.count(at, entity);
-            if let Some(next) = next {
-                self.agenda.wake(entity, next.as_ps());
-            }
+            self.digest.add(at, entity);
+            self.agenda.wake_again(entity, next.map(Time::as_ps));
             if P::REVERSE && packet.is_ack() && to != Port::<P, H>::WATCHED {
                 self.reverse(entity, &mut packet);
             }
@@ -260,13 +261,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// Counts an event. That a port was looked at is none: how often depends on who looks.
-    #[inline]
-    fn count(&mut self, at: u64, entity: Entity) {
-        self.digest.add(at, entity);
-        self.events += 1;
-    }
-
     /// Tells the port that sends back over the link of `port` what has come.
     #[inline]
     fn reverse(&mut self, port: PortId, packet: &mut Packet<H>) {
@@ -284,7 +278,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             return self.take_in(port, packet, room);
         }
         if let Some(at) = out.alone() {
-            self.wake_port(port, at);
+            let to = out.to;
+            self.wake_port(port, to, at);
         }
     }
 
@@ -294,15 +289,16 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
         let mut drop = |packet, reason| note_loss(ledger, outside, Lost { at, reason, packet });
         let out = &mut self.ports[port as usize];
-        if let Some(at) = out.accept(self.now, packet, room, &mut drop) {
-            self.wake_port(port, at);
+        if let Some(at) = out.take_in(self.now, packet, room, &mut drop) {
+            let to = out.to;
+            self.wake_port(port, to, at);
         }
     }
 
-    /// A port is to be looked at, unless its link is another part's.
+    /// A port that leads `to` somewhere is to be looked at, unless its link is another part's.
     #[inline(always)]
-    fn wake_port(&mut self, port: PortId, at: Time) {
-        if self.ports[port as usize].to == Port::<P, H>::OUT
+    fn wake_port(&mut self, port: PortId, to: u32, at: Time) {
+        if to == Port::<P, H>::OUT
             && let Some(border) = &mut self.border
         {
             return border.note(port);
@@ -382,7 +378,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
         let next = self.ports[port as usize].wake_policy(self.now, series);
         if let Some(at) = next {
-            self.wake_port(port, at);
+            self.wake_port(port, self.ports[port as usize].to, at);
         }
     }
 
@@ -408,7 +404,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Events so far.
     pub fn events(&self) -> u64 {
-        self.events
+        self.agenda.given_out() - self.uncounted
     }
 
     /// Digest of all events so far.
@@ -455,9 +451,16 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     }
 }
 
+/// Loads what the next events will ask for, of all of them together.
+#[inline(always)]
+fn fetch<P: PortPolicy<H>, H: Header>(ports: &[Port<P, H>], coming: &[Due]) {
+    let ports = coming.iter().filter_map(|due| ports.get(due.entity as usize));
+    black_box(ports.map(Port::fetch).fold(0, |all, one| all ^ one));
+}
+
 /// Counts a packet that is lost, and keeps it for whoever stands outside.
 #[inline(always)]
-fn note_loss<H: Header>(ledger: &mut Ledger, outside: &mut Option<Outside<H>>, lost: Lost<H>) {
+fn note_loss<H: Header>(ledger: &mut Ledger, outside: &mut Option<Box<Outside<H>>>, lost: Lost<H>) {
     ledger.drop(lost.packet.bytes, lost.reason);
     if let Some(outside) = outside {
         outside.lost.push(lost);

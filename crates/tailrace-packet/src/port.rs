@@ -7,8 +7,6 @@
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.
 
-use std::hint::black_box;
-
 use tailrace_core::{
     Bytes, Count, Header, LinkRate, Packet, PortPolicy, QueueUnit, Reason, SeriesSink, Time,
 };
@@ -62,12 +60,10 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         Port { egress: Egress::new(policy, rate), link: Link { delay, flights: Ring::new() }, to }
     }
 
-    /// Loads what an arrival will ask for.
+    /// Reads what an arrival will ask for, so that it is in the caches. What it returns is only to be looked at.
     #[inline]
-    pub(crate) fn fetch(&self) {
-        if let Some(head) = self.link.flights.first_place() {
-            black_box(head.at);
-        }
+    pub(crate) fn fetch(&self) -> u64 {
+        self.link.flights.first_place().map_or(0, |head| head.at.as_ps())
     }
 
     /// When the port is to be looked at next: when the link's head arrives, or, beside an empty link, when the
@@ -81,7 +77,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         }
     }
 
-    /// Sends a packet at `now` that finds an idle link, if it need not be taken in; tells whether it has.
+    /// Sends a packet at `now` that finds an idle link, if it need not be [taken in](Self::take_in); tells whether it has.
     #[inline(always)]
     pub(crate) fn send_through(&mut self, now: Time, packet: &Packet<H>, room: Bytes) -> bool {
         let link = &mut self.link;
@@ -94,9 +90,9 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         (self.link.flights.len() == 1).then(|| self.egress.free_at() + self.link.delay)
     }
 
-    /// Takes in a packet at `now`. Returns when the port is to be looked at next, if that may have changed.
+    /// Takes in a packet at `now` that was not [sent through](Self::send_through). Returns when the port is to be looked at next, if that may have changed.
     #[inline]
-    pub(crate) fn accept(
+    pub(crate) fn take_in(
         &mut self,
         now: Time,
         packet: &mut Packet<H>,
@@ -104,12 +100,12 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         drop: &mut impl FnMut(Packet<H>, Reason),
     ) -> Option<Time> {
         let link = &mut self.link;
-        let free = self.egress.accept(now, packet, room, drop, &mut |departure| link.take(departure));
+        let free = self.egress.take_in(now, packet, room, drop, &mut |departure| link.take(departure));
         if !P::WORK_CONSERVING {
             return self.next_look();
         }
         // Alone on its link, it is the one that has just left.
-        self.alone().filter(|_| free)
+        if free { self.alone() } else { None }
     }
 
     /// Whether the link's head arrives at `now`. A port whose policy is work-conserving asks to be looked at for

@@ -10,23 +10,24 @@ use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, Reroute, SwitchId
 /// Size of a switch's flowlet table: collisions between flows only join their bursts.
 const FLOWLETS: usize = 1 << 12;
 
-/// Chooses among equal-cost ports, with the state that the fabric's rule needs.
+/// Chooses among equal-cost ports, with the state that the fabric's rule needs. All of two words at most, so that which it is
+/// stands in a word of its own and is read at once.
 pub(crate) enum Balancer {
     /// What each switch's hash depends on.
     Ecmp {
-        salts: Vec<u64>,
+        salts: Box<[u64]>,
     },
     /// ECMP where the way back must be found from the way there.
     EcmpTwoWay(Box<Fabric>),
     RoundRobin {
-        turns: Vec<u32>,
+        turns: Box<[u32]>,
     },
     /// Streams by switch, so that no switch's choices depend on when another one chooses.
     Random {
-        streams: Vec<Stream>,
+        streams: Box<[Stream]>,
     },
-    Flowlet(Flowlets),
-    Flowcell(Cells),
+    Flowlet(Box<Flowlets>),
+    Flowcell(Box<Cells>),
 }
 
 /// What a balancer chooses.
@@ -118,7 +119,7 @@ fn choices_before(fabric: &Fabric) -> Vec<u32> {
 impl Balancer {
     /// For packets and acknowledgements as long as `transport` has them.
     pub(crate) fn new(fabric: &Fabric, transport: &TransportParams, seed: u64) -> Self {
-        let streams = || {
+        let streams = || -> Vec<Stream> {
             (0..fabric.switches as u64).map(|switch| Stream::new(seed, "load balancing", switch)).collect()
         };
         match fabric.load_balancing {
@@ -129,15 +130,15 @@ impl Balancer {
                 salts: (0..fabric.switches as SwitchId).map(|switch| fabric.ecmp_salt(switch)).collect(),
             },
             LoadBalancing::SprayRoundRobin => {
-                Balancer::RoundRobin { turns: vec![0; fabric.routes.choices()] }
+                Balancer::RoundRobin { turns: vec![0; fabric.routes.choices()].into() }
             }
-            LoadBalancing::SprayRandom => Balancer::Random { streams: streams() },
-            LoadBalancing::Flowlet { gap } => Balancer::Flowlet(Flowlets {
+            LoadBalancing::SprayRandom => Balancer::Random { streams: streams().into() },
+            LoadBalancing::Flowlet { gap } => Balancer::Flowlet(Box::new(Flowlets {
                 gap: gap.as_ps(),
                 streams: streams(),
                 tables: vec![Vec::new(); fabric.switches],
-            }),
-            LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Cells::new(fabric, transport)),
+            })),
+            LoadBalancing::Flowcell { .. } => Balancer::Flowcell(Box::new(Cells::new(fabric, transport))),
         }
     }
 
@@ -145,7 +146,7 @@ impl Balancer {
     pub(crate) fn reroute(&mut self, reroute: &Reroute) {
         match self {
             Balancer::EcmpTwoWay(fabric) => fabric.routes = Arc::clone(&reroute.routes),
-            Balancer::RoundRobin { turns } => *turns = vec![0; reroute.routes.choices()],
+            Balancer::RoundRobin { turns } => *turns = vec![0; reroute.routes.choices()].into(),
             // What these remember is a choice by its place, or nothing.
             Balancer::Ecmp { .. }
             | Balancer::Random { .. }

@@ -103,7 +103,8 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         }
     }
 
-    /// Sends a packet that finds the link idle, and of which the policy need not know; tells whether it has.
+    /// Lets departures that are due happen, and sends a packet that then finds the link idle, and of which the policy need not
+    /// know. Tells whether it has: otherwise [take it in](Self::take_in).
     #[inline(always)]
     pub fn send_through(
         &mut self,
@@ -112,6 +113,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         room: Bytes,
         send: &mut impl FnMut(Departure<'_, H>),
     ) -> bool {
+        self.catch_up(now, send);
         let passes = P::WORK_CONSERVING && self.free_at <= now && self.policy.ignores(packet, room);
         if passes {
             debug_assert!(self.policy.is_empty(), "a policy that holds packets ignores one");
@@ -120,10 +122,10 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         passes
     }
 
-    /// Takes in a packet at `now`. The port may hold `room` in all, as its unit counts; what does not fit goes to
+    /// Takes in a packet at `now` that was not [sent through](Self::send_through). The port may hold `room` in all, as its unit counts; what does not fit goes to
     /// `drop`. `packet` means nothing afterwards. Returns whether the link was free, so that a packet may have left at once.
     #[inline]
-    pub fn accept(
+    pub fn take_in(
         &mut self,
         now: Time,
         packet: &mut Packet<H>,
@@ -131,7 +133,10 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         drop: &mut impl FnMut(Packet<H>, Reason),
         send: &mut impl FnMut(Departure<'_, H>),
     ) -> bool {
-        self.catch_up(now, send);
+        debug_assert!(
+            !P::WORK_CONSERVING || self.free_at > now || self.policy.is_empty(),
+            "it has caught up"
+        );
         let dropped = &mut self.dropped;
         let mut count_drop = |lost: Packet<H>, reason| {
             dropped.count(lost.bytes);
@@ -306,7 +311,9 @@ mod tests {
             }
             let mut packet = Packet { flow, bytes, ..Packet::EMPTY };
             let mut drop = |packet: Packet, _| dropped.push((packet.flow, Time::MAX, Time::MAX));
-            port.accept(Time::from_ns(at), &mut packet, ROOM, &mut drop, &mut send);
+            if !port.send_through(Time::from_ns(at), &packet, ROOM, &mut send) {
+                port.take_in(Time::from_ns(at), &mut packet, ROOM, &mut drop, &mut send);
+            }
         }
         port.catch_up(Time::from_ms(1_000), &mut send);
         assert_eq!(port.counts().sent.packets as usize + dropped.len(), arrivals.len());
@@ -344,7 +351,9 @@ mod tests {
             let mut never = |packet: Packet, _| panic!("{packet:?} is dropped");
             for (flow, &bytes) in (0..).zip(&sizes) {
                 let mut packet = Packet { flow, bytes, ..Packet::EMPTY };
-                port.accept(Time::ZERO, &mut packet, EVERYTHING, &mut never, &mut send);
+                if !port.send_through(Time::ZERO, &packet, EVERYTHING, &mut send) {
+                    port.take_in(Time::ZERO, &mut packet, EVERYTHING, &mut never, &mut send);
+                }
             }
             let at = Time::from_ns(at);
             port.refit(at, Fifo::default(), rate(1), &mut never, &mut send);

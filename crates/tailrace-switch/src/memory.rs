@@ -15,8 +15,8 @@ pub trait Holder {
 pub(crate) enum Memory {
     /// Each port may hold so much.
     PerPort(Bytes),
-    /// The ports of a switch share its memory.
-    Shared(Shared),
+    /// The ports of a switch share its memory. In a box, so that it costs nobody else more than a look.
+    Shared(Box<Shared>),
 }
 
 /// Shared memory with dynamic thresholds (Choudhury and Hahne 1998): a port may hold α times what is free.
@@ -32,12 +32,12 @@ impl Memory {
     pub(crate) fn new(fabric: &Fabric) -> Self {
         match fabric.buffer {
             Buffer::PerPort(bytes) => Memory::PerPort(bytes),
-            Buffer::Shared { total, alpha_percent } => Memory::Shared(Shared {
+            Buffer::Shared { total, alpha_percent } => Memory::Shared(Box::new(Shared {
                 total: total.get(),
                 alpha_percent: u64::from(alpha_percent),
                 unit: fabric.port_rules.queue_unit,
                 sharers: sharers(fabric),
-            }),
+            })),
         }
     }
 }

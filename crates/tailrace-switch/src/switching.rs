@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
-use tailrace_fabric::{Fabric, PortId, Reroute, Routes, SwitchId};
+use tailrace_fabric::{EdgePlace, Fabric, PortId, Reroute, Routes, SwitchId};
 
 use crate::balance::{Balancer, Choice};
 use crate::memory::{Holder, Memory};
@@ -13,6 +13,8 @@ use crate::memory::{Holder, Memory};
 #[derive(Clone, Copy)]
 struct Attachment {
     edge: SwitchId,
+    /// Where that is in the routes.
+    place: EdgePlace,
     port: PortId,
 }
 
@@ -28,7 +30,7 @@ impl Switching {
     /// For packets and acknowledgements as long as `transport` has them; random choices follow from `seed`.
     pub fn new(fabric: &Fabric, transport: &TransportParams, seed: u64) -> Self {
         let hosts = std::iter::zip(&fabric.edge_of, &fabric.port_to)
-            .map(|(&edge, &port)| Attachment { edge, port })
+            .map(|(&edge, &port)| Attachment { edge, place: fabric.routes.place(edge), port })
             .collect();
         Switching {
             hosts,
@@ -45,7 +47,7 @@ impl Switching {
         if host.edge == switch {
             return Some(host.port);
         }
-        let hops = self.routes.next_hops(switch, host.edge);
+        let hops = self.routes.towards(switch, host.place);
         if hops.count <= 1 {
             return (hops.count == 1).then_some(hops.first);
         }
@@ -72,6 +74,7 @@ impl Switching {
     /// Other routes count from now on.
     pub fn reroute(&mut self, reroute: Reroute) {
         self.balancer.reroute(&reroute);
+        self.hosts.iter_mut().for_each(|host| host.place = reroute.routes.place(host.edge));
         self.routes = reroute.routes;
     }
 

@@ -180,7 +180,7 @@ impl<L: CongestionLaw<H>, H: Header> Sender<L, H> {
     }
 
     /// The next packet that may leave at `now`, if there is one: a segment, or else a probe that is due.
-    #[inline]
+    #[inline(always)]
     pub fn poll_send(&mut self, now: Time) -> Option<Packet<H>> {
         if self.standing() == Standing::Stopped {
             return None;

@@ -56,6 +56,21 @@ fn thresholds_say_which_option_is_wrong() {
 }
 
 #[test]
+fn numbers_of_runs_and_threads_say_what_they_may_be() {
+    let place = Place::new();
+    for (options, option) in [
+        ("run x.toml --threads -1", "--threads <N>"),
+        ("run x.toml --jobs -1", "--jobs <N>"),
+        ("run x.toml --threads all", "--threads <N>"),
+        ("check x.toml --jobs 1.5", "--jobs <N>"),
+    ] {
+        let message = mistake(&place, options);
+        let said = format!("for '{option}': must be a whole number from 0 on, such as 2");
+        assert!(message.contains(&said), "{said:?} is not in: {message}");
+    }
+}
+
+#[test]
 fn queues_of_switches_say_which_option_is_wrong() {
     let one = FABRIC.to_owned() + &rule("") + &scheme("mlfq", "");
     let place = Place::with(&one);

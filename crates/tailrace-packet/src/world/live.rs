@@ -62,8 +62,8 @@ impl<S: Scheme> World<S> {
     }
 
     /// A packet of `host` reaches its network card, at the time up to which the world has run.
-    pub fn enter(&mut self, host: HostId, packet: Packet<S::Header>) {
-        self.network.enter(host, packet);
+    pub fn enter(&mut self, host: HostId, mut packet: Packet<S::Header>) {
+        self.network.enter(host, &mut packet);
     }
 
     /// A packet comes to the switch that its destination hangs on from outside, through no network card, at the time up to
