@@ -3,7 +3,7 @@
 //! Level 0 holds the near future in buckets of a few nanoseconds, so that a bucket rarely holds more than
 //! one or two wake-ups; the levels above hold what lies further ahead (retransmission timers, control
 //! periods) and hand a bucket down when its time comes. An entity's list node is its own array slot, so
-//! nothing is allocated for it, and a wake-up costs a handful of instructions at any load.
+//! nothing is allocated for it but a place in one short list, and a wake-up costs a handful of instructions at any load.
 //!
 //! What is next is taken out of level 0 some wake-ups at a time and put in order, up to a bucket's end. Until they have been given
 //! out, all that lies in buckets comes after them, and what is asked for earlier than that is put among them.
@@ -27,8 +27,8 @@ const LEVELS: usize = 6;
 const FAR_BITS: u32 = 12;
 /// Level of an entity that has no wake-up pending.
 const IDLE: u32 = LEVELS as u32;
-/// So many wake-ups are put in order at a time, or as many as share a bucket: enough to fetch what they need together, and few
-/// enough for the first cache.
+/// Buckets are put in order until there are so many wake-ups, or their word is over: enough to fetch what they need together, and few
+/// enough for the first cache. It may be more, for a bucket is taken whole.
 const ENOUGH: usize = 32;
 
 /// An entity's pending wake-up, and its place in the list of its bucket.
@@ -119,9 +119,9 @@ impl Agenda {
         Some((at, entity))
     }
 
-    /// The same. Now and then `coming` is told which wake-ups are likely to be next, this one first: what they need may be fetched
-    /// from memory together. Whose turn it is has to be [told](Self::wake_again) when it is to be woken again before it is [woken](Self::wake)
-    /// otherwise: until then it counts as pending.
+    /// The next wake-up before the end, as [`Self::next`] gives it. Now and then `coming` is first shown those that are likely to be
+    /// next, this one first, so that what they need may be fetched from memory together. The entity counts as pending until
+    /// [`Self::wake_again`] is called for it, which must be before any [`Self::wake`] of it.
     #[inline(always)]
     pub fn next_and(&mut self, coming: impl FnOnce(&[Due])) -> Option<(u64, Entity)> {
         let next = self.due.first().filter(|due| due.at < self.end).copied();
@@ -133,7 +133,7 @@ impl Agenda {
         Some((at, entity))
     }
 
-    /// The entity whose turn it was is to be woken again at `at_ps`, if ever.
+    /// Says when an entity that was just given out by [`Self::next_and`], or has none pending, is to be woken: at `at_ps`, if ever.
     #[inline(always)]
     pub fn wake_again(&mut self, entity: Entity, at_ps: Option<u64>) {
         let node = &mut self.nodes[entity as usize];
@@ -174,7 +174,7 @@ impl Agenda {
     }
 
     /// Puts in order what the buckets of level 0 hold from this one on, until it is enough for a while or the word of buckets is over.
-    /// That may be beyond the end: what is not given out before it stays.
+    /// Some may be beyond the end: they stay in the list until a later end is set.
     fn open(&mut self, first: usize) {
         let (number, lowest) = (first >> 6, first & 63);
         let near = &mut self.levels[0];
@@ -262,7 +262,7 @@ impl Agenda {
         self.nodes[entity as usize] = Node { at, next, level: number as u32 };
     }
 
-    /// Puts a wake-up where level 0 does not reach.
+    /// Puts a wake-up that level 0 does not take: among what is due if level 0 is past it, else into a level above.
     #[inline(never)]
     fn insert_far(&mut self, entity: Entity, at: u64) {
         if self.levels[0].is_over(at) {

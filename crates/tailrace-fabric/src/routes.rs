@@ -51,7 +51,7 @@ pub struct Routes {
     lists: Vec<PortId>,
 }
 
-/// Where an edge switch is, as routes tell places apart.
+/// An edge switch as [`Routes::towards`] looks it up: its area, and its place there. It means nothing to other routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgePlace {
     area: u16,
@@ -96,12 +96,12 @@ impl Routes {
         if switch == edge { NextHops::default() } else { self.towards(switch, self.place(edge)) }
     }
 
-    /// Where edge switch `edge` is.
+    /// Where these routes have edge switch `edge`, for [`Self::towards`].
     pub fn place(&self, edge: SwitchId) -> EdgePlace {
         self.places[usize::from(edge)]
     }
 
-    /// The next hops at `switch` towards the edge switch at that place, which is another one.
+    /// The next hops at `switch` towards the edge switch at that place of these routes, which is another one.
     #[inline]
     pub fn towards(&self, switch: SwitchId, EdgePlace { area, within }: EdgePlace) -> NextHops {
         let hops = self.by_area[usize::from(switch) * self.areas.len() + usize::from(area)];

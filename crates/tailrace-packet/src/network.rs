@@ -15,7 +15,6 @@ use tailrace_switch::{Holder, Switching};
 
 use self::border::Border;
 use crate::failing::Failing;
-
 use crate::port::Port;
 use crate::tap::Tapped;
 
@@ -52,7 +51,7 @@ pub struct Network<P, H> {
     pub(crate) now: Time,
     pub(crate) agenda: Agenda,
     digest: Digest,
-    /// What the agenda has given out that is no event.
+    /// How many wake-ups the agenda has given out that are no events, or are counted by another part.
     uncounted: u64,
     pub(crate) ports: Vec<Port<P, H>>,
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
@@ -283,7 +282,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// A packet comes to a port and waits, or its policy is asked.
+    /// A packet that was not sent through waits, or the port's policy is asked of it.
     #[inline(never)]
     fn take_in(&mut self, port: PortId, packet: &mut Packet<H>, room: Bytes) {
         let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
@@ -295,7 +294,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// A port that leads `to` somewhere is to be looked at, unless its link is another part's.
+    /// A port is to be looked at, unless its link, which leads `to` somewhere, is another part's.
     #[inline(always)]
     fn wake_port(&mut self, port: PortId, to: u32, at: Time) {
         if to == Port::<P, H>::OUT

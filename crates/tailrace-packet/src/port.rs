@@ -60,7 +60,8 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         Port { egress: Egress::new(policy, rate), link: Link { delay, flights: Ring::new() }, to }
     }
 
-    /// Reads what an arrival will ask for, so that it is in the caches. What it returns is only to be looked at.
+    /// Reads what an arrival will ask for, so that it is in the caches. What it returns means nothing, but must be used, or nothing
+    /// is read.
     #[inline]
     pub(crate) fn fetch(&self) -> u64 {
         self.link.flights.first_place().map_or(0, |head| head.at.as_ps())

@@ -10,8 +10,8 @@ use tailrace_fabric::{Fabric, LoadBalancing, NextHops, PortId, Reroute, SwitchId
 /// Size of a switch's flowlet table: collisions between flows only join their bursts.
 const FLOWLETS: usize = 1 << 12;
 
-/// Chooses among equal-cost ports, with the state that the fabric's rule needs. All of two words at most, so that which it is
-/// stands in a word of its own and is read at once.
+/// Chooses among equal-cost ports, with the state that the fabric's rule needs. No kind holds more
+/// than two words: the compiler keeps which it is in a word of its own then, which is read at once.
 pub(crate) enum Balancer {
     /// What each switch's hash depends on.
     Ecmp {

@@ -135,7 +135,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     ) -> bool {
         debug_assert!(
             !P::WORK_CONSERVING || self.free_at > now || self.policy.is_empty(),
-            "it has caught up"
+            "it comes after a packet that was not sent through"
         );
         let dropped = &mut self.dropped;
         let mut count_drop = |lost: Packet<H>, reason| {

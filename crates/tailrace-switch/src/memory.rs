@@ -15,7 +15,7 @@ pub trait Holder {
 pub(crate) enum Memory {
     /// Each port may hold so much.
     PerPort(Bytes),
-    /// The ports of a switch share its memory. In a box, so that it costs nobody else more than a look.
+    /// The ports of a switch share its memory. In a box, for the reason that a [`Balancer`](crate::balance::Balancer) has.
     Shared(Box<Shared>),
 }
 

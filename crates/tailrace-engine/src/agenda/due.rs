@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Entity, NONE, Node};
 
-/// A wake-up whose turn has come.
+/// A wake-up that is the next, or soon will be.
 #[derive(Clone, Copy)]
 pub struct Due {
     /// When.
@@ -29,7 +29,7 @@ impl DueList {
         DueList { list: Vec::with_capacity(room), given: 0, put: 0, order: 0 }
     }
 
-    /// The first.
+    /// The first that has not been given out.
     #[inline]
     pub(super) fn first(&self) -> Option<&Due> {
         self.list.get(self.given)
@@ -59,7 +59,7 @@ impl DueList {
         self.given = 0;
     }
 
-    /// How many there are.
+    /// How many it has been filled with.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.list.len()
@@ -94,13 +94,13 @@ impl DueList {
         list[start..].sort_unstable_by(|a, b| compare(a, b, order));
     }
 
-    /// Counts all that it has been filled with.
+    /// Counts all that it has been filled with since [`Self::clear`], once.
     #[inline]
     pub(super) fn count_all(&mut self) {
         self.put += self.list.len() as u64;
     }
 
-    /// Puts one in its place. Few are before it, and there is room where one has been given out.
+    /// Puts one in its place. Few are before it: it takes the room of one that was given out, or, where none is left, all move up.
     #[inline(never)]
     pub(super) fn insert(&mut self, new: Due) {
         self.put += 1;

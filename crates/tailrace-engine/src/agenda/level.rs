@@ -17,7 +17,7 @@ pub(super) struct Level {
     pub(super) mask: u64,
     /// Slot of bucket 0 in the current rotation.
     pub(super) base: u64,
-    /// Current bucket: all before it are empty. Of level 0 the one after the last that was opened, which may be one too many; those
+    /// Current bucket: all before it are empty. Of level 0 the one after the last that was opened, which may be one past its last bucket; those
     /// before it belong to its next rotation.
     pub(super) cursor: usize,
     pub(super) words: Vec<Word>,
