@@ -145,9 +145,11 @@ impl<T: Copy> Mail<T> {
     /// Reads all letters that have come.
     pub(crate) fn read(&mut self, mut read: impl FnMut(T)) {
         for from in &mut self.come {
-            let come = from.slots();
-            self.read += come as u64;
-            from.read_chunk(come).into_iter().flatten().for_each(&mut read);
+            let Ok(come) = from.read_chunk(from.slots()) else { continue };
+            let (first, rest) = come.as_slices();
+            first.iter().chain(rest).copied().for_each(&mut read);
+            self.read += come.len() as u64;
+            come.commit_all();
         }
     }
 
