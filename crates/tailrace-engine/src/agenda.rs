@@ -91,7 +91,7 @@ impl Agenda {
     #[inline(never)]
     fn wake_earlier(&mut self, entity: Entity, at_ps: u64) {
         self.unlink(entity);
-        self.insert(entity, at_ps);
+        self.wake_again(entity, Some(at_ps));
     }
 
     /// Breaks ties in another order for each number; all others use 0.
@@ -191,7 +191,6 @@ impl Agenda {
             due.take(nodes, std::mem::replace(&mut word.heads[place], NONE));
             rest &= rest - 1;
         }
-        due.count_all();
         let opened = word.occupied & !rest;
         near.cursor = (number << 6) + 64 - opened.leading_zeros() as usize;
         word.occupied = rest | below;
@@ -247,15 +246,6 @@ impl Agenda {
     }
 
     #[inline]
-    fn insert(&mut self, entity: Entity, at: u64) {
-        if self.levels[0].takes(at >> self.levels[0].shift) {
-            self.push(0, entity, at);
-        } else {
-            self.insert_far(entity, at);
-        }
-    }
-
-    #[inline]
     fn push(&mut self, number: usize, entity: Entity, at: u64) {
         let level = &mut self.levels[number];
         let next = level.push(at >> level.shift, entity);
@@ -277,10 +267,9 @@ impl Agenda {
         self.push(number.expect("the last level takes all there is"), entity, at);
     }
 
-    /// Takes an entity's pending wake-up off the agenda.
+    /// Takes an entity's pending wake-up off the agenda, for another one.
     fn unlink(&mut self, entity: Entity) {
         let Node { at, next: after, level } = self.nodes[entity as usize];
-        self.nodes[entity as usize].level = IDLE;
         if level == 0 && self.levels[0].is_over(at) {
             self.due.remove(entity);
             return;
@@ -347,7 +336,7 @@ impl Agenda {
         self.levels[level].clear(bucket);
         while entity != NONE {
             let Node { at, next, .. } = self.nodes[entity as usize];
-            self.insert(entity, at);
+            self.wake_again(entity, Some(at));
             entity = next;
         }
     }

@@ -17,8 +17,8 @@ pub struct Due {
 pub(super) struct DueList {
     list: Vec<Due>,
     given: usize,
-    /// How many have been put here, and not been taken off before their turn.
-    put: u64,
+    /// How many were given out that are in the list no more.
+    given_before: u64,
     /// Another number gives another order of ties.
     pub(super) order: u64,
 }
@@ -26,7 +26,7 @@ pub(super) struct DueList {
 impl DueList {
     /// An empty list, with room for so many.
     pub(super) fn new(room: usize) -> Self {
-        DueList { list: Vec::with_capacity(room), given: 0, put: 0, order: 0 }
+        DueList { list: Vec::with_capacity(room), given: 0, given_before: 0, order: 0 }
     }
 
     /// The first that has not been given out.
@@ -49,13 +49,14 @@ impl DueList {
 
     /// How many have been given out since the beginning.
     pub(super) fn given_out(&self) -> u64 {
-        self.put - self.rest().len() as u64
+        self.given_before + self.given as u64
     }
 
     /// Begins anew, when all have been given out.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.list.clear();
+        self.given_before += self.given as u64;
         self.given = 0;
     }
 
@@ -65,7 +66,7 @@ impl DueList {
         self.list.len()
     }
 
-    /// Takes the entities of a bucket, which come after all that are here and begin with `first`. To be [counted](Self::count_all).
+    /// Takes the entities of a bucket, which come after all that are here and begin with `first`.
     #[inline]
     pub(super) fn take(&mut self, nodes: &[Node], first: Entity) {
         let Node { at, next, .. } = nodes[first as usize];
@@ -94,33 +95,27 @@ impl DueList {
         list[start..].sort_unstable_by(|a, b| compare(a, b, order));
     }
 
-    /// Counts all that it has been filled with since [`Self::clear`], once.
-    #[inline]
-    pub(super) fn count_all(&mut self) {
-        self.put += self.list.len() as u64;
-    }
-
-    /// Puts one in its place. Few are before it: it takes the room of one that was given out, or, where none is left, all move up.
+    /// Puts one in its place. Few are before it: these move into the room of one that was given out, where there is any.
     #[inline(never)]
     pub(super) fn insert(&mut self, new: Due) {
-        self.put += 1;
-        if self.given == 0 {
-            self.list.insert(0, new);
-            self.given = 1;
-        }
-        let list = &mut self.list[self.given - 1..];
-        debug_assert!(list[0].at <= new.at, "{} is woken at {} ps, which is over", new.entity, new.at);
-        let before = list[1..].iter().take_while(|other| precedes(other, &new, self.order)).count();
-        list.copy_within(1..=before, 0);
-        list[before] = new;
-        self.given -= 1;
+        let before = self.rest().iter().take_while(|other| precedes(other, &new, self.order)).count();
+        let Some(room) = self.given.checked_sub(1) else { return self.list.insert(before, new) };
+        debug_assert!(
+            self.list[room].at <= new.at,
+            "{} is woken at {} ps, which is over",
+            new.entity,
+            new.at
+        );
+        self.list.copy_within(self.given..self.given + before, room);
+        self.list[room + before] = new;
+        self.given = room;
+        self.given_before += 1;
     }
 
     /// Takes off an entity that is among them.
     pub(super) fn remove(&mut self, entity: Entity) {
         let place = self.rest().iter().position(|due| due.entity == entity);
         self.list.remove(self.given + place.expect("what is due is among it"));
-        self.put -= 1;
     }
 }
 
