@@ -6,18 +6,11 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::num::NonZeroU64;
 
-use tailrace_core::{FlowId, Rank, Time};
+use tailrace_core::{FlowId, Time};
 
 use crate::clocks::{Clocks, after};
 use crate::routes::Path;
 use crate::solver::ClassId;
-
-/// What sets bundles apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kind {
-    pub(crate) rank: Rank,
-    pub(crate) path: Path,
-}
 
 /// A flow that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +37,7 @@ enum Pace {
     Clock { class: ClassId, mark: f64 },
 }
 
-/// A bundle's flows, and how far they are. What changes with rates is in the first line of memory, but for `armed`.
+/// A bundle's flows, and how far they are: two lines of memory, of which the first has what changes with rates, but for `armed`.
 #[repr(C, align(64))]
 pub(crate) struct Bundle {
     /// Bytes that each flow has been served which was there all the time, until its pace began.
@@ -52,33 +45,37 @@ pub(crate) struct Bundle {
     pace: Pace,
     /// Weight of each flow.
     each: f64,
-    /// The flow that is done next. Most bundles have no other.
+    /// The flow that is done next.
     next: Option<UnderWay>,
     /// Bytes served after which its rank is to be looked at.
     turn: f64,
     /// When it is to be looked at, if that was asked for; by a clock the class is.
     armed: Time,
-    others: BinaryHeap<Reverse<UnderWay>>,
+    /// Those that are done later. Most bundles never have any.
+    others: Option<Box<Others>>,
     /// Bytes that flows which are gone have been served, less what had been served when each of all flows came.
     gone: f64,
     /// Bytes of flows that are done.
     finished: u64,
-    pub(crate) kind: Kind,
+    pub(crate) path: Path,
 }
 
+/// Flows by when they are done.
+type Others = BinaryHeap<Reverse<UnderWay>>;
+
 impl Bundle {
-    pub(crate) fn new(kind: Kind, now: Time) -> Self {
+    pub(crate) fn new(path: Path, now: Time) -> Self {
         Bundle {
             served: 0.0,
             pace: Pace::Own { rate: 0.0, since: now },
             each: 1.0,
             next: None,
-            others: BinaryHeap::new(),
+            others: None,
             gone: 0.0,
             finished: 0,
             turn: f64::INFINITY,
             armed: Time::MAX,
-            kind,
+            path,
         }
     }
 
@@ -132,7 +129,7 @@ impl Bundle {
 
     /// Number of flows.
     pub(crate) fn len(&self) -> usize {
-        usize::from(self.next.is_some()) + self.others.len()
+        usize::from(self.next.is_some()) + self.others.as_ref().map_or(0, |others| others.len())
     }
 
     /// Bytes that all flows together have been served by `now`, those that are gone included.
@@ -169,7 +166,7 @@ impl Bundle {
             if flow < *next {
                 std::mem::swap(&mut flow, next);
             }
-            self.others.push(Reverse(flow));
+            self.others.get_or_insert_default().push(Reverse(flow));
         } else {
             self.next = Some(flow);
         }
@@ -219,7 +216,7 @@ impl Bundle {
         self.advance(now, clocks);
         let first = self.next.filter(|first| first.finish() <= self.served + self.slack(clocks))?;
         self.gone += self.served;
-        self.next = self.others.pop().map(|Reverse(flow)| flow);
+        self.next = self.others.as_mut().and_then(|others| others.pop()).map(|Reverse(flow)| flow);
         Some(first)
     }
 

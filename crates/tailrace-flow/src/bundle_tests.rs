@@ -1,9 +1,9 @@
 //! A bundle against flows that are followed one by one.
 
 use proptest::prelude::*;
-use tailrace_core::{Rank, Time};
+use tailrace_core::Time;
 
-use crate::bundle::{Bundle, Kind};
+use crate::bundle::Bundle;
 use crate::clocks::Clocks;
 use crate::routes::Path;
 use crate::solver::ClassId;
@@ -47,8 +47,7 @@ fn nearly(a: f64, b: f64) -> bool {
 
 impl Pair {
     fn new() -> Self {
-        let kind = Kind { rank: Rank::default(), path: Path::from_iter([0]) };
-        let bundle = Bundle::new(kind, Time::ZERO);
+        let bundle = Bundle::new(Path::from_iter([0]), Time::ZERO);
         let clocks = Clocks::default();
         Pair { bundle, clocks, left: Vec::new(), now: Time::ZERO, level: 0.0, each: 1.0, sent: 0.0, flows: 0 }
     }

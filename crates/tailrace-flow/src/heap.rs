@@ -96,14 +96,16 @@ impl<K: Copy + Ord> Heap<K> {
     fn sink(&mut self, places: &mut Places, mut place: usize) {
         let entry = self.0[place];
         loop {
-            let below = place * BRANCHES + 1;
+            let below = (place * BRANCHES + 1).min(self.0.len());
             let end = (below + BRANCHES).min(self.0.len());
-            let Some(least) = (below..end).min_by_key(|&child| self.0[child]) else { break };
-            if entry <= self.0[least] {
+            let children = self.0[below..end].iter().zip(below..);
+            let Some((&least, child)) =
+                children.min_by_key(|&(&child, _)| child).filter(|&(&least, _)| least < entry)
+            else {
                 break;
-            }
-            self.put(places, place, self.0[least]);
-            place = least;
+            };
+            self.put(places, place, least);
+            place = child;
         }
         self.put(places, place, entry);
     }

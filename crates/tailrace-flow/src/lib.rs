@@ -5,6 +5,7 @@ mod bundle;
 mod bundle_tests;
 mod clocks;
 mod heap;
+mod kinds;
 mod lookup;
 mod routes;
 #[cfg(test)]

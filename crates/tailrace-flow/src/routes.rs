@@ -4,6 +4,7 @@
 //! of a tier between two switches count as one link of their total rate: as if packets were spread perfectly.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use tailrace_core::{Cap, HostId};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, PortId, SwitchId};
@@ -15,7 +16,7 @@ use crate::solver::{LinkId, MAX_HOPS};
 pub const LONGEST_PATH: usize = MAX_HOPS - 1;
 
 /// The links of a path, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Path {
     links: [LinkId; MAX_HOPS],
     length: u8,
@@ -31,6 +32,16 @@ impl Path {
     /// A link that no other flow takes, as narrow as the flow is to be slow.
     pub(crate) fn own_link(&self) -> Option<LinkId> {
         self.own.then_some(self.links[0])
+    }
+}
+
+/// By its links, two at a time.
+impl Hash for Path {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for two in self.links().chunks(2) {
+            let [first, second] = [two[0], two.get(1).copied().unwrap_or_default()];
+            state.write_u64(u64::from(first) << 32 | u64::from(second));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod feedback;
 mod life;
 mod mixing;
 mod ranks;
+mod sent;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,9 +23,9 @@ use tailrace_workload::FlowSpec;
 use self::control::Control;
 use self::feedback::Feedback;
 use self::mixing::Mixing;
-use crate::bundle::{Bundle, Kind};
+use crate::bundle::Bundle;
 use crate::clocks::Clocks;
-use crate::lookup::Lookup;
+use crate::kinds::Kinds;
 use crate::routes::Routes;
 use crate::schedule::Schedule;
 use crate::solver::{BundleId, Change, ClassId, Precision, Solver};
@@ -83,7 +84,7 @@ pub struct World<'a> {
     /// Those to whom something happens at one reading of a clock; kept for its memory.
     due: Vec<BundleId>,
     /// Where flows may share one.
-    by_kind: Lookup<Kind, BundleId>,
+    kinds: Kinds,
     active: usize,
     /// Bytes that finished flows have sent over each link.
     link_bytes: Vec<u64>,
@@ -131,7 +132,7 @@ impl<'a> World<'a> {
             bundles: Vec::new(),
             clocks: Clocks::default(),
             due: Vec::new(),
-            by_kind: Lookup::default(),
+            kinds: Kinds::default(),
             active: 0,
         };
         world.arm_source();
@@ -189,9 +190,12 @@ impl<'a> World<'a> {
     pub fn into_outcome(mut self) -> Outcome {
         let now = self.now;
         for bundle in &mut self.bundles {
-            let path = bundle.kind.path;
             let sent = bundle.sent(now, &self.clocks) - bundle.finished_bytes();
-            path.links().iter().for_each(|&link| self.link_bytes[link as usize] += sent.round() as u64);
+            bundle
+                .path
+                .links()
+                .iter()
+                .for_each(|&link| self.link_bytes[link as usize] += sent.round() as u64);
         }
         let sent = |bytes| PortCounts { sent: Count { packets: 0, bytes }, ..PortCounts::default() };
         Outcome {

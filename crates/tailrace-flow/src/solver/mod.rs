@@ -234,6 +234,11 @@ impl Solver {
         }
     }
 
+    /// A bundle's rank.
+    pub fn rank(&self, id: BundleId) -> Rank {
+        self.bundles[id as usize].rank
+    }
+
     /// Gives a bundle another rank.
     pub fn set_rank(&mut self, id: BundleId, rank: Rank) {
         self.bundles[id as usize].rank = rank;

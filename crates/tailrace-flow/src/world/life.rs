@@ -4,8 +4,9 @@ use tailrace_core::{Bytes, FlowId, FlowInfo, HEADER_BYTES, Time};
 use tailrace_workload::FlowSpec;
 
 use super::{Occupant, SETUPS, Setup, World};
-use crate::bundle::{Bundle, Kind};
-use crate::solver::{AHEAD, BundleId, Change, ClassId};
+use crate::bundle::Bundle;
+use crate::kinds::Kind;
+use crate::solver::{AHEAD, BundleId, Change, ClassId, Solver};
 
 /// A link that fills by its classes of single ranks may not fill once it has joined some, and then fill again, without end
 /// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
@@ -122,18 +123,18 @@ impl World<'_> {
 
     /// The bundle of this kind, made if there is none.
     fn shared_bundle(&mut self, kind: Kind) -> BundleId {
-        if let Some(&bundle) = self.by_kind.get(&kind) {
+        if let Some(bundle) = self.kinds.find(&kind, |id| kind_of(&self.bundles, &self.solver, id)) {
             return bundle;
         }
         let id = self.new_bundle(kind, false);
-        self.by_kind.insert(kind, id);
+        self.kinds.insert(&kind, id, |id| kind_of(&self.bundles, &self.solver, id));
         id
     }
 
     /// A bundle of this kind; one that is `apart` goes by no clock.
     fn new_bundle(&mut self, kind: Kind, apart: bool) -> BundleId {
         let id = self.add_to_solver(&kind, apart);
-        let bundle = Bundle::new(kind, self.now);
+        let bundle = Bundle::new(kind.path, self.now);
         if id as usize == self.bundles.len() {
             self.bundles.push(bundle);
         } else {
@@ -256,7 +257,7 @@ impl World<'_> {
             record.end = self.now;
             let bytes = self.wire_bytes(self.records.of(flow.flow).size);
             self.bundles[bundle as usize].count(bytes);
-            for &link in self.bundles[bundle as usize].kind.path.links() {
+            for &link in self.bundles[bundle as usize].path.links() {
                 self.link_bytes[link as usize] += bytes;
             }
             self.active -= 1;
@@ -275,12 +276,15 @@ impl World<'_> {
 
     /// A bundle has no flows left.
     fn dissolve(&mut self, bundle: BundleId) {
-        let kind = self.bundles[bundle as usize].kind;
-        if self.by_kind.get(&kind) == Some(&bundle) {
-            self.by_kind.remove(&kind);
-        }
+        let kind = kind_of(&self.bundles, &self.solver, bundle);
+        self.kinds.remove(&kind, bundle);
         self.leave_links(bundle, &kind);
         self.leave_clock(bundle);
         self.routes.give_back(kind.path);
     }
+}
+
+/// What sets a bundle apart from others.
+fn kind_of(bundles: &[Bundle], solver: &Solver, id: BundleId) -> Kind {
+    Kind { rank: solver.rank(id), path: bundles[id as usize].path }
 }

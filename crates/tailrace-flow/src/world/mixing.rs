@@ -3,41 +3,28 @@
 //! Who is heavy is looked for only where it matters: on links that may be full, and when one of them may have become so.
 //! What ranks have sent over links is known of all links.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use tailrace_core::{Rank, Time};
 
+use super::sent::Sent;
 use super::{Occupant, World};
-use crate::bundle::Kind;
-use crate::lookup::Lookup;
+use crate::kinds::Kind;
 use crate::solver::{BundleId, LinkId};
 
 /// What is missing to be heavy counts for nothing below this, in bytes.
 const HARDLY_ANY: f64 = 1.0;
 
-/// So many times that a rank has left a link it is remembered what it has sent there. A task may come back.
+/// Of so many links it is remembered what ranks that are gone have sent there.
 const MEMORY: usize = 1 << 20;
 
 /// What ranks have sent, and who is heavy where.
 pub(super) struct Mixing {
     /// Bytes on a link beyond which a rank is heavy there.
     heavy: f64,
-    /// Where ranks are or were.
-    stretches: Lookup<(Rank, LinkId), Stretch>,
-    /// Those that have left, in order of leaving. Some have come back, and maybe left again.
-    left: VecDeque<(Rank, LinkId)>,
+    sent: Sent,
     /// The ranks on links that may be full and have been looked at.
     links: Vec<Option<Box<Lanes>>>,
-}
-
-/// A rank on a link.
-#[derive(Default)]
-struct Stretch {
-    bundles: u32,
-    /// How often it is among those that have left.
-    absences: u32,
-    /// Bytes of bundles that are gone.
-    before: f64,
 }
 
 /// The ranks on a link.
@@ -67,13 +54,13 @@ struct Move {
 
 impl Mixing {
     pub(super) fn new(heavy: f64) -> Self {
-        Mixing { heavy, stretches: Lookup::default(), left: VecDeque::new(), links: Vec::new() }
+        Mixing { heavy, sent: Sent::new(MEMORY), links: Vec::new() }
     }
 
     /// A bundle comes to its links.
     fn enter(&mut self, kind: &Kind, moves: &mut Vec<Move>) {
+        self.sent.enter(kind.rank);
         for &link in kind.path.links() {
-            self.stretches.entry((kind.rank, link)).or_default().bundles += 1;
             if link as usize >= self.links.len() {
                 self.links.resize_with(link as usize + 1, || None);
             }
@@ -85,15 +72,8 @@ impl Mixing {
 
     /// A bundle that has sent so much is gone.
     fn leave(&mut self, kind: &Kind, bundle: BundleId, sent: f64, moves: &mut Vec<Move>) {
+        self.sent.leave(kind.rank, kind.path.links(), sent);
         for &link in kind.path.links() {
-            if let Some(stretch) = self.stretches.get_mut(&(kind.rank, link)) {
-                stretch.bundles -= 1;
-                stretch.before += sent;
-                if stretch.bundles == 0 {
-                    stretch.absences += 1;
-                    self.left.push_back((kind.rank, link));
-                }
-            }
             let place = &mut self.links[link as usize];
             if let Some(lanes) = place {
                 lanes.leave(link, kind.rank, bundle, moves);
@@ -102,26 +82,6 @@ impl Mixing {
                 }
             }
         }
-        self.forget(MEMORY);
-    }
-
-    /// Forgets those who left first, until no more than so many are remembered.
-    fn forget(&mut self, most: usize) {
-        while self.left.len() > most
-            && let Some(first) = self.left.pop_front()
-        {
-            if let Some(stretch) = self.stretches.get_mut(&first) {
-                stretch.absences -= 1;
-                if stretch.absences == 0 && stretch.bundles == 0 {
-                    self.stretches.remove(&first);
-                }
-            }
-        }
-    }
-
-    /// What a rank's bundles that are gone have sent over a link.
-    fn before(&self, rank: Rank, link: LinkId) -> f64 {
-        self.stretches.get(&(rank, link)).map_or(0.0, |stretch| stretch.before)
     }
 }
 
@@ -231,7 +191,7 @@ impl World<'_> {
         let Some(mixing) = self.mixing.as_mut().filter(|_| self.solver.is_tight(link)) else { return };
         let bundles = &self.bundles;
         let mut lanes = mixing.links[link as usize].take().unwrap_or_else(|| {
-            let with_rank = |bundle: BundleId| (bundles[bundle as usize].kind.rank, bundle);
+            let with_rank = |bundle: BundleId| (self.solver.rank(bundle), bundle);
             Box::new(Lanes::of(self.solver.members(link).map(with_rank)))
         });
         let others = lanes.by_rank.len() - 1;
@@ -239,7 +199,7 @@ impl World<'_> {
         let (mut found, mut next) = (0, Time::MAX);
         for (rank, lane) in lanes.by_rank.iter_mut().take(others).filter(|(_, lane)| !lane.heavy) {
             if lane.light_until <= now {
-                let before = mixing.before(*rank, link);
+                let before = mixing.sent.over(*rank, link);
                 let sent: f64 =
                     lane.bundles.iter().map(|&b| bundles[b as usize].sent(now, &self.clocks)).sum();
                 let missing = mixing.heavy - (before + sent);

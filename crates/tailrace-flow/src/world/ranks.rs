@@ -78,8 +78,7 @@ impl World<'_> {
     pub(super) fn rank_again(&mut self, bundle: BundleId) {
         let Some((flow, sent)) = self.only_flow(bundle) else { return };
         let standing = self.standing(flow, Bytes::ZERO, sent);
-        if standing.rank != self.bundles[bundle as usize].kind.rank {
-            self.bundles[bundle as usize].kind.rank = standing.rank;
+        if standing.rank != self.solver.rank(bundle) {
             self.solver.set_rank(bundle, standing.rank);
             self.stale = true;
         }
@@ -96,7 +95,7 @@ impl World<'_> {
 
     /// Keeps a flow that is to end at a time from being faster than it needs to be. Once it was slower, it needs more.
     pub(super) fn pace(&mut self, bundle: BundleId) {
-        let Some(own_link) = self.bundles[bundle as usize].kind.path.own_link() else { return };
+        let Some(own_link) = self.bundles[bundle as usize].path.own_link() else { return };
         let Some((flow, left)) = self.bundles[bundle as usize].only(self.now, &self.clocks) else { return };
         let fastest = self.routes.capacities()[own_link as usize];
         let due = self.standing(flow.flow, Bytes::ZERO, Bytes::ZERO).due.unwrap_or(Time::ZERO);
