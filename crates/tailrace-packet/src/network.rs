@@ -62,7 +62,7 @@ pub struct Network<P, H> {
     /// Where hosts stand outside.
     outside: Option<Box<Outside<H>>>,
     /// What this is a part of, if it is not the whole network.
-    pub(crate) border: Option<Border<H>>,
+    pub(crate) border: Option<Border>,
     injected: Count,
     delivered: Count,
     ledger: Ledger,
@@ -274,7 +274,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         let room = self.switching.room(self.now, port, &mut self.ports);
         let out = &mut self.ports[port as usize];
         if !out.send_through(self.now, packet, room) {
-            return self.take_in(port, packet, room);
+            return if out.to == Port::<P, H>::OUT {
+                self.take_in_out(port, packet, room)
+            } else {
+                self.take_in(port, packet, room)
+            };
         }
         if let Some(at) = out.alone() {
             let to = out.to;
@@ -297,10 +301,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// A port is to be looked at, unless its link, which leads `to` somewhere, is another part's.
     #[inline(always)]
     fn wake_port(&mut self, port: PortId, to: u32, at: Time) {
-        if to == Port::<P, H>::OUT
-            && let Some(border) = &mut self.border
-        {
-            return border.note(port);
+        if to == Port::<P, H>::OUT {
+            return self.note_out(port);
         }
         self.agenda.wake(port, at.as_ps());
     }
@@ -442,9 +444,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         for port in &self.ports {
             ledger.queued += port.egress.queued();
             ledger.in_flight += port.in_flight();
-        }
-        if let Some(border) = &self.border {
-            ledger.in_flight += border.in_flight();
         }
         ledger
     }

@@ -159,11 +159,15 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.egress.start_of(at - self.link.delay, packet.bytes)
     }
 
-    /// Takes what is on the link off it, with when each arrives: the link is another part's.
-    pub(crate) fn take_flights(&mut self, mut take: impl FnMut(Time, Packet<H>)) {
-        while let Some(Flight { at, packet }) = self.link.flights.pop_front() {
-            take(at, packet);
-        }
+    /// Whether anything is on the link.
+    pub(crate) fn has_flights(&self) -> bool {
+        self.link.flights.len() > 0
+    }
+
+    /// Takes the first packet on the link off it, with when it arrives: the link is another part's.
+    #[inline]
+    pub(crate) fn take_flight(&mut self) -> Option<(Time, Packet<H>)> {
+        self.link.flights.pop_front().map(|Flight { at, packet }| (at, packet))
     }
 
     /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.

@@ -1,12 +1,13 @@
 //! Where a part of a network ends: links that lead out of it, and what is on its way to other parts.
 //!
 //! A link that leads out has its port here and its far end in another part. There the port stands for the link: it holds
-//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock advances it catches
-//! up, and what it has begun to send by then is handed over: that is less than a look-ahead later, and so before it arrives.
+//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock advances, those
+//! ports catch up that have sent something, or where a packet waits whose turn may have come, and what they have begun to
+//! send by then is handed over: that is less than a look-ahead later, and so before it arrives.
 
 use std::sync::Arc;
 
-use tailrace_core::{Count, Header, HostId, Packet, PortPolicy, Time};
+use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, Time};
 use tailrace_fabric::PortId;
 use tailrace_switch::Holder;
 
@@ -16,19 +17,24 @@ use crate::letter::{Edict, Letter};
 use crate::port::Port;
 
 /// The border of a part.
-pub(crate) struct Border<H> {
+pub(crate) struct Border {
     cut: Arc<Cut>,
     own: usize,
     /// Of each port, the part that its link leads to, if it leads out of this one.
     leads_to: Vec<Option<u8>>,
-    /// Ports that lead out and have something to send, or to hand over; each has nothing new to hand over until then.
-    busy: Vec<(Time, PortId)>,
-    is_busy: Vec<bool>,
-    /// What has left for each part and was not sent.
-    out: Vec<Vec<Letter<H>>>,
+    /// Ports that lead out and where packets wait, and when they are done with what they send: none leaves before.
+    waiting: Vec<(Time, PortId)>,
+    /// For each part, ports that may have something to hand over to it.
+    due: Vec<Vec<PortId>>,
+    /// Whether a port is among these or those.
+    is_known: Vec<bool>,
+    /// For each part, what else it is to be told.
+    edicts: Vec<Vec<Edict>>,
+    /// Before then all has happened, and is handed over.
+    end: Time,
 }
 
-impl<H: Header> Border<H> {
+impl Border {
     fn new(cut: Arc<Cut>, own: usize) -> Self {
         let leads_to = |port| {
             let (from, to) = cut.ends(port);
@@ -36,31 +42,40 @@ impl<H: Header> Border<H> {
         };
         Border {
             leads_to: (0..cut.ports() as PortId).map(leads_to).collect(),
-            busy: Vec::new(),
-            is_busy: vec![false; cut.ports()],
-            out: (0..cut.parts()).map(|_| Vec::new()).collect(),
+            waiting: Vec::new(),
+            due: vec![Vec::new(); cut.parts()],
+            is_known: vec![false; cut.ports()],
+            edicts: vec![Vec::new(); cut.parts()],
+            end: Time::ZERO,
             cut,
             own,
         }
     }
 
-    /// A port that leads out may have something to hand over.
+    /// A port that leads out has something to hand over, or may have.
     #[inline]
-    pub(crate) fn note(&mut self, port: PortId) {
-        if !std::mem::replace(&mut self.is_busy[port as usize], true) {
-            self.busy.push((Time::ZERO, port));
+    fn make_due(&mut self, port: PortId) {
+        if let Some(to) = self.leads_to[port as usize] {
+            self.due[usize::from(to)].push(port);
         }
     }
 
-    /// What is on its way out.
-    pub(crate) fn in_flight(&self) -> Count {
-        let mut count = Count::default();
-        for letter in self.out.iter().flatten() {
-            if let Letter::Packet { packet, .. } = letter {
-                count.count(packet.bytes);
+    /// What has left before `end` is handed over from now on, and other parts are told `news`.
+    fn hand_over(&mut self, end: Time, news: &mut Vec<Edict>) {
+        self.end = end;
+        let mut place = 0;
+        while let Some(&(until, port)) = self.waiting.get(place) {
+            if until < end {
+                self.waiting.swap_remove(place);
+                self.make_due(port);
+            } else {
+                place += 1;
             }
         }
-        count
+        for edict in news.drain(..) {
+            let others = self.edicts.iter_mut().enumerate().filter(|(part, _)| *part != self.own);
+            others.for_each(|(_, edicts)| edicts.push(edict));
+        }
     }
 }
 
@@ -73,6 +88,26 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
         self.agenda.break_ties_by(border.cut.order_of(own));
         self.border = Some(border);
+    }
+
+    /// A packet that was not sent through comes to a port that leads out.
+    #[inline(never)]
+    pub(super) fn take_in_out(&mut self, port: PortId, packet: &mut Packet<H>, room: Bytes) {
+        self.take_in(port, packet, room);
+        self.note_out(port);
+    }
+
+    /// A port that leads out may have sent something, or packets may wait there.
+    #[inline(never)]
+    pub(super) fn note_out(&mut self, number: PortId) {
+        let Some(border) = &mut self.border else { return };
+        if !std::mem::replace(&mut border.is_known[number as usize], true) {
+            let port = &self.ports[number as usize];
+            match port.has_flights() {
+                true => border.make_due(number),
+                false => border.waiting.push((port.egress.free_at(), number)),
+            }
+        }
     }
 
     /// Whether a host is of this part.
@@ -98,37 +133,45 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// When the next event is, or now if ports have something for other parts without one.
     pub(crate) fn next_concern(&self) -> Option<Time> {
-        let busy = self.border.as_ref().is_some_and(|border| !border.busy.is_empty());
-        if busy { Some(self.now) } else { self.next_event() }
+        let busy =
+            |border: &Border| !border.waiting.is_empty() || border.due.iter().any(|due| !due.is_empty());
+        if self.border.as_ref().is_some_and(busy) { Some(self.now) } else { self.next_event() }
     }
 
-    /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
-    /// must have happened.
-    pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
-        let Some(border) = &mut self.border else { return &mut [] };
-        let (ports, out) = (&mut self.ports, &mut border.out);
-        // At `end` itself, packets may arrive before the port looks what to send.
-        let last = end.saturating_sub(Time::from_ps(1));
-        border.busy.retain_mut(|&mut (ref mut until, number)| {
-            if *until > last {
-                return true;
-            }
-            let port = &mut ports[number as usize];
-            port.catch_up(last);
-            if let Some(to) = border.leads_to[number as usize] {
-                let out = &mut out[usize::from(to)];
-                port.take_flights(|at, packet| out.push(Letter::Packet { at, port: number, packet }));
-            }
-            *until = port.egress.free_at();
-            let stays = *until > last || port.egress.policy().backlog_packets() > 0;
-            border.is_busy[number as usize] = stays;
-            stays
-        });
-        for edict in news.drain(..) {
-            let others = out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
-            others.for_each(|(_, out)| out.push(Letter::Edict(edict)));
+    /// Letters are to be written: `news`, and what has left for other parts before `end`. All that happens before it must have
+    /// happened.
+    pub(crate) fn hand_over(&mut self, end: Time, news: &mut Vec<Edict>) {
+        if let Some(border) = &mut self.border {
+            border.hand_over(end, news);
         }
-        out
+    }
+
+    /// Whether there may be letters to a part.
+    pub(crate) fn has_letters(&self, part: usize) -> bool {
+        self.border
+            .as_ref()
+            .is_some_and(|border| !border.due[part].is_empty() || !border.edicts[part].is_empty())
+    }
+
+    /// The next letter to a part.
+    #[inline]
+    pub(crate) fn next_letter(&mut self, part: usize) -> Option<Letter<H>> {
+        let border = self.border.as_mut()?;
+        while let Some(&number) = border.due[part].last() {
+            let port = &mut self.ports[number as usize];
+            // At `end` itself, packets may arrive before the port looks what to send.
+            port.catch_up(border.end.saturating_sub(Time::from_ps(1)));
+            if let Some((at, packet)) = port.take_flight() {
+                return Some(Letter::Packet { at, port: number, packet });
+            }
+            border.due[part].pop();
+            let waits = port.egress.policy().backlog_packets() > 0;
+            border.is_known[number as usize] = waits;
+            if waits {
+                border.waiting.push((port.egress.free_at(), number));
+            }
+        }
+        border.edicts[part].pop().map(Letter::Edict)
     }
 
     /// A packet comes over the link of a port of another part.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::{hint, thread};
+use std::{hint, iter, thread};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -20,6 +20,9 @@ const TURNS_PER_READ: u32 = 64;
 /// Letters that may be on their way from one part to another: some look-aheads' worth, and little enough to stay in a
 /// core's own cache.
 const ON_THE_WAY: usize = 256;
+
+/// So many letters are shown to their reader at a time, at most.
+const AT_A_TIME: usize = 16;
 
 /// The clock of a part that has come to its end.
 pub(crate) const END: u64 = u64::MAX;
@@ -85,6 +88,15 @@ struct Clocks {
     spins: u32,
 }
 
+/// Who writes letters, and gives each away once, when there is room for it.
+pub(crate) trait Outbox<T> {
+    /// Whether there may be letters to a reader.
+    fn has_letters(&self, reader: usize) -> bool;
+
+    /// The next letter to a reader.
+    fn next_letter(&mut self, reader: usize) -> Option<T>;
+}
+
 /// One part's mail.
 pub(crate) struct Mail<T> {
     own: usize,
@@ -128,18 +140,20 @@ pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
 }
 
 impl<T: Copy> Mail<T> {
-    /// Sends letters, by reader, in their order, as many as there is room for; those are then gone. Tells whether it was all
-    /// of them.
-    pub(crate) fn send(&mut self, letters: &mut [Vec<T>]) -> bool {
+    /// Sends the letters of an outbox, as many as there is room for. Tells whether it was all of them.
+    pub(crate) fn send(&mut self, outbox: &mut impl Outbox<T>) -> bool {
         for (reader, out) in &mut self.out {
-            let letters = &mut letters[*reader];
-            if !letters.is_empty() {
-                let sent = out.push_partial_slice(letters).0.len();
-                letters.drain(..sent);
-                self.sent += sent as u64;
+            while outbox.has_letters(*reader) {
+                // What is known to be free is enough mostly; to learn how much is takes a look at the reader.
+                let room =
+                    if out.cached_slots() >= AT_A_TIME { AT_A_TIME } else { out.slots().min(AT_A_TIME) };
+                let Some(room) = out.write_chunk_uninit(room).ok().filter(|room| !room.is_empty()) else {
+                    return false;
+                };
+                self.sent += room.fill_from_iter(iter::from_fn(|| outbox.next_letter(*reader))) as u64;
             }
         }
-        letters.iter().all(Vec::is_empty)
+        true
     }
 
     /// Reads all letters that have come.
@@ -264,7 +278,19 @@ impl<T> Drop for Mail<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
+
+    impl<T> Outbox<T> for Vec<VecDeque<T>> {
+        fn has_letters(&self, reader: usize) -> bool {
+            !self[reader].is_empty()
+        }
+
+        fn next_letter(&mut self, reader: usize) -> Option<T> {
+            self[reader].pop_front()
+        }
+    }
 
     /// Letters of a writer come in their order.
     fn note(seen: &mut [u64], (writer, letter): (usize, u64)) {
@@ -283,11 +309,11 @@ mod tests {
                 for mut mail in mail::<(usize, u64)>(parts) {
                     scope.spawn(move || {
                         let own = mail.own;
-                        let mut letters: Vec<Vec<(usize, u64)>> = vec![Vec::new(); parts];
+                        let mut letters = vec![VecDeque::new(); parts];
                         let mut seen = vec![0; parts];
                         for now in 1..=LAST {
                             for reader in (0..parts).filter(|&reader| reader != own) {
-                                letters[reader].push((own, now));
+                                letters[reader].push_back((own, now));
                             }
                             while !mail.send(&mut letters) {
                                 mail.read(|letter| note(&mut seen, letter));
@@ -335,7 +361,7 @@ mod tests {
         let mut both = mail::<u32>(2);
         let (mut other, mut own) = (both.remove(1), both.remove(0));
         own.stir();
-        assert!(own.send(&mut [Vec::new(), vec![1]]));
+        assert!(own.send(&mut vec![VecDeque::new(), VecDeque::from([1])]));
         own.rest(7_000);
         other.rest(5_000);
         assert_eq!(quiet(&mut own), 0, "it is not read");

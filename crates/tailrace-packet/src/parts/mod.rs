@@ -11,4 +11,5 @@
 mod mail;
 mod run;
 
+pub(crate) use mail::Outbox;
 pub use run::run_parts;

@@ -144,7 +144,8 @@ impl<S: Scheme> Part<'_, S> {
 
     /// Sends what others are to know of what was before `end`. While there is no room, they may wait for room here.
     fn send(&mut self, end: Time) {
-        while !self.mail.send(self.world.letters(end)) && !self.mail.is_broken() {
+        self.world.hand_over(end);
+        while !self.mail.send(&mut self.world) && !self.mail.is_broken() {
             thread::yield_now();
             self.wait(0);
         }

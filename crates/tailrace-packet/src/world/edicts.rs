@@ -12,6 +12,7 @@ use tailrace_fabric::Fabric;
 use super::{SPECIAL, World};
 use crate::cut::edict_delay;
 use crate::letter::{Edict, Letter, What};
+use crate::parts::Outbox;
 
 /// What is on its way.
 #[derive(Debug)]
@@ -92,9 +93,9 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// What concerns other parts of what has happened before `end`, by part.
-    pub(crate) fn letters(&mut self, end: Time) -> &mut [Vec<Letter<S::Header>>] {
-        self.network.letters(end, &mut self.edicts.news)
+    /// Others are to be written what concerns them of what has happened before `end`.
+    pub(crate) fn hand_over(&mut self, end: Time) {
+        self.network.hand_over(end, &mut self.edicts.news);
     }
 
     /// Hears from another part. This one is done up to `done`.
@@ -139,5 +140,16 @@ impl<S: Scheme> World<S> {
         if let Some(&Reverse(edict)) = self.edicts.pending.peek() {
             self.network.wake(self.edicts_entity(), edict.at);
         }
+    }
+}
+
+impl<S: Scheme> Outbox<Letter<S::Header>> for World<S> {
+    fn has_letters(&self, part: usize) -> bool {
+        self.network.has_letters(part)
+    }
+
+    #[inline]
+    fn next_letter(&mut self, part: usize) -> Option<Letter<S::Header>> {
+        self.network.next_letter(part)
     }
 }
