@@ -28,6 +28,12 @@ fn a_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What grows beyond that costs each event: look what it is that grew.
+#[test]
+fn a_bundle_has_two_lines_of_memory() {
+    assert_eq!(size_of::<Bundle>(), 2 * 64);
+}
+
 /// The bundle, and each of its flows by its number: what it has yet to send.
 struct Pair {
     bundle: Bundle,

@@ -38,7 +38,7 @@ impl Kinds {
         self.0.insert_unique(kind.hash(), bundle, |&other| of(other).hash());
     }
 
-    /// Takes the bundle of a kind out, if it is here.
+    /// Takes a bundle of that kind out, if it is here: others of its kind may be alone.
     pub(crate) fn remove(&mut self, kind: &Kind, bundle: BundleId) {
         if let Ok(entry) = self.0.find_entry(kind.hash(), |&other| other == bundle) {
             entry.remove();
@@ -70,9 +70,16 @@ mod tests {
                             map.insert((rank, link), id);
                             kinds.insert(&kind, id, |id| all[id as usize]);
                         } else {
-                            // It was never added, whatever kind it is of.
+                            // Nobody of its kind is here.
                             kinds.remove(&kind, id);
                         }
+                    }
+                    Some(id) if id % 2 == 0 => {
+                        // One that is alone, of the same kind.
+                        let alone = all.len() as BundleId;
+                        all.push(kind);
+                        kinds.remove(&kind, alone);
+                        prop_assert_eq!(kinds.find(&kind, |id| all[id as usize]), Some(id));
                     }
                     Some(id) if !adds => {
                         map.remove(&(rank, link));

@@ -102,6 +102,10 @@ impl<'a> World<'a> {
         setup: Setup,
         horizon: Option<Time>,
     ) -> Self {
+        debug_assert!(
+            !(rule.heavy().is_some() && rule.follows_progress()),
+            "what a rank has sent is no other's"
+        );
         let routes = Routes::new(fabric);
         let precision = if rule.heavy().is_some() { Precision::CLOSE } else { Precision::EXACT };
         let mixing = rule.heavy().map(|bytes| Mixing::new(bytes.as_f64()));

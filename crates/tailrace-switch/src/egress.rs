@@ -27,6 +27,9 @@ pub struct Departure<'a, H> {
 /// An egress port. What every packet touches comes first.
 #[repr(C)]
 pub struct Egress<P, H> {
+    /// What waits is sent then at the earliest; never, if nothing has come since nothing waited. So most looks need not ask the
+    /// policy.
+    due: Time,
     /// When the packet now being sent has left.
     free_at: Time,
     rate: LinkRate,
@@ -44,6 +47,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     /// A port with this policy on a link of this rate; nothing is sent yet.
     pub fn new(policy: P, rate: LinkRate) -> Self {
         Egress {
+            due: Time::MAX,
             free_at: Time::ZERO,
             rate,
             policy,
@@ -60,7 +64,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         &self.policy
     }
 
-    /// The policy, for what comes back over the link.
+    /// The policy, for what comes back over the link; that releases nothing.
     #[inline]
     pub fn policy_mut(&mut self) -> &mut P {
         &mut self.policy
@@ -75,7 +79,8 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     /// Lets departures that are due by `now` happen. At equal times a departure comes before an arrival.
     #[inline]
     pub fn catch_up(&mut self, now: Time, send: &mut impl FnMut(Departure<'_, H>)) {
-        if self.free_at <= now && !self.policy.is_empty() {
+        debug_assert!(self.due <= self.free_at || self.policy.is_empty());
+        if self.due <= now {
             self.send_due(now, send);
         }
     }
@@ -83,24 +88,29 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     /// Sends what is due by `now`. Out of line, for most looks find nothing.
     #[inline(never)]
     fn send_due(&mut self, now: Time, send: &mut impl FnMut(Departure<'_, H>)) {
-        // Whoever calls has found that there is something.
-        loop {
+        // What came last may have been dropped.
+        while !self.policy.is_empty() {
             let start = if P::WORK_CONSERVING {
                 self.free_at
             } else {
                 match self.policy.next_ready(self.free_at) {
                     Some(ready) if ready <= now => ready.max(self.free_at),
-                    _ => break,
+                    _ => return,
                 }
             };
             match self.policy.dequeue(start) {
                 Some(packet) => self.transmit(start, &packet, send),
-                None => break,
+                None => return,
             }
-            if self.free_at > now || self.policy.is_empty() {
+            if self.policy.is_empty() {
                 break;
             }
+            self.due = self.free_at;
+            if self.free_at > now {
+                return;
+            }
         }
+        self.due = Time::MAX;
     }
 
     /// Lets departures that are due happen, and sends a packet that then finds the link idle, and of which the policy need not
@@ -144,6 +154,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         };
         if self.free_at > now {
             self.policy.enqueue(now, *packet, room, &mut count_drop);
+            self.due = self.free_at;
             return false;
         }
         if P::WORK_CONSERVING {
@@ -154,6 +165,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
             self.policy.enqueue(now, *packet, room, &mut count_drop);
             // Nothing was ready before: what is now, leaves from now on.
             self.free_at = now;
+            self.due = self.free_at;
             self.catch_up(now, send);
         }
         true
@@ -188,8 +200,9 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         if !P::WORK_CONSERVING {
             // Nothing was ready before: what the policy makes ready, leaves from now on.
             self.free_at = self.free_at.max(now);
-            self.catch_up(now, send);
         }
+        self.due = self.free_at;
+        self.catch_up(now, send);
     }
 
     /// Gives the port another policy and rate at `now`. What waits stays: the new policy is given it as if it arrived now,
@@ -222,6 +235,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         if !P::WORK_CONSERVING {
             self.free_at = self.free_at.max(now);
         }
+        self.due = self.free_at;
         self.catch_up(now, send);
     }
 

@@ -15,7 +15,7 @@ use crate::solver::{BundleId, LinkId};
 /// What is missing to be heavy counts for nothing below this, in bytes.
 const HARDLY_ANY: f64 = 1.0;
 
-/// Of so many links it is remembered what ranks that are gone have sent there.
+/// See [`Sent::new`]: what ranks that are gone have sent over links is remembered of so many.
 const MEMORY: usize = 1 << 20;
 
 /// What ranks have sent, and who is heavy where.

@@ -1,9 +1,10 @@
 //! Where a part of a network ends: links that lead out of it, and what is on its way to other parts.
 //!
 //! A link that leads out has its port here and its far end in another part. There the port stands for the link: it holds
-//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock advances, those
-//! ports catch up that have sent something, or where a packet waits whose turn may have come, and what they have begun to
-//! send by then is handed over: that is less than a look-ahead later, and so before it arrives.
+//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock is to advance, those
+//! ports catch up that have sent something, or where a packet may wait whose turn has come, and what they have begun to send
+//! by then is handed over. That is before the others read the clock, and so before they go on to where it arrives: a
+//! look-ahead beyond the clock that they have read before.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub(crate) struct Border {
     own: usize,
     /// Of each port, the part that its link leads to, if it leads out of this one.
     leads_to: Vec<Option<u8>>,
-    /// Ports that lead out and where packets wait, and when they are done with what they send: none leaves before.
+    /// Ports that lead out and where packets may wait, and when they are done with what they send: none leaves before.
     waiting: Vec<(Time, PortId)>,
     /// For each part, ports that may have something to hand over to it.
     due: Vec<Vec<PortId>>,
@@ -60,8 +61,8 @@ impl Border {
         }
     }
 
-    /// What has left before `end` is handed over from now on, and other parts are told `news`.
-    fn hand_over(&mut self, end: Time, news: &mut Vec<Edict>) {
+    /// Letters are to be written of what has left before `end`, and of `news`.
+    fn prepare_letters(&mut self, end: Time, news: &mut Vec<Edict>) {
         self.end = end;
         let mut place = 0;
         while let Some(&(until, port)) = self.waiting.get(place) {
@@ -140,9 +141,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Letters are to be written: `news`, and what has left for other parts before `end`. All that happens before it must have
     /// happened.
-    pub(crate) fn hand_over(&mut self, end: Time, news: &mut Vec<Edict>) {
+    pub(crate) fn prepare_letters(&mut self, end: Time, news: &mut Vec<Edict>) {
         if let Some(border) = &mut self.border {
-            border.hand_over(end, news);
+            border.prepare_letters(end, news);
         }
     }
 

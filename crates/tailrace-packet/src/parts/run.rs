@@ -144,7 +144,7 @@ impl<S: Scheme> Part<'_, S> {
 
     /// Sends what others are to know of what was before `end`. While there is no room, they may wait for room here.
     fn send(&mut self, end: Time) {
-        self.world.hand_over(end);
+        self.world.prepare_letters(end);
         while !self.mail.send(&mut self.world) && !self.mail.is_broken() {
             thread::yield_now();
             self.wait(0);

@@ -93,9 +93,9 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// Others are to be written what concerns them of what has happened before `end`.
-    pub(crate) fn hand_over(&mut self, end: Time) {
-        self.network.hand_over(end, &mut self.edicts.news);
+    /// Letters are to be written of what concerns others and has happened before `end`.
+    pub(crate) fn prepare_letters(&mut self, end: Time) {
+        self.network.prepare_letters(end, &mut self.edicts.news);
     }
 
     /// Hears from another part. This one is done up to `done`.
