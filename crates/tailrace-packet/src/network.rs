@@ -1,13 +1,14 @@
 //! The network: ports, links and switches. It moves packets; what hosts do is the edge's business.
 
 mod border;
+mod shown;
+mod watched;
 
 use std::hint::black_box;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Count, FlowId, Header, HostId, Ledger, LinkRate, MAX_PRIORITIES, Packet, PortCounts, PortFacts,
-    PortPolicy, Reason, SeriesSink, Time,
+    Bytes, Count, Header, HostId, Ledger, LinkRate, Packet, PortFacts, PortPolicy, Reason, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Due, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
@@ -113,28 +114,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         };
         network.arm_reroute();
         network
-    }
-
-    /// Has itself woken when other routes are to count.
-    fn arm_reroute(&mut self) {
-        if let Some(failing) = &self.failing
-            && let Some(at) = failing.next_reroute()
-        {
-            self.agenda.wake(failing.entity, at.as_ps());
-        }
-    }
-
-    /// An entity that is no port is woken: tells whether it is the edge's.
-    #[cold]
-    fn is_of_edge(&mut self, entity: Entity) -> bool {
-        let Some(failing) = self.failing.as_mut().filter(|failing| failing.entity == entity) else {
-            return true;
-        };
-        if let Some(reroute) = failing.rerouted(self.now) {
-            self.switching.reroute(reroute);
-        }
-        self.arm_reroute();
-        false
     }
 
     /// The time of the last event.
@@ -314,62 +293,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         note_loss(&mut self.ledger, &mut self.outside, lost);
     }
 
-    /// Notes from now on what a port sends, for [`Self::take_tapped`].
-    pub fn tap(&mut self, port: PortId) {
-        let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::WATCHED);
-        self.tapped.push(Tapped::new(port, to));
-    }
-
-    /// A packet has come over the link of a watched port: notes it if that is tapped, and tells where it leads; `None` if the
-    /// packet is lost on it.
-    #[cold]
-    fn pass_watched(&mut self, port: PortId, packet: &mut Packet<H>) -> Option<u32> {
-        let start = self.ports[port as usize].started(self.now, packet);
-        if let Some(tapped) = self.tapped.iter_mut().find(|tapped| tapped.port == port) {
-            tapped.note(start, packet.plain());
-        }
-        if self.failing.as_ref().is_some_and(|failing| failing.loses(port, start, self.now)) {
-            self.ports[port as usize].egress.count_lost(packet.bytes);
-            self.lose(*packet);
-            return None;
-        }
-        if P::REVERSE && packet.is_ack() {
-            self.reverse(port, packet);
-        }
-        Some(self.target(port))
-    }
-
-    /// The packets that have come over the link of the port that was tapped as this one, counted from 0, since the last call, and
-    /// when each was sent. At the end of a run those that are still on the link are among them.
-    pub fn take_tapped(&mut self, number: usize, at_end: bool) -> Vec<(Time, Packet)> {
-        let Some(tapped) = self.tapped.get_mut(number) else { return Vec::new() };
-        let port = &self.ports[tapped.port as usize];
-        if at_end {
-            port.under_way().for_each(|(at, packet)| tapped.note(port.started(at, packet), packet.plain()));
-        }
-        tapped.take()
-    }
-
-    /// Where a port's link leads.
-    fn target(&self, port: PortId) -> u32 {
-        let tapped = self.tapped.iter().find(|tapped| tapped.port == port);
-        let to = tapped.map_or(self.ports[port as usize].to, |tapped| tapped.to);
-        match &self.failing {
-            Some(failing) if to == Port::<P, H>::WATCHED => failing.to(port),
-            _ => to,
-        }
-    }
-
-    /// Bytes and packets that wait at a port now, and the bytes in each of its queues.
-    pub fn sample(&mut self, port: PortId) -> (u64, usize, [u64; MAX_PRIORITIES]) {
-        let now = self.now;
-        let port = &mut self.ports[port as usize];
-        port.catch_up(now);
-        let policy = port.egress.policy();
-        let by_queue = std::array::from_fn(|queue| policy.backlog_of(queue as u8).get());
-        (policy.backlog().get(), policy.backlog_packets(), by_queue)
-    }
-
     /// When a port's policy wants to be woken.
     pub fn policy_wake(&self, port: PortId) -> Option<Time> {
         self.ports[port as usize].egress.policy().next_wake()
@@ -386,66 +309,6 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Lets all that is due at ports happen, whether or not somebody would have looked.
     pub(crate) fn catch_up(&mut self) {
         self.ports.iter_mut().for_each(|port| port.catch_up(self.now));
-    }
-
-    /// What a port has sent, dropped and marked.
-    pub fn counts_of(&self, port: PortId) -> PortCounts {
-        self.ports[port as usize].egress.counts()
-    }
-
-    /// What each port sent, dropped and marked, in order of port number.
-    pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> {
-        self.ports.iter().map(|port| port.egress.counts())
-    }
-
-    /// Packets sent over a link so far.
-    pub fn packet_hops(&self) -> u64 {
-        self.port_counts().map(|port| port.sent.packets).sum()
-    }
-
-    /// Events so far.
-    pub fn events(&self) -> u64 {
-        self.agenda.given_out() - self.uncounted
-    }
-
-    /// Digest of all events so far.
-    pub fn digest(&self) -> u64 {
-        self.digest.value()
-    }
-
-    /// Bytes of a priority in the longest of its queues at the switches between two hosts, and of all priorities in
-    /// the longest of the ports, where a flow's way is fixed; otherwise at the last switch only.
-    pub fn longest_queue(&mut self, src: HostId, dst: HostId, flow: FlowId, priority: u8) -> (u64, u64) {
-        let [from, to] = [src, dst].map(Packet::address);
-        let packet = Packet::<H> { flow, src: from, dst: to, ..Packet::EMPTY };
-        let longer = |(queue, whole): (u64, u64), (port, _, queues): (u64, usize, [u64; MAX_PRIORITIES])| {
-            (queue.max(queues[usize::from(priority)]), whole.max(port))
-        };
-        let (mut port, mut longest) = (PortId::from(src), (0, 0));
-        if !self.switching.is_fixed() {
-            port = self.switching.port_to(dst);
-            longest = longer(longest, self.sample(port));
-        }
-        loop {
-            let to = self.target(port);
-            if to & Port::<P, H>::SWITCH == 0 {
-                return longest;
-            }
-            let switch = (to & !Port::<P, H>::SWITCH) as SwitchId;
-            let Some(next) = self.switching.route(self.now, switch, &packet) else { return longest };
-            port = next;
-            longest = longer(longest, self.sample(port));
-        }
-    }
-
-    /// Where every packet is.
-    pub fn ledger(&self) -> Ledger {
-        let mut ledger = Ledger { injected: self.injected, delivered: self.delivered, ..self.ledger };
-        for port in &self.ports {
-            ledger.queued += port.egress.queued();
-            ledger.in_flight += port.in_flight();
-        }
-        ledger
     }
 }
 
