@@ -194,11 +194,11 @@ pub struct How {
     #[arg(long, value_enum)]
     pub level: Option<Level>,
     /// Runs at a time; as many as there are processors by default
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many_runs)]
     pub jobs: Option<usize>,
     /// Threads of each run, packet by packet; 0 is as many as there are processors. By default 1, and of a run by itself
     /// as many as make it faster. Results do not depend on it
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many_threads)]
     pub threads: Option<usize>,
     /// Make finished runs again
     #[arg(long)]
@@ -237,7 +237,7 @@ pub struct Check {
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub scale: f64,
     /// Runs at a time; as many as there are processors by default
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = how_many_runs)]
     pub jobs: Option<usize>,
     /// Keep the results below this folder, in NAME/first and NAME/second; by default they are removed
     #[arg(long, value_name = "DIR")]
@@ -458,8 +458,16 @@ pub struct Fluid {
     pub json: bool,
 }
 
-/// A number of runs or threads.
-fn how_many(text: &str) -> Result<usize, String> {
+/// A number of runs at a time.
+fn how_many_runs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(runs) if runs > 0 => Ok(runs),
+        _ => Err("must be a whole number from 1 on, such as 2".to_owned()),
+    }
+}
+
+/// A number of threads.
+fn how_many_threads(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "must be a whole number from 0 on, such as 2".to_owned())
 }
 

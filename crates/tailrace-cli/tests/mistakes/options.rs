@@ -58,14 +58,15 @@ fn thresholds_say_which_option_is_wrong() {
 #[test]
 fn numbers_of_runs_and_threads_say_what_they_may_be() {
     let place = Place::new();
-    for (options, option) in [
-        ("run x.toml --threads -1", "--threads <N>"),
-        ("run x.toml --jobs -1", "--jobs <N>"),
-        ("run x.toml --threads all", "--threads <N>"),
-        ("check x.toml --jobs 1.5", "--jobs <N>"),
+    for (options, option, least) in [
+        ("run x.toml --threads -1", "--threads <N>", 0),
+        ("run x.toml --jobs -1", "--jobs <N>", 1),
+        ("run x.toml --jobs 0", "--jobs <N>", 1),
+        ("run x.toml --threads all", "--threads <N>", 0),
+        ("check x.toml --jobs 1.5", "--jobs <N>", 1),
     ] {
         let message = mistake(&place, options);
-        let said = format!("for '{option}': must be a whole number from 0 on, such as 2");
+        let said = format!("for '{option}': must be a whole number from {least} on, such as 2");
         assert!(message.contains(&said), "{said:?} is not in: {message}");
     }
 }
