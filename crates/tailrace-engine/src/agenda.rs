@@ -120,7 +120,7 @@ impl Agenda {
     }
 
     /// The next wake-up before the end, as [`Self::next`] gives it. Now and then `coming` is first shown those that are likely to be
-    /// next, this one first, so that what they need may be fetched from memory together. The entity counts as pending until
+    /// next, this one first, so that what they need may be fetched from memory together; all of them may be beyond the end. The entity counts as pending until
     /// [`Self::wake_again`] is called for it, which must be before any [`Self::wake`] of it.
     #[inline(always)]
     pub fn next_and(&mut self, coming: impl FnOnce(&[Due])) -> Option<(u64, Entity)> {
@@ -159,12 +159,12 @@ impl Agenda {
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
-                if self.is_beyond(bucket) {
+                if near.start_of(bucket) >= self.end {
                     return None;
                 }
                 self.open(bucket);
                 coming(self.due.rest());
-                return self.due.first().copied();
+                return self.due.first().filter(|due| due.at < self.end || self.end == u64::MAX).copied();
             }
             if !self.goes_on() {
                 return None;
@@ -197,12 +197,6 @@ impl Agenda {
         if word.occupied == 0 {
             near.summary[number >> 6] &= !(1 << (number & 63));
         }
-    }
-
-    /// Whether all of a bucket of level 0 is beyond the end, if there is one.
-    #[inline]
-    fn is_beyond(&self, bucket: usize) -> bool {
-        self.end < u64::MAX && self.least_of(0, bucket) >= self.end
     }
 
     /// Whether anything beyond this rotation of level 0 is before the end.

@@ -63,7 +63,7 @@ pub struct Network<P, H> {
     /// Where hosts stand outside.
     outside: Option<Box<Outside<H>>>,
     /// What this is a part of, if it is not the whole network.
-    pub(crate) border: Option<Border>,
+    pub(crate) border: Option<Border<H>>,
     injected: Count,
     delivered: Count,
     ledger: Ledger,
@@ -252,16 +252,14 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     fn forward(&mut self, port: PortId, packet: &mut Packet<H>) {
         let room = self.switching.room(self.now, port, &mut self.ports);
         let out = &mut self.ports[port as usize];
+        if out.to == Port::<P, H>::OUT {
+            return self.forward_out(port, packet, room);
+        }
         if !out.send_through(self.now, packet, room) {
-            return if out.to == Port::<P, H>::OUT {
-                self.take_in_out(port, packet, room)
-            } else {
-                self.take_in(port, packet, room)
-            };
+            return self.take_in(port, packet, room);
         }
         if let Some(at) = out.alone() {
-            let to = out.to;
-            self.wake_port(port, to, at);
+            self.agenda.wake(port, at.as_ps());
         }
     }
 
@@ -281,7 +279,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline(always)]
     fn wake_port(&mut self, port: PortId, to: u32, at: Time) {
         if to == Port::<P, H>::OUT {
-            return self.note_out(port);
+            return self.hand_over(port);
         }
         self.agenda.wake(port, at.as_ps());
     }

@@ -91,6 +91,14 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         (self.link.flights.len() == 1).then(|| self.egress.free_at() + self.link.delay)
     }
 
+    /// Takes what was sent last off the link if it is alone there, and tells when it arrives.
+    #[inline]
+    pub(crate) fn take_alone(&mut self) -> Option<Time> {
+        let at = self.alone()?;
+        self.link.flights.clear();
+        Some(at)
+    }
+
     /// Takes in a packet at `now` that was not [sent through](Self::send_through). Returns when the port is to be looked at next, if that may have changed.
     #[inline]
     pub(crate) fn take_in(
@@ -159,11 +167,6 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.egress.start_of(at - self.link.delay, packet.bytes)
     }
 
-    /// Whether anything is on the link.
-    pub(crate) fn has_flights(&self) -> bool {
-        self.link.flights.len() > 0
-    }
-
     /// Takes the first packet on the link off it, with when it arrives: the link is another part's.
     #[inline]
     pub(crate) fn take_flight(&mut self) -> Option<(Time, Packet<H>)> {
@@ -171,8 +174,8 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     }
 
     /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.
-    pub(crate) fn put_flight(&mut self, at: Time, packet: Packet<H>) -> bool {
-        self.link.flights.push_back(Flight { at, packet });
+    pub(crate) fn put_flight(&mut self, at: Time, packet: &Packet<H>) -> bool {
+        self.link.flights.push_back(Flight { at, packet: *packet });
         self.link.flights.len() == 1
     }
 

@@ -54,6 +54,12 @@ impl Level {
         slot.wrapping_sub(self.slot()) <= self.mask
     }
 
+    /// When a bucket of the current rotation begins.
+    #[inline]
+    pub(super) fn start_of(&self, bucket: usize) -> u64 {
+        (self.base + bucket as u64) << self.shift
+    }
+
     /// Whether this level stands beyond that time.
     #[inline]
     pub(super) fn is_over(&self, at: u64) -> bool {

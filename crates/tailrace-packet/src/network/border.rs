@@ -1,10 +1,10 @@
 //! Where a part of a network ends: links that lead out of it, and what is on its way to other parts.
 //!
 //! A link that leads out has its port here and its far end in another part. There the port stands for the link: it holds
-//! what is on it, and is woken when its head arrives. Here nothing wakes it. As often as the part's clock is to advance, those
-//! ports catch up that have sent something, or where a packet may wait whose turn has come, and what they have begun to send
-//! by then is handed over. That is before the others read the clock, and so before they go on to where it arrives: a
-//! look-ahead beyond the clock that they have read before.
+//! what is on it, and is woken when its head arrives. Here nothing wakes it. What it sends at once is handed over at once. As
+//! often as the part's clock is to advance, those ports catch up where a packet waits whose turn may have come, and what they
+//! have begun to send by then is handed over, too. All of it is sent before the others read the clock, and so before they go
+//! on to where it arrives: a look-ahead beyond the clock that they have read before.
 
 use std::sync::Arc;
 
@@ -18,64 +18,44 @@ use crate::letter::{Edict, Letter};
 use crate::port::Port;
 
 /// The border of a part.
-pub(crate) struct Border {
+pub(crate) struct Border<H> {
     cut: Arc<Cut>,
     own: usize,
-    /// Of each port, the part that its link leads to, if it leads out of this one.
-    leads_to: Vec<Option<u8>>,
-    /// Ports that lead out and where packets may wait, and when they are done with what they send: none leaves before.
+    /// Of each port, the part that its link leads to, or this one.
+    leads_to: Vec<u8>,
+    /// Ports that lead out and where packets wait, and when they are done with what they send: none leaves before.
     waiting: Vec<(Time, PortId)>,
-    /// For each part, ports that may have something to hand over to it.
-    due: Vec<Vec<PortId>>,
-    /// Whether a port is among these or those.
-    is_known: Vec<bool>,
-    /// For each part, what else it is to be told.
-    edicts: Vec<Vec<Edict>>,
-    /// Before then all has happened, and is handed over.
-    end: Time,
+    is_waiting: Vec<bool>,
+    /// What has left for each part and is not sent yet.
+    out: Vec<Vec<Letter<H>>>,
 }
 
-impl Border {
+impl<H: Header> Border<H> {
     fn new(cut: Arc<Cut>, own: usize) -> Self {
-        let leads_to = |port| {
-            let (from, to) = cut.ends(port);
-            (from == own && to != own).then_some(to as u8)
+        let leads_to = |port| match cut.ends(port) {
+            (from, to) if from == own => to as u8,
+            _ => own as u8,
         };
         Border {
             leads_to: (0..cut.ports() as PortId).map(leads_to).collect(),
             waiting: Vec::new(),
-            due: vec![Vec::new(); cut.parts()],
-            is_known: vec![false; cut.ports()],
-            edicts: vec![Vec::new(); cut.parts()],
-            end: Time::ZERO,
+            is_waiting: vec![false; cut.ports()],
+            out: (0..cut.parts()).map(|_| Vec::new()).collect(),
             cut,
             own,
         }
     }
 
-    /// A port that leads out has something to hand over, or may have.
-    #[inline]
-    fn make_due(&mut self, port: PortId) {
-        if let Some(to) = self.leads_to[port as usize] {
-            self.due[usize::from(to)].push(port);
-        }
+    fn leads_out(&self, port: PortId) -> bool {
+        usize::from(self.leads_to[port as usize]) != self.own
     }
 
-    /// Letters are to be written of what has left before `end`, and of `news`.
-    fn prepare_letters(&mut self, end: Time, news: &mut Vec<Edict>) {
-        self.end = end;
-        let mut place = 0;
-        while let Some(&(until, port)) = self.waiting.get(place) {
-            if until < end {
-                self.waiting.swap_remove(place);
-                self.make_due(port);
-            } else {
-                place += 1;
-            }
-        }
-        for edict in news.drain(..) {
-            let others = self.edicts.iter_mut().enumerate().filter(|(part, _)| *part != self.own);
-            others.for_each(|(_, edicts)| edicts.push(edict));
+    /// What is on a port's link goes to the part that this leads to.
+    #[inline]
+    fn hand_over<P: PortPolicy<H>>(&mut self, number: PortId, port: &mut Port<P, H>) {
+        let out = &mut self.out[usize::from(self.leads_to[number as usize])];
+        while let Some((at, packet)) = port.take_flight() {
+            out.push(Letter::Packet { at, port: number, packet });
         }
     }
 }
@@ -84,30 +64,40 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Makes this a part of a network that is cut.
     pub(crate) fn confine(&mut self, cut: Arc<Cut>, own: usize) {
         let border = Border::new(cut, own);
-        for (port, _) in self.ports.iter_mut().zip(&border.leads_to).filter(|(_, to)| to.is_some()) {
+        for (port, _) in self.ports.iter_mut().zip(0..).filter(|&(_, port)| border.leads_out(port)) {
             port.to = Port::<P, H>::OUT;
         }
         self.agenda.break_ties_by(border.cut.order_of(own));
         self.border = Some(border);
     }
 
-    /// A packet that was not sent through comes to a port that leads out.
+    /// A packet comes to a port that leads out.
     #[inline(never)]
-    pub(super) fn take_in_out(&mut self, port: PortId, packet: &mut Packet<H>, room: Bytes) {
-        self.take_in(port, packet, room);
-        self.note_out(port);
+    pub(super) fn forward_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
+        let port = &mut self.ports[number as usize];
+        if !port.send_through(self.now, packet, room) {
+            return self.take_in_out(number, packet, room);
+        }
+        if let (Some(at), Some(border)) = (port.take_alone(), &mut self.border) {
+            let out = &mut border.out[usize::from(border.leads_to[number as usize])];
+            out.push(Letter::Packet { at, port: number, packet: *packet });
+        }
     }
 
-    /// A port that leads out may have sent something, or packets may wait there.
+    /// A packet that was not sent through comes to a port that leads out.
+    fn take_in_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
+        self.take_in(number, packet, room);
+        let (Some(border), port) = (&mut self.border, &self.ports[number as usize]) else { return };
+        if port.egress.is_backlogged() && !std::mem::replace(&mut border.is_waiting[number as usize], true) {
+            border.waiting.push((port.egress.free_at(), number));
+        }
+    }
+
+    /// A port that leads out has sent something.
     #[inline(never)]
-    pub(super) fn note_out(&mut self, number: PortId) {
-        let Some(border) = &mut self.border else { return };
-        if !std::mem::replace(&mut border.is_known[number as usize], true) {
-            let port = &self.ports[number as usize];
-            match port.has_flights() {
-                true => border.make_due(number),
-                false => border.waiting.push((port.egress.free_at(), number)),
-            }
+    pub(super) fn hand_over(&mut self, number: PortId) {
+        if let Some(border) = &mut self.border {
+            border.hand_over(number, &mut self.ports[number as usize]);
         }
     }
 
@@ -135,48 +125,41 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// When the next event is, or now if ports have something for other parts without one.
     pub(crate) fn next_concern(&self) -> Option<Time> {
         let busy =
-            |border: &Border| !border.waiting.is_empty() || border.due.iter().any(|due| !due.is_empty());
+            |border: &Border<H>| !border.waiting.is_empty() || border.out.iter().any(|out| !out.is_empty());
         if self.border.as_ref().is_some_and(busy) { Some(self.now) } else { self.next_event() }
     }
 
-    /// Letters are to be written: `news`, and what has left for other parts before `end`. All that happens before it must have
-    /// happened.
-    pub(crate) fn prepare_letters(&mut self, end: Time, news: &mut Vec<Edict>) {
-        if let Some(border) = &mut self.border {
-            border.prepare_letters(end, news);
-        }
-    }
-
-    /// Whether there may be letters to a part.
-    pub(crate) fn has_letters(&self, part: usize) -> bool {
-        self.border
-            .as_ref()
-            .is_some_and(|border| !border.due[part].is_empty() || !border.edicts[part].is_empty())
-    }
-
-    /// The next letter to a part.
-    #[inline]
-    pub(crate) fn next_letter(&mut self, part: usize) -> Option<Letter<H>> {
-        let border = self.border.as_mut()?;
-        while let Some(&number) = border.due[part].last() {
+    /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
+    /// must have happened.
+    pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
+        let Some(border) = &mut self.border else { return &mut [] };
+        let mut place = 0;
+        while let Some(&(until, number)) = border.waiting.get(place) {
+            if until >= end {
+                place += 1;
+                continue;
+            }
             let port = &mut self.ports[number as usize];
             // At `end` itself, packets may arrive before the port looks what to send.
-            port.catch_up(border.end.saturating_sub(Time::from_ps(1)));
-            if let Some((at, packet)) = port.take_flight() {
-                return Some(Letter::Packet { at, port: number, packet });
-            }
-            border.due[part].pop();
-            let waits = port.egress.policy().backlog_packets() > 0;
-            border.is_known[number as usize] = waits;
-            if waits {
-                border.waiting.push((port.egress.free_at(), number));
+            port.catch_up(end.saturating_sub(Time::from_ps(1)));
+            border.hand_over(number, port);
+            if port.egress.is_backlogged() {
+                border.waiting[place].0 = port.egress.free_at();
+                place += 1;
+            } else {
+                border.is_waiting[number as usize] = false;
+                border.waiting.swap_remove(place);
             }
         }
-        border.edicts[part].pop().map(Letter::Edict)
+        for edict in news.drain(..) {
+            let others = border.out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
+            others.for_each(|(_, out)| out.push(Letter::Edict(edict)));
+        }
+        &mut border.out
     }
 
     /// A packet comes over the link of a port of another part.
-    pub(crate) fn import(&mut self, at: Time, port: PortId, packet: Packet<H>) {
+    pub(crate) fn import(&mut self, at: Time, port: PortId, packet: &Packet<H>) {
         if self.ports[port as usize].put_flight(at, packet) {
             self.agenda.wake(port, at.as_ps());
         }

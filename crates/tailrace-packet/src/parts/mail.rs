@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::{hint, iter, thread};
+use std::{hint, thread};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -20,9 +20,6 @@ const TURNS_PER_READ: u32 = 64;
 /// Letters that may be on their way from one part to another: some look-aheads' worth, and little enough to stay in a
 /// core's own cache.
 const ON_THE_WAY: usize = 256;
-
-/// So many letters are shown to their reader at a time, at most.
-const AT_A_TIME: usize = 16;
 
 /// The clock of a part that has come to its end.
 pub(crate) const END: u64 = u64::MAX;
@@ -88,15 +85,6 @@ struct Clocks {
     spins: u32,
 }
 
-/// Who writes letters, and gives each away once, when there is room for it.
-pub(crate) trait Outbox<T> {
-    /// Whether there may be letters to a reader.
-    fn has_letters(&self, reader: usize) -> bool;
-
-    /// The next letter to a reader.
-    fn next_letter(&mut self, reader: usize) -> Option<T>;
-}
-
 /// One part's mail.
 pub(crate) struct Mail<T> {
     own: usize,
@@ -140,30 +128,33 @@ pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
 }
 
 impl<T: Copy> Mail<T> {
-    /// Sends the letters of an outbox, to each reader as many as there is room for. Tells whether it was all of them.
-    pub(crate) fn send(&mut self, outbox: &mut impl Outbox<T>) -> bool {
+    /// Sends letters, by reader, in their order, as many as there is room for; those are then gone. Tells whether it was all
+    /// of them.
+    pub(crate) fn send(&mut self, letters: &mut [Vec<T>]) -> bool {
         let mut all = true;
         for (reader, out) in &mut self.out {
-            while outbox.has_letters(*reader) {
-                // What is known to be free is enough mostly; to learn how much is takes a look at the reader.
-                let room =
-                    if out.cached_slots() >= AT_A_TIME { AT_A_TIME } else { out.slots().min(AT_A_TIME) };
-                let Some(room) = out.write_chunk_uninit(room).ok().filter(|room| !room.is_empty()) else {
-                    all = false;
-                    break;
-                };
-                self.sent += room.fill_from_iter(iter::from_fn(|| outbox.next_letter(*reader))) as u64;
+            let letters = &mut letters[*reader];
+            if letters.is_empty() {
+                continue;
+            }
+            let (sent, rest) = out.push_partial_slice(letters);
+            self.sent += sent.len() as u64;
+            if rest.is_empty() {
+                letters.clear();
+            } else {
+                letters.drain(..sent.len());
+                all = false;
             }
         }
         all
     }
 
     /// Reads all letters that have come.
-    pub(crate) fn read(&mut self, mut read: impl FnMut(T)) {
+    pub(crate) fn read(&mut self, mut read: impl FnMut(&T)) {
         for from in &mut self.come {
             let Ok(come) = from.read_chunk(from.slots()) else { continue };
             let (first, rest) = come.as_slices();
-            first.iter().chain(rest).copied().for_each(&mut read);
+            first.iter().chain(rest).for_each(&mut read);
             self.read += come.len() as u64;
             come.commit_all();
         }
@@ -230,7 +221,7 @@ impl<T: Copy> Mail<T> {
 
     /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
     /// how far the last of the others is, or until when nobody has anything to do; `None` if somebody is gone.
-    pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(T)) -> Option<u64> {
+    pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(&T)) -> Option<u64> {
         let mut turns = 0;
         loop {
             let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
@@ -280,29 +271,15 @@ impl<T> Drop for Mail<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
 
-    /// For each reader, what may be letters.
-    impl<T> Outbox<T> for Vec<VecDeque<Option<T>>> {
-        fn has_letters(&self, reader: usize) -> bool {
-            !self[reader].is_empty()
-        }
-
-        fn next_letter(&mut self, reader: usize) -> Option<T> {
-            iter::from_fn(|| self[reader].pop_front()).flatten().next()
-        }
-    }
-
     /// Letters of a writer come in their order.
-    fn note(seen: &mut [u64], (writer, letter): (usize, u64)) {
+    fn note(seen: &mut [u64], &(writer, letter): &(usize, u64)) {
         assert_eq!(letter, seen[writer] + 1);
         seen[writer] = letter;
     }
 
-    /// Each part writes at each of its times to all others: as good as nothing, or more at a time than are shown at a time. Whoever
-    /// has waited for clocks finds all letters of before, in their order, each once, although there is no room for all of them.
+    /// Each part writes at each of its times to all others, little or much. Whoever has waited for clocks finds all letters of before, in their order, each once, although there is no room for all of them.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test of threads")]
     fn letters_have_come_when_the_clock_says_so() {
@@ -314,14 +291,13 @@ mod tests {
                 for mut mail in mail::<(usize, u64)>(parts) {
                     scope.spawn(move || {
                         let own = mail.own;
-                        let mut letters = vec![VecDeque::new(); parts];
+                        let mut letters = vec![Vec::new(); parts];
                         let mut seen = vec![0; parts];
                         let all_others = || (0..parts).filter(|&other| other != own);
                         for now in 1..=LAST {
                             for reader in all_others() {
                                 let news = until(now - 1) + 1..=until(now);
-                                letters[reader].extend(news.map(|letter| Some((own, letter))));
-                                letters[reader].push_back(None);
+                                letters[reader].extend(news.map(|letter| (own, letter)));
                             }
                             while !mail.send(&mut letters) {
                                 mail.read(|letter| note(&mut seen, letter));
@@ -368,7 +344,7 @@ mod tests {
         let mut both = mail::<u32>(2);
         let (mut other, mut own) = (both.remove(1), both.remove(0));
         own.stir();
-        assert!(own.send(&mut vec![VecDeque::new(), VecDeque::from([Some(1)])]));
+        assert!(own.send(&mut [Vec::new(), vec![1]]));
         own.rest(7_000);
         other.rest(5_000);
         assert_eq!(quiet(&mut own), 0, "it is not read");
@@ -395,7 +371,7 @@ mod tests {
         let mut both = mail::<()>(2);
         let (other, mut own) = (both.remove(1), both.remove(0));
         thread::scope(|scope| {
-            let waits = scope.spawn(move || own.wait(1, |()| ()));
+            let waits = scope.spawn(move || own.wait(1, |&()| ()));
             let falls = scope.spawn(move || {
                 let _there = other;
                 panic!("as it must");

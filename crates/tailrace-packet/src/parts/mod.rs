@@ -11,5 +11,4 @@
 mod mail;
 mod run;
 
-pub(crate) use mail::Outbox;
 pub use run::run_parts;

@@ -36,7 +36,8 @@ pub fn run_parts<S: Scheme, E: Send>(
     let hops = &hops;
     let part = |own, mail, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
         let world = build(PartOf { cut: Arc::clone(cut), own })?;
-        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, hops }.run(report))
+        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, is_idle: true, hops }
+            .run(report))
     };
     #[expect(clippy::disallowed_methods, reason = "parts have threads of their own, which end with the run")]
     let done: Vec<Result<(Outcome, Ending), E>> = thread::scope(|scope| {
@@ -69,6 +70,8 @@ struct Part<'a, S: Scheme> {
     look_ahead: u64,
     /// It is done up to here.
     done: u64,
+    /// Whether nothing has happened in its last step.
+    is_idle: bool,
     /// Packet-hops of each part, now and then.
     hops: &'a [AtomicU64],
 }
@@ -129,13 +132,17 @@ impl<S: Scheme> Part<'_, S> {
     fn go_on(&mut self, limit: u64) -> Option<Ending> {
         let step = (self.look_ahead / STEPS).max(1);
         while self.done < limit {
-            let next = self.world.next_event().map_or(END, Time::as_ps);
-            self.done = next.max(self.done).saturating_add(step).min(limit);
-            let end = Time::from_ps(self.done);
+            if self.is_idle {
+                let next = self.world.next_event().map_or(END, Time::as_ps);
+                self.done = next.max(self.done);
+            }
+            self.done = self.done.saturating_add(step).min(limit);
+            let (end, before) = (Time::from_ps(self.done), self.world.events());
             if let Stretch::Ended(ending) = self.world.run_before(end, u32::MAX) {
                 self.send(self.world.progress().now);
                 return Some(ending);
             }
+            self.is_idle = self.world.events() == before;
             self.send(end);
             self.mail.advance(self.done);
         }
@@ -144,8 +151,7 @@ impl<S: Scheme> Part<'_, S> {
 
     /// Sends what others are to know of what was before `end`. While there is no room, they may wait for room here.
     fn send(&mut self, end: Time) {
-        self.world.prepare_letters(end);
-        while !self.mail.send(&mut self.world) && !self.mail.is_broken() {
+        while !self.mail.send(self.world.letters(end)) && !self.mail.is_broken() {
             thread::yield_now();
             self.wait(0);
         }

@@ -12,7 +12,6 @@ use tailrace_fabric::Fabric;
 use super::{SPECIAL, World};
 use crate::cut::edict_delay;
 use crate::letter::{Edict, Letter, What};
-use crate::parts::Outbox;
 
 /// What is on its way.
 #[derive(Debug)]
@@ -93,9 +92,9 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// Letters are to be written of what concerns others and has happened before `end`.
-    pub(crate) fn prepare_letters(&mut self, end: Time) {
-        self.network.prepare_letters(end, &mut self.edicts.news);
+    /// What concerns other parts of what has happened before `end`, by part.
+    pub(crate) fn letters(&mut self, end: Time) -> &mut [Vec<Letter<S::Header>>] {
+        self.network.letters(end, &mut self.edicts.news)
     }
 
     /// Hears from another part. This one is done up to `done`.
@@ -103,11 +102,11 @@ impl<S: Scheme> World<S> {
     /// # Panics
     ///
     /// If it concerns what was before that.
-    pub(crate) fn read(&mut self, letter: Letter<S::Header>, done: Time) {
-        let (Letter::Packet { at, .. } | Letter::Edict(Edict { at, .. })) = letter;
+    pub(crate) fn read(&mut self, letter: &Letter<S::Header>, done: Time) {
+        let &(Letter::Packet { at, .. } | Letter::Edict(Edict { at, .. })) = letter;
         assert!(at >= done, "something of {at} is heard of in a part that is done up to {done}");
-        match letter {
-            Letter::Packet { at, port, packet } => self.network.import(at, port, packet),
+        match *letter {
+            Letter::Packet { at, port, ref packet } => self.network.import(at, port, packet),
             Letter::Edict(edict) => self.expect(edict),
         }
     }
@@ -140,16 +139,5 @@ impl<S: Scheme> World<S> {
         if let Some(&Reverse(edict)) = self.edicts.pending.peek() {
             self.network.wake(self.edicts_entity(), edict.at);
         }
-    }
-}
-
-impl<S: Scheme> Outbox<Letter<S::Header>> for World<S> {
-    fn has_letters(&self, part: usize) -> bool {
-        self.network.has_letters(part)
-    }
-
-    #[inline]
-    fn next_letter(&mut self, part: usize) -> Option<Letter<S::Header>> {
-        self.network.next_letter(part)
     }
 }
