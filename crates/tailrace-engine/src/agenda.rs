@@ -221,10 +221,17 @@ impl Agenda {
     }
 
     /// When the next wake-up is, without taking it off: how long a driver in real time may sleep.
+    #[inline]
     pub fn peek(&self) -> Option<u64> {
-        if let Some(due) = self.due.first() {
-            return Some(due.at);
+        match self.due.first() {
+            Some(due) => Some(due.at),
+            None => self.peek_further(),
         }
+    }
+
+    /// When the next wake-up is, where what is due is over.
+    #[inline(never)]
+    fn peek_further(&self) -> Option<u64> {
         let near = &self.levels[0];
         if let Some(bucket) = near.occupied_from(near.cursor) {
             // What is left of this rotation comes before all else.

@@ -2,7 +2,8 @@
 //!
 //! A port needs no event of its own. Whoever looks at it — a packet that arrives at it, the head of its
 //! link that arrives at the far end — first lets it catch up. While a port is busy its link is never empty, so the
-//! arrival of the link's head always comes soon enough to start the next departure. One event a packet-hop is left.
+//! arrival of the link's head always comes soon enough to start the next departure (links that lead to another part of a
+//! network: `network/border.rs`). One event a packet-hop is left.
 //!
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.

@@ -27,8 +27,7 @@ pub struct Departure<'a, H> {
 /// An egress port. What every packet touches comes first.
 #[repr(C)]
 pub struct Egress<P, H> {
-    /// What waits is sent then at the earliest; never, if nothing has come since nothing waited. So most looks need not ask the
-    /// policy.
+    /// What waits is sent then at the earliest; never, once it was found that nothing waits. So most looks need not ask the policy.
     due: Time,
     /// When the packet now being sent has left.
     free_at: Time,

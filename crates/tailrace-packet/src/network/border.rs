@@ -23,7 +23,8 @@ pub(crate) struct Border<H> {
     own: usize,
     /// Of each port, the part that its link leads to, or this one.
     leads_to: Vec<u8>,
-    /// Ports that lead out and where packets wait, and when they are done with what they send: none leaves before.
+    /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before,
+    /// and what has left since lies on their links.
     waiting: Vec<(Time, PortId)>,
     is_waiting: Vec<bool>,
     /// What has left for each part and is not sent yet.
@@ -78,9 +79,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         if !port.send_through(self.now, packet, room) {
             return self.take_in_out(number, packet, room);
         }
-        if let (Some(at), Some(border)) = (port.take_alone(), &mut self.border) {
+        let Some(border) = &mut self.border else { return };
+        if let Some(at) = port.take_alone() {
             let out = &mut border.out[usize::from(border.leads_to[number as usize])];
             out.push(Letter::Packet { at, port: number, packet: *packet });
+        } else {
+            debug_assert!(border.is_waiting[number as usize], "what is before it on the link has waited");
         }
     }
 
@@ -93,7 +97,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// A port that leads out has sent something.
+    /// A port that leads out may have sent something.
     #[inline(never)]
     pub(super) fn hand_over(&mut self, number: PortId) {
         if let Some(border) = &mut self.border {
@@ -140,7 +144,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 continue;
             }
             let port = &mut self.ports[number as usize];
-            // At `end` itself, packets may arrive before the port looks what to send.
+            // What happens at `end` itself is yet to come.
             port.catch_up(end.saturating_sub(Time::from_ps(1)));
             border.hand_over(number, port);
             if port.egress.is_backlogged() {

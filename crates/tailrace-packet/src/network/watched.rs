@@ -35,6 +35,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Notes from now on what a port sends, for [`Self::take_tapped`].
     pub fn tap(&mut self, port: PortId) {
         let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::WATCHED);
+        debug_assert_ne!(to, Port::<P, H>::OUT, "a run with taps is not cut");
         self.tapped.push(Tapped::new(port, to));
     }
 

@@ -36,8 +36,7 @@ pub fn run_parts<S: Scheme, E: Send>(
     let hops = &hops;
     let part = |own, mail, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
         let world = build(PartOf { cut: Arc::clone(cut), own })?;
-        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, is_idle: true, hops }
-            .run(report))
+        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, hops }.run(report))
     };
     #[expect(clippy::disallowed_methods, reason = "parts have threads of their own, which end with the run")]
     let done: Vec<Result<(Outcome, Ending), E>> = thread::scope(|scope| {
@@ -70,8 +69,6 @@ struct Part<'a, S: Scheme> {
     look_ahead: u64,
     /// It is done up to here.
     done: u64,
-    /// Whether nothing has happened in its last step.
-    is_idle: bool,
     /// Packet-hops of each part, now and then.
     hops: &'a [AtomicU64],
 }
@@ -132,17 +129,13 @@ impl<S: Scheme> Part<'_, S> {
     fn go_on(&mut self, limit: u64) -> Option<Ending> {
         let step = (self.look_ahead / STEPS).max(1);
         while self.done < limit {
-            if self.is_idle {
-                let next = self.world.next_event().map_or(END, Time::as_ps);
-                self.done = next.max(self.done);
-            }
-            self.done = self.done.saturating_add(step).min(limit);
-            let (end, before) = (Time::from_ps(self.done), self.world.events());
+            let next = self.world.next_event().map_or(END, Time::as_ps);
+            self.done = next.max(self.done).saturating_add(step).min(limit);
+            let end = Time::from_ps(self.done);
             if let Stretch::Ended(ending) = self.world.run_before(end, u32::MAX) {
                 self.send(self.world.progress().now);
                 return Some(ending);
             }
-            self.is_idle = self.world.events() == before;
             self.send(end);
             self.mail.advance(self.done);
         }
