@@ -20,7 +20,7 @@ pub struct Demo {
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub scale: f64,
     /// Runs at a time; as many as there are processors by default
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::how_many)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::how_many_runs)]
     pub jobs: Option<usize>,
 }
 
