@@ -159,12 +159,14 @@ impl Agenda {
         loop {
             let near = &self.levels[0];
             if let Some(bucket) = near.occupied_from(near.cursor) {
-                if near.start_of(bucket) >= self.end {
+                let ends = self.end < u64::MAX;
+                if ends && near.start_of(bucket) >= self.end {
                     return None;
                 }
                 self.open(bucket);
                 coming(self.due.rest());
-                return self.due.first().filter(|due| due.at < self.end || self.end == u64::MAX).copied();
+                let due = self.due.first().copied();
+                return if ends { due.filter(|due| due.at < self.end) } else { due };
             }
             if !self.goes_on() {
                 return None;
