@@ -18,7 +18,7 @@ mod tap;
 mod timers;
 mod world;
 
-pub use cut::{Cut, PartOf};
+pub use cut::{Cut, LookAheads, PartOf};
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
 pub use parts::run_parts;

@@ -12,9 +12,9 @@ use tailrace_core::{
 };
 use tailrace_engine::{Agenda, Digest, Due, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
-use tailrace_switch::{Holder, Switching};
+use tailrace_switch::{Holders, Switching};
 
-use self::border::Border;
+use self::border::{Border, Holding};
 use crate::failing::Failing;
 use crate::port::Port;
 use crate::tap::Tapped;
@@ -54,6 +54,8 @@ pub struct Network<P, H> {
     digest: Digest,
     /// How many wake-ups the agenda has given out that are no events, or are counted by another part.
     uncounted: u64,
+    /// The network's own entities begin here: for links that fail, and for ports that lead out.
+    first_own: Entity,
     pub(crate) ports: Vec<Port<P, H>>,
     /// The port at the far end of each port's link that sends back over it; empty unless ports want to know.
     reverse: Vec<PortId>,
@@ -87,20 +89,21 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             Port::new(policy(&facts), LinkRate::new(spec.rate), spec.delay, to)
         };
         let mut ports: Vec<_> = fabric.ports.iter().zip(port_facts(fabric)).map(port).collect();
-        // Last, so that it moves no other entity.
-        let last = (ports.len() + edge_entities) as Entity;
-        let failing = Failing::new(fabric, last, |port| ports[port as usize].to);
+        // Last, so that they move no other entities.
+        let first_own = (ports.len() + edge_entities) as Entity;
+        let failing = Failing::new(fabric, first_own, |port| ports[port as usize].to);
         failing
             .iter()
             .flat_map(Failing::ports)
             .for_each(|port| ports[port as usize].to = Port::<P, H>::WATCHED);
         let farthest = fabric.ports.iter().map(|p| p.delay + p.rate.time_for(Bytes::new(1500))).max();
-        let entities = ports.len() + edge_entities + usize::from(failing.is_some());
+        let entities = ports.len() + edge_entities + 2;
         let mut network = Network {
             now: Time::ZERO,
             agenda: Agenda::new(entities, farthest.unwrap_or_default().as_ps()),
             digest: Digest::default(),
             uncounted: 0,
+            first_own,
             ports,
             reverse: if P::REVERSE { fabric.twins.clone() } else { Vec::new() },
             switching: Switching::new(fabric, transport, seed),
@@ -201,8 +204,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             self.now = Time::from_ps(at);
             let Some(port) = self.ports.get_mut(entity as usize) else {
                 self.agenda.wake_again(entity, None);
-                if self.failing.is_some() && !self.is_of_edge(entity) {
-                    self.uncounted += 1;
+                if entity >= self.first_own {
+                    self.wake_own(entity);
                     continue;
                 }
                 self.digest.add(at, entity);
@@ -239,28 +242,43 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
+    /// An entity of the network's own is woken, which is no event.
+    #[cold]
+    fn wake_own(&mut self, entity: Entity) {
+        self.uncounted += 1;
+        if entity == self.first_own { self.reroute() } else { self.wake_border() }
+    }
+
     /// Tells the port that sends back over the link of `port` what has come.
     #[inline]
     fn reverse(&mut self, port: PortId, packet: &mut Packet<H>) {
-        let back = &mut self.ports[self.reverse[port as usize] as usize];
-        back.catch_up(self.now);
-        back.egress.policy_mut().on_reverse(self.now, packet);
+        let back = self.reverse[port as usize];
+        self.settle(back);
+        self.ports[back as usize].egress.policy_mut().on_reverse(self.now, packet);
     }
 
     /// A packet comes to a port. Most find an idle link: that is within the loop over events, all else is not.
     #[inline(always)]
     fn forward(&mut self, port: PortId, packet: &mut Packet<H>) {
-        let room = self.switching.room(self.now, port, &mut self.ports);
+        let room = self.switching.own_room().unwrap_or_else(|| self.shared_room(port));
         let out = &mut self.ports[port as usize];
-        if out.to == Port::<P, H>::OUT {
-            return self.forward_out(port, packet, room);
-        }
         if !out.send_through(self.now, packet, room) {
-            return self.take_in(port, packet, room);
+            return if self.leads_out(port) {
+                self.forward_out(port, packet, room);
+            } else {
+                self.take_in(port, packet, room);
+            };
         }
         if let Some(at) = out.alone() {
             self.agenda.wake(port, at.as_ps());
         }
+    }
+
+    /// What a port may hold of what its switch has for all.
+    #[inline(never)]
+    fn shared_room(&mut self, port: PortId) -> Bytes {
+        let Network { now, ports, switching, border, .. } = self;
+        switching.shared_room(*now, port, Holding { ports, switching, border })
     }
 
     /// A packet that was not sent through waits, or the port's policy is asked of it.
@@ -268,20 +286,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     fn take_in(&mut self, port: PortId, packet: &mut Packet<H>, room: Bytes) {
         let (ledger, outside, at) = (&mut self.ledger, &mut self.outside, self.now);
         let mut drop = |packet, reason| note_loss(ledger, outside, Lost { at, reason, packet });
-        let out = &mut self.ports[port as usize];
-        if let Some(at) = out.take_in(self.now, packet, room, &mut drop) {
-            let to = out.to;
-            self.wake_port(port, to, at);
+        if let Some(at) = self.ports[port as usize].take_in(self.now, packet, room, &mut drop) {
+            self.agenda.wake(port, at.as_ps());
         }
-    }
-
-    /// A port is to be looked at, unless its link, which leads `to` somewhere, is another part's.
-    #[inline(always)]
-    fn wake_port(&mut self, port: PortId, to: u32, at: Time) {
-        if to == Port::<P, H>::OUT {
-            return self.hand_over(port);
-        }
-        self.agenda.wake(port, at.as_ps());
     }
 
     /// A packet is lost with its link, or at a switch that has no way for it.
@@ -298,14 +305,25 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Wakes a port's policy.
     pub fn wake_policy(&mut self, port: PortId, series: &mut dyn SeriesSink) {
+        if self.leads_out(port) {
+            return self.wake_policy_out(port, series);
+        }
         let next = self.ports[port as usize].wake_policy(self.now, series);
         if let Some(at) = next {
-            self.wake_port(port, self.ports[port as usize].to, at);
+            self.agenda.wake(port, at.as_ps());
         }
     }
 
-    /// Lets all that is due at ports happen, whether or not somebody would have looked.
+    /// Lets departures of a port that are due happen.
+    #[inline]
+    fn settle(&mut self, port: PortId) {
+        let Network { now, ports, switching, border, .. } = self;
+        Holding { ports, switching, border }.catch_up(port, *now);
+    }
+
+    /// Lets all that is due at ports happen, at the end, whether or not somebody would have looked.
     pub(crate) fn catch_up(&mut self) {
+        self.open_border();
         self.ports.iter_mut().for_each(|port| port.catch_up(self.now));
     }
 }

@@ -8,10 +8,8 @@
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.
 
-use tailrace_core::{
-    Bytes, Count, Header, LinkRate, Packet, PortPolicy, QueueUnit, Reason, SeriesSink, Time,
-};
-use tailrace_switch::{Departure, Egress, Holder};
+use tailrace_core::{Bytes, Count, Header, LinkRate, Packet, PortPolicy, Reason, SeriesSink, Time};
+use tailrace_switch::{Departure, Egress};
 
 use crate::ring::Ring;
 
@@ -45,7 +43,7 @@ impl<H: Header> Link<H> {
 #[repr(C, align(64))]
 pub(crate) struct Port<P, H> {
     link: Link<H>,
-    /// Host number, switch number with [`Port::SWITCH`] set, [`Port::WATCHED`] or [`Port::OUT`].
+    /// Host number, switch number with [`Port::SWITCH`] set, or [`Port::WATCHED`].
     pub(crate) to: u32,
     pub(crate) egress: Egress<P, H>,
 }
@@ -54,8 +52,6 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     pub(crate) const SWITCH: u32 = 1 << 31;
     /// Stands for where a port leads that is tapped, or whose link fails; no host and no switch.
     pub(crate) const WATCHED: u32 = 1 << 30;
-    /// Stands for another part, of which a port's link is.
-    pub(crate) const OUT: u32 = 1 << 29;
 
     pub(crate) fn new(policy: P, rate: LinkRate, delay: Time, to: u32) -> Self {
         Port { egress: Egress::new(policy, rate), link: Link { delay, flights: Ring::new() }, to }
@@ -90,14 +86,6 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
     #[inline]
     pub(crate) fn alone(&self) -> Option<Time> {
         (self.link.flights.len() == 1).then(|| self.egress.free_at() + self.link.delay)
-    }
-
-    /// Takes what was sent last off the link if it is alone there, and tells when it arrives.
-    #[inline]
-    pub(crate) fn take_alone(&mut self) -> Option<Time> {
-        let at = self.alone()?;
-        self.link.flights.clear();
-        Some(at)
     }
 
     /// Takes in a packet at `now` that was not [sent through](Self::send_through). Returns when the port is to be looked at next, if that may have changed.
@@ -168,16 +156,23 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.egress.start_of(at - self.link.delay, packet.bytes)
     }
 
-    /// Takes the first packet on the link off it, with when it arrives: the link is another part's.
+    /// How long what has left takes over the link.
     #[inline]
-    pub(crate) fn take_flight(&mut self) -> Option<(Time, Packet<H>)> {
-        self.link.flights.pop_front().map(|Flight { at, packet }| (at, packet))
+    pub(crate) fn delay(&self) -> Time {
+        self.link.delay
     }
 
     /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.
     pub(crate) fn put_flight(&mut self, at: Time, packet: &Packet<H>) -> bool {
         self.link.flights.push_back(Flight { at, packet: *packet });
         self.link.flights.len() == 1
+    }
+
+    /// Lets departures that are due by `now` happen.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, now: Time) {
+        let link = &mut self.link;
+        self.egress.catch_up(now, &mut |departure| link.take(departure));
     }
 
     /// What is on the link, and when each arrives.
@@ -190,19 +185,6 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         let mut count = Count::default();
         self.under_way().for_each(|(_, packet)| count.count(packet.bytes));
         count
-    }
-}
-
-impl<P: PortPolicy<H>, H: Header> Holder for Port<P, H> {
-    #[inline]
-    fn catch_up(&mut self, now: Time) {
-        let link = &mut self.link;
-        self.egress.catch_up(now, &mut |departure| link.take(departure));
-    }
-
-    #[inline]
-    fn held(&self, unit: QueueUnit) -> Bytes {
-        unit.held(self.egress.policy())
     }
 }
 

@@ -44,12 +44,6 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
-    /// Takes all out.
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        (self.first, self.len) = (0, 0);
-    }
-
     /// Puts one at the end.
     #[inline]
     pub(crate) fn push_back(&mut self, value: T) {
@@ -95,10 +89,6 @@ mod tests {
             let (mut ring, mut model) = (Ring::new(), VecDeque::new());
             for step in steps {
                 match step {
-                    Some(0..8) => {
-                        ring.clear();
-                        model.clear();
-                    }
                     Some(value) => {
                         ring.push_back(value);
                         model.push_back(value);

@@ -36,7 +36,7 @@ pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
-pub use packets::{Mutation, run_cut, threads_of};
+pub use packets::{Mutation, Parts, run_cut, threads_of};
 pub use pays::{Shares, shares};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, Outcome, PortId, Scheme, Time};
-use tailrace_fabric::Fabric;
-use tailrace_packet::{Cut, PartOf, Tap, Watch, World, run_parts};
+use tailrace_core::{Ending, Outcome, PortId, PortPolicy, Scheme};
+use tailrace_fabric::{Buffer, Fabric};
+use tailrace_packet::{Cut, LookAheads, PartOf, Tap, Watch, World, run_parts};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
 use crate::control::{Control, Threads, Unattended, Wish, look, processors};
-use crate::pays::parts_that_pay;
+use crate::pays::{best_cut, parts_that_pay};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -87,7 +87,7 @@ fn cut<S: Scheme>(
     let most = match threads.wish {
         Wish::Asked => threads.at_most.min(processors()),
         Wish::Whenever => threads.at_most,
-        Wish::WhereItPays => parts_that_pay(scenario, fabric, threads.at_most),
+        Wish::WhereItPays => parts_that_pay(scenario, fabric, threads.at_most, splits::<S>(fabric)),
     };
     if most <= 1 {
         return Ok(Err("there is one processor"));
@@ -95,8 +95,25 @@ fn cut<S: Scheme>(
     if captured {
         return Ok(Err("packets of a port are captured"));
     }
-    let cut = Cut::by_racks(fabric, most);
+    let cut = best_cut(scenario, fabric, most, splits::<S>(fabric));
     Ok(whole_because::<S>(scenario, fabric, &cut)?.map_or(Ok(cut), Err))
+}
+
+/// Whether the ports of a switch may be of several parts: they share nothing but what the switch chooses by.
+fn splits<S: Scheme>(fabric: &Fabric) -> bool {
+    S::Port::WORK_CONSERVING && !S::Port::REVERSE && matches!(fabric.buffer, Buffer::PerPort(_))
+}
+
+/// The same, by the scheme's name.
+pub(crate) fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError> {
+    struct Splits<'a>(&'a Fabric);
+    impl SchemeVisitor for Splits<'_> {
+        type Output = Result<bool, ScenarioError>;
+        fn visit<S: Scheme>(self) -> Self::Output {
+            Ok(splits::<S>(self.0))
+        }
+    }
+    build::visit(scenario, Splits(fabric))
 }
 
 /// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
@@ -145,10 +162,9 @@ fn in_parts<S: Scheme>(
     percent: u64,
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    let ahead = cut.look_ahead(fabric, &scenario.transport);
-    let ahead = Time::from_ps(ahead.as_ps() * percent / 100);
+    let ahead = LookAheads::new(&cut, fabric, &scenario.transport).percent(percent);
     let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
-    let (outcome, ending) = run_parts(&Arc::new(cut), ahead, &build, &mut |run| look(control, run))?;
+    let (outcome, ending) = run_parts(&Arc::new(cut), &ahead, &build, &mut |run| look(control, run))?;
     Ok((balanced(outcome), ending))
 }
 
@@ -163,8 +179,19 @@ pub enum Mutation {
     Ties,
 }
 
-/// Runs a scenario in the parts that hosts and switches are of, whatever is given for them: for tests of cuts. Fails as
-/// [`crate::run`] does, and with the reason where the run cannot be cut.
+/// What is of which part in a run of tests.
+#[derive(Clone, Copy, Debug)]
+pub enum Parts<'a> {
+    /// Hosts, and switches with all their ports.
+    Whole(&'a [usize], &'a [usize]),
+    /// Ports, and hosts as their network cards.
+    Ports(&'a [usize]),
+    /// So many stages.
+    Stages(usize),
+}
+
+/// Runs a scenario in these parts, whatever is given for them: for tests of cuts. Fails as [`crate::run`] does, and with the reason
+/// where the run cannot be cut like this.
 ///
 /// # Panics
 ///
@@ -172,18 +199,16 @@ pub enum Mutation {
 pub fn run_cut(
     scenario: &Scenario,
     feed: Feed,
-    hosts: &[usize],
-    switches: &[usize],
+    parts: Parts<'_>,
     mutation: Mutation,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Cutter { scenario, feed, hosts, switches, mutation })
+    build::visit(scenario, Cutter { scenario, feed, parts, mutation })
 }
 
 struct Cutter<'a> {
     scenario: &'a Scenario,
     feed: Feed,
-    hosts: &'a [usize],
-    switches: &'a [usize],
+    parts: Parts<'a>,
     mutation: Mutation,
 }
 
@@ -191,14 +216,20 @@ impl SchemeVisitor for Cutter<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Cutter { scenario, feed, hosts, switches, mutation } = self;
+        let Cutter { scenario, feed, parts, mutation } = self;
         let fabric = scenario.fabric.build();
-        let mut cut = Cut::new(&fabric, hosts, switches);
+        let whole = matches!(parts, Parts::Whole(..));
+        let mut cut = match parts {
+            Parts::Whole(hosts, switches) => Cut::new(&fabric, hosts, switches),
+            Parts::Ports(ports) => Cut::of_ports(&fabric, ports),
+            Parts::Stages(parts) => Cut::by_stages(&fabric, parts).expect("a small fabric"),
+        };
         if mutation == Mutation::Ties {
             cut = cut.skewed();
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
-        match whole_because::<S>(scenario, &fabric, &cut)? {
+        let shared = (!whole && !splits::<S>(&fabric)).then_some("the ports of a switch share something");
+        match whole_because::<S>(scenario, &fabric, &cut)?.or(shared) {
             Some(why) => Err(ScenarioError::new("threads", why)),
             None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),
         }

@@ -2,32 +2,58 @@
 
 use std::collections::BTreeSet;
 
+use tailrace_config::ScenarioError;
 use tailrace_core::{HEADER_BYTES, Outcome, PortId, Time};
 use tailrace_fabric::Fabric;
-use tailrace_packet::Cut;
+use tailrace_packet::{Cut, LookAheads};
 use tailrace_scenario::Scenario;
 
-/// Packet-hops of a part in a look-ahead below which its thread waits for others about as long as it works: on two
-/// threads `spine144` gained nothing with 10, and half with 57 (docs/concepts/parallel.md#when-it-does-not-help).
-const LEAST_HOPS: f64 = 40.0;
+use crate::packets::may_split;
+
+/// Packet-hops of a part in a [round](LookAheads::round) of look-aheads below which its thread waits for others about as long as it
+/// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a seventh with 49
+/// and a third with 98 (docs/concepts/parallel.md#when-it-does-not-help).
+const LEAST_HOPS: f64 = 80.0;
+
+/// Packet-hops of a part in a round of look-aheads from which on parts by racks wait for each other so little that the letters
+/// of parts by stages cost more: with 60 two threads were faster by stages, with 850 by racks (docs/performance.md#one-run-on-several-threads).
+const ENOUGH_HOPS: f64 = 240.0;
 
 /// Ports of all parts together, each of which has tables of all: half a kilobyte a port.
 const MOST_PORTS: usize = 1 << 22;
 
+/// How a fabric is cut into so many parts, or fewer: by racks, or, if that would be too fine for what goes on there and ports of a switch
+/// may be of several parts, by stages, where parts can be farther apart.
+pub(crate) fn best_cut(scenario: &Scenario, fabric: &Fabric, parts: usize, may_split: bool) -> Cut {
+    let racks = Cut::by_racks(fabric, parts);
+    if racks.parts() < 2 || !may_split || hops_of_a_part(scenario, fabric, &racks) >= ENOUGH_HOPS {
+        return racks;
+    }
+    let stages = Cut::by_stages(fabric, parts);
+    let round = |cut: &Cut| round(scenario, fabric, cut);
+    stages.filter(|stages| round(stages) >= 4.0 * round(&racks)).unwrap_or(racks)
+}
+
+/// The shortest round of look-aheads of any part, in seconds.
+fn round(scenario: &Scenario, fabric: &Fabric, cut: &Cut) -> f64 {
+    let ahead = LookAheads::new(cut, fabric, &scenario.transport);
+    (0..cut.parts()).map(|part| ahead.round(part)).min().unwrap_or_default().as_secs_f64()
+}
+
+/// Packet-hops of one part in a round of look-aheads by what the workload offers; 0 where that is not known.
+fn hops_of_a_part(scenario: &Scenario, fabric: &Fabric, cut: &Cut) -> f64 {
+    hops_a_second(scenario, fabric) * round(scenario, fabric, cut) / cut.parts() as f64
+}
+
 /// The most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload offers;
 /// one where that is not known.
-pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usize) -> usize {
-    let transport = &scenario.transport;
-    let hops_a_second = hops_a_second(scenario, fabric);
-    let enough = |parts: usize| {
-        let cut = Cut::by_racks(fabric, parts);
-        let ahead = cut.look_ahead(fabric, transport).as_secs_f64();
-        (hops_a_second * ahead / LEAST_HOPS) as usize
-    };
+pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usize, may_split: bool) -> usize {
     let racks = fabric.edge_of.iter().collect::<BTreeSet<_>>().len();
     let most = at_most.min(Cut::MOST).min(racks).min(MOST_PORTS / fabric.ports.len().max(1));
-    // Mostly the look-ahead is the same however a fabric is cut.
-    (2..=most.min(enough(2))).rev().find(|&parts| enough(parts) >= parts).unwrap_or(1)
+    let pays = |&parts: &usize| {
+        hops_of_a_part(scenario, fabric, &best_cut(scenario, fabric, parts, may_split)) >= LEAST_HOPS
+    };
+    (2..=most).rev().find(pays).unwrap_or(1)
 }
 
 /// What a cut makes of a run: how its work is shared out, and what its parts tell each other.
@@ -39,32 +65,32 @@ pub struct Shares {
     pub largest: f64,
     /// Packet-hops from one part to another, of all.
     pub letters_per_hop: f64,
-    /// Packet-hops of all parts in a look-ahead, over the whole run.
+    /// Packet-hops of all parts in a look-ahead, or half the shortest round of them, over the whole run.
     pub hops_per_look_ahead: f64,
     /// The same while the workload offers what it does at first: without the end, when fewer and fewer flows go on.
     pub hops_at_load: f64,
 }
 
 /// What comes of cutting a run that is over into `parts`, or fewer.
-pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Shares {
+pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Shares, ScenarioError> {
     let fabric = scenario.fabric.build();
-    let cut = Cut::by_racks(&fabric, parts);
-    let (mut work, mut letters) = (vec![0; cut.parts()], 0);
-    for (port, counts) in outcome.ports.iter().enumerate() {
-        let ((from, to), sent) = (cut.ends(port as PortId), counts.sent.packets);
-        work[from] += if port < fabric.hosts { 2 * sent } else { sent };
-        letters += if from == to { 0 } else { sent };
+    let cut = best_cut(scenario, &fabric, parts, may_split(scenario, &fabric)?);
+    let (mut work, mut letters) = (vec![0; cut.parts()], 0.0);
+    for ((port, counts), out) in (0..).zip(&outcome.ports).zip(cut.shares_out(&fabric)) {
+        let sent = counts.sent.packets;
+        work[cut.of_port(port as PortId)] += if port < fabric.hosts { 2 * sent } else { sent };
+        letters += sent as f64 * out;
     }
-    let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    let hops = outcome.packet_hops();
-    let ahead = cut.look_ahead(&fabric, &scenario.transport).as_secs_f64();
-    Shares {
+    let hops = outcome.packet_hops() as f64;
+    let half_round = round(scenario, &fabric, &cut) / 2.0;
+    let (largest, all) = (work.iter().copied().max().unwrap_or(0), work.iter().sum::<u64>());
+    Ok(Shares {
         parts: cut.parts(),
-        largest: ratio(work.iter().copied().max().unwrap_or(0), work.iter().sum()),
-        letters_per_hop: ratio(letters, hops),
-        hops_per_look_ahead: hops as f64 * ahead / outcome.end.as_secs_f64(),
-        hops_at_load: hops_a_second(scenario, &fabric) * ahead,
-    }
+        largest: largest as f64 / all.max(1) as f64,
+        letters_per_hop: letters / hops.max(1.0),
+        hops_per_look_ahead: hops * half_round / outcome.end.as_secs_f64(),
+        hops_at_load: hops_a_second(scenario, &fabric) * half_round,
+    })
 }
 
 /// Packet-hops a second by what all hosts together send at first; 0 where it is not known.
@@ -90,10 +116,20 @@ fn bytes_a_second(scenario: &Scenario, fabric: &Fabric) -> f64 {
 mod tests {
     use super::*;
 
-    fn parts(fabric: &str, workload: &str, at_most: usize) -> usize {
+    fn scenario(fabric: &str, workload: &str) -> Scenario {
         let text = format!("[fabric]\n{fabric}\n[workload]\n{workload}\n[scheme]\nname = \"dctcp\"\n");
-        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        parts_that_pay(&scenario, &scenario.fabric.build(), at_most)
+        Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    fn parts(fabric: &str, workload: &str, at_most: usize) -> usize {
+        let scenario = scenario(fabric, workload);
+        parts_that_pay(&scenario, &scenario.fabric.build(), at_most, true)
+    }
+
+    /// The same, where switches are not divided.
+    fn racks(fabric: &str, workload: &str, at_most: usize) -> usize {
+        let scenario = scenario(fabric, workload);
+        parts_that_pay(&scenario, &scenario.fabric.build(), at_most, false)
     }
 
     fn web_search(load: f64) -> String {
@@ -103,13 +139,15 @@ mod tests {
     #[test]
     fn busy_fabrics_have_many_parts_and_others_one() {
         let small = "preset = \"spine144\"";
-        assert_eq!(parts(small, &web_search(0.6), 2), 2);
-        assert_eq!(parts(small, &web_search(0.6), 8), 2);
-        assert_eq!(parts(small, &web_search(0.1), 8), 1);
-        // By hand: 144 hosts send 72 million packets a second and get as many, over four links each; in 430 ns and the 8 ns of
-        // 40 bytes these are 252 hops, which is six times 40.
+        assert_eq!(racks(small, &web_search(0.6), 2), 2);
+        assert_eq!(racks(small, &web_search(0.6), 8), 2);
+        assert_eq!(racks(small, &web_search(0.1), 8), 1);
+        // By hand: 144 hosts send 72 million packets a second and get as many, over four links each; in a round of 2 * 438 ns
+        // (430 ns and the 8 ns of 40 bytes) these are 505 hops, which is six times 80.
         let longer = format!("{small}\nspine_delay = \"430ns\"");
-        assert_eq!(parts(&longer, &web_search(0.6), 8), 6);
+        assert_eq!(racks(&longer, &web_search(0.6), 8), 6);
+        // A round by stages takes a host's link: 20.2 us and 32 ns, in which a thirtieth of that load are 388 hops.
+        assert_eq!([0.6, 0.1, 0.02, 0.005].map(|load| parts(small, &web_search(load), 8)), [8, 8, 4, 1]);
         let large = "kind = \"fat-tree\"\nradix = 16\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
         assert_eq!(parts(large, &web_search(0.6), 8), 8);
         assert_eq!(parts("preset = \"micro4\"", &web_search(0.9), 8), 1);
@@ -134,13 +172,31 @@ mod tests {
         let (outcome, _) = crate::run(&scenario, feed, &crate::Unattended, Vec::new()).unwrap();
         assert_eq!(outcome.packet_hops() % 8, 0, "as many there as back, over four links");
         let Shares { parts, largest, letters_per_hop, hops_per_look_ahead, .. } =
-            shares(&scenario, &outcome, 2);
+            shares(&scenario, &outcome, 2).unwrap();
         assert_eq!((parts, letters_per_hop), (2, 0.25));
         // Of ten units each way the part with the spine has the host's two, the switch's two, and the spine's two.
         assert_eq!(largest, 0.6);
         let look_aheads = outcome.end.as_secs_f64() / 1.032e-6;
         assert!((hops_per_look_ahead * look_aheads - outcome.packet_hops() as f64).abs() < 1e-6);
-        assert_eq!(shares(&scenario, &outcome, 1).letters_per_hop, 0.0);
+        assert_eq!(shares(&scenario, &outcome, 1).unwrap().letters_per_hop, 0.0);
+    }
+
+    /// Where ports of a switch may be of several parts, small fabrics are cut by stages, and large ones, where much goes on in a
+    /// look-ahead, by racks, as those whose hosts are no farther away than switches.
+    #[test]
+    fn rounds_decide_how_a_fabric_is_cut() {
+        let rounds = |fabric: &str, may_split| {
+            let scenario = scenario(fabric, &web_search(0.6));
+            let fabric = scenario.fabric.build();
+            round(&scenario, &fabric, &best_cut(&scenario, &fabric, 2, may_split))
+        };
+        let small = "preset = \"spine144\"";
+        assert!((rounds(small, false) - 416e-9).abs() < 1e-12);
+        assert!((rounds(small, true) - 20.44e-6).abs() < 1e-12);
+        let large = "kind = \"leaf-spine\"\nleaves = 32\nspines = 8\nhosts_per_leaf = 32\nhost_rate = \"10Gbps\"\n\
+                     spine_rate = \"40Gbps\"\nspine_delay = \"200ns\"\nhost_delay = \"20us\"";
+        assert!((rounds(large, true) - 416e-9).abs() < 1e-12);
+        assert!((rounds(&format!("{small}\nhost_delay = \"500ns\""), true) - 416e-9).abs() < 1e-12);
     }
 
     #[test]

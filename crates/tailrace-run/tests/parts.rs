@@ -7,7 +7,7 @@ use proptest::test_runner::FileFailurePersistence;
 use tailrace_core::transport::{FctEnd, LossDetection};
 use tailrace_core::{Bytes, Ending, Outcome, Running, Time};
 use tailrace_fabric::Buffer;
-use tailrace_run::{Control, Mutation, Threads, Unattended, Wish, feed, run, run_cut};
+use tailrace_run::{Control, Mutation, Parts, Threads, Unattended, Wish, feed, run, run_cut};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -73,21 +73,18 @@ fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenari
 
 const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowcell"];
 
+/// What `check` says of a run whose ports cannot be of several parts.
+const SHARED: &str = "threads: the ports of a switch share something";
+
 fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(), String> {
-    check_mutated(scenario, hosts, switches, Mutation::None)
+    check_mutated(scenario, Parts::Whole(hosts, switches), Mutation::None)
 }
 
-fn check_mutated(
-    scenario: &Scenario,
-    hosts: &[usize],
-    switches: &[usize],
-    mutation: Mutation,
-) -> Result<(), String> {
+fn check_mutated(scenario: &Scenario, parts: Parts<'_>, mutation: Mutation) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let feed = feed(scenario).map_err(|error| text(&error))?;
     let whole = run(scenario, feed.clone(), &Unattended, Vec::new()).map_err(|error| text(&error))?;
-    let (cut, ending) =
-        run_cut(scenario, feed, hosts, switches, mutation).map_err(|error| error.to_string())?;
+    let (cut, ending) = run_cut(scenario, feed, parts, mutation).map_err(|error| error.to_string())?;
     if ending != whole.1 {
         return Err(format!("{:?}, in parts {ending:?}", whole.1));
     }
@@ -244,13 +241,17 @@ fn a_part_may_be_empty() {
 fn nothing_arrives_in_the_past() {
     let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
     let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
-    let run = |mutation| {
+    let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
+    let run = |parts, mutation| {
         let feed = feed(&scenario).unwrap();
-        let run = || run_cut(&scenario, feed.clone(), &hosts, &[0, 1, 1, 0, 1], mutation).is_ok();
+        let run = || run_cut(&scenario, feed.clone(), parts, mutation).is_ok();
         std::panic::catch_unwind(run)
     };
-    assert!(run(Mutation::None).is_ok());
-    assert!(run(Mutation::TooFar).is_err());
+    // Racks, and all ports dealt out, so that what leaves may be for the part itself.
+    for parts in [Parts::Whole(&hosts, &[0, 1, 1, 0, 1]), Parts::Ports(&ports)] {
+        assert!(run(parts, Mutation::None).is_ok());
+        assert!(run(parts, Mutation::TooFar).is_err());
+    }
 }
 
 /// The canary: where each part breaks ties in an order of its own, [`check`] sees it, on every fabric that is cut.
@@ -260,9 +261,11 @@ fn ties_that_are_broken_otherwise_are_noticed() {
         let (scenario, hosts, switches) = scenario(fabric, "dctcp", "ecmp", WORKLOAD);
         let part = |count: usize| (0..count).map(|node| node % parts).collect::<Vec<_>>();
         let (hosts, switches) = (part(hosts), part(switches));
-        assert_eq!(check_mutated(&scenario, &hosts, &switches, Mutation::None), Ok(()));
-        let noticed = check_mutated(&scenario, &hosts, &switches, Mutation::Ties);
-        assert!(noticed.is_err(), "on fabric {fabric} nothing is noticed");
+        for parts in [Parts::Whole(&hosts, &switches), Parts::Stages(parts)] {
+            assert_eq!(check_mutated(&scenario, parts, Mutation::None), Ok(()));
+            let noticed = check_mutated(&scenario, parts, Mutation::Ties);
+            assert!(noticed.is_err(), "on fabric {fabric} nothing is noticed");
+        }
     }
 }
 
@@ -278,7 +281,8 @@ proptest! {
         (fabric, balancer) in (0usize..5, 0usize..5),
         scheme in prop::sample::select(cuttable()),
         parts in 2usize..8,
-        draws in prop::collection::vec(0usize..64, 19),
+        draws in prop::collection::vec(0usize..64, 64),
+        by in 0usize..3,
         memory in 0usize..3,
         workload in prop::sample::select(WORKLOADS.to_vec()),
         (horizon, duplicates, acked) in any::<(bool, bool, bool)>(),
@@ -312,8 +316,18 @@ proptest! {
         let part = |node: usize| draws[node] % parts;
         let hosts: Vec<usize> = (0..hosts).map(part).collect();
         let switches: Vec<usize> = (0..switches).map(|switch| part(9 + switch)).collect();
-        match check(&scenario, &hosts, &switches) {
-            Err(why) if why.starts_with("threads: ") => prop_assert!(hosts.iter().chain(&switches).max() == Some(&0), "{why}"),
+        let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| part(port % draws.len())).collect();
+        let whole = Parts::Whole(&hosts, &switches);
+        let parts = [whole, Parts::Ports(&ports), Parts::Stages(parts)][by];
+        let done = match check_mutated(&scenario, parts, Mutation::None) {
+            Err(why) if why == SHARED => check_mutated(&scenario, whole, Mutation::None),
+            done => done,
+        };
+        match done {
+            Err(why) if why.starts_with("threads: ") => {
+                prop_assert!(matches!(parts, Parts::Ports(_)) && ports.iter().max() == Some(&0)
+                    || hosts.iter().chain(&switches).max() == Some(&0), "{why}");
+            }
             done => prop_assert!(done.is_ok(), "{scheme}: {}", done.unwrap_err()),
         }
     }

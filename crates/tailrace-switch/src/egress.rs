@@ -131,6 +131,18 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         passes
     }
 
+    /// Sends a packet at `now` through a port that [sleeps](Self::sleep), holds nothing and is idle by then, if the policy need not know
+    /// of it; returns when its last bit has left. The port sleeps on.
+    #[inline]
+    pub fn send_asleep(&mut self, now: Time, packet: &Packet<H>, room: Bytes) -> Option<Time> {
+        debug_assert!(self.free_at == Time::MAX && self.policy.is_empty());
+        if !P::WORK_CONSERVING || !self.policy.ignores(packet, room) {
+            return None;
+        }
+        self.count_sent(packet);
+        Some(now + self.rate.time_for(packet.bytes))
+    }
+
     /// Takes in a packet at `now` that was not [sent through](Self::send_through). The port may hold `room` in all, as its unit counts; what does not fit goes to
     /// `drop`. `packet` means nothing afterwards. Returns whether the link was free, so that a packet may have left at once.
     #[inline]
@@ -172,10 +184,15 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
 
     #[inline]
     fn transmit(&mut self, start: Time, packet: &Packet<H>, send: &mut impl FnMut(Departure<'_, H>)) {
-        self.sent_packets += 1;
-        self.sent_bytes[usize::from(packet.priority != 0)] += u64::from(packet.bytes);
+        self.count_sent(packet);
         self.free_at = start + self.rate.time_for(packet.bytes);
         send(Departure { start, end: self.free_at, packet });
+    }
+
+    #[inline]
+    fn count_sent(&mut self, packet: &Packet<H>) {
+        self.sent_packets += 1;
+        self.sent_bytes[usize::from(packet.priority != 0)] += u64::from(packet.bytes);
     }
 
     /// When the next packet that waits is to start; `None` if none waits. A driver looks again then.
@@ -238,10 +255,24 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
         self.catch_up(now, send);
     }
 
-    /// When the packet now being sent has left, or the last one has.
+    /// When the packet now being sent has left, or the last one has; not known of a port that sleeps.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
+    }
+
+    /// From now on nothing is [sent through](Self::send_through) and nothing leaves, whoever looks, until the port [wakes](Self::awake) with
+    /// the time that is returned: when the packet now being sent has left, or the last one has.
+    #[inline]
+    pub fn sleep(&mut self) -> Time {
+        self.due = Time::MAX;
+        std::mem::replace(&mut self.free_at, Time::MAX)
+    }
+
+    /// The port goes on where it [fell asleep](Self::sleep).
+    #[inline]
+    pub fn awake(&mut self, free_at: Time) {
+        (self.free_at, self.due) = (free_at, free_at);
     }
 
     /// When the transmission of a packet of so many bytes started that had left at `end`.

@@ -11,5 +11,5 @@ mod memory;
 mod switching;
 
 pub use egress::{Departure, Egress};
-pub use memory::Holder;
+pub use memory::Holders;
 pub use switching::Switching;

@@ -3,12 +3,12 @@
 use tailrace_core::{Bytes, QueueUnit, Time};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId};
 
-/// What takes up packet memory: a driver's port.
-pub trait Holder {
-    /// Lets departures that are due by `now` happen.
-    fn catch_up(&mut self, now: Time);
-    /// What it holds, as `unit` counts.
-    fn held(&self, unit: QueueUnit) -> Bytes;
+/// What takes up packet memory: a driver's ports.
+pub trait Holders {
+    /// Lets departures of a port that are due by `now` happen.
+    fn catch_up(&mut self, port: PortId, now: Time);
+    /// What a port holds, as `unit` counts.
+    fn held(&self, port: PortId, unit: QueueUnit) -> Bytes;
 }
 
 /// The packet memory of all switches and network cards.
@@ -45,22 +45,21 @@ impl Memory {
 impl Shared {
     /// What `port` may hold at `now`. All ports that share its memory catch up first, so that what they
     /// have sent by now counts as free. That walk makes shared memory slower than private memory.
-    #[inline(never)]
-    pub(crate) fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
+    pub(crate) fn room(&self, now: Time, port: PortId, mut ports: impl Holders) -> Bytes {
         let range = self.sharers[port as usize].clone();
         if range.is_empty() {
             return Bytes::new(self.total);
         }
         let mut used = 0;
-        for other in &mut ports[range.start as usize..range.end as usize] {
-            if other.held(self.unit) > Bytes::ZERO {
-                other.catch_up(now);
-                used += other.held(self.unit).get();
+        for other in range {
+            if ports.held(other, self.unit) > Bytes::ZERO {
+                ports.catch_up(other, now);
+                used += ports.held(other, self.unit).get();
             }
         }
         let free = self.total.saturating_sub(used);
         // The policy compares room with what the port holds in all, and memory must suffice as well.
-        let held = ports[port as usize].held(self.unit).get();
+        let held = ports.held(port, self.unit).get();
         Bytes::new((free * self.alpha_percent / 100).min(held + free))
     }
 }

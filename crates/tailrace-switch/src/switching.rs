@@ -7,7 +7,7 @@ use tailrace_core::{Bytes, Header, HostId, Packet, Time};
 use tailrace_fabric::{EdgePlace, Fabric, PortId, Reroute, Routes, SwitchId};
 
 use crate::balance::{Balancer, Choice};
-use crate::memory::{Holder, Memory};
+use crate::memory::{Holders, Memory};
 
 /// Where a host hangs.
 #[derive(Clone, Copy)]
@@ -57,9 +57,27 @@ impl Switching {
         })
     }
 
-    /// What `port` may hold at `now` as the fabric's unit counts, of all the fabric's `ports`.
+    /// The port by which a packet to `host` leaves `switch`, or one of those that there is a choice between.
     #[inline]
-    pub fn room(&self, now: Time, port: PortId, ports: &mut [impl Holder]) -> Bytes {
+    pub fn leads(&self, switch: SwitchId, host: HostId) -> PortId {
+        let host = self.hosts[host as usize];
+        if host.edge == switch {
+            return host.port;
+        }
+        self.routes.port(self.routes.towards(switch, host.place), 0)
+    }
+
+    /// What each port may hold as the fabric's unit counts; `None` where the ports of a switch [share](Self::shared_room) its memory.
+    #[inline]
+    pub fn own_room(&self) -> Option<Bytes> {
+        match self.memory {
+            Memory::PerPort(room) => Some(room),
+            Memory::Shared(_) => None,
+        }
+    }
+
+    /// What `port` may hold at `now`, of all the fabric's `ports`.
+    pub fn shared_room(&self, now: Time, port: PortId, ports: impl Holders) -> Bytes {
         match &self.memory {
             Memory::PerPort(room) => *room,
             Memory::Shared(shared) => shared.room(now, port, ports),

@@ -65,9 +65,16 @@ impl Case {
         let rate = outcome.packet_hops() as f64 / start.elapsed().as_secs_f64();
         let memory = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
         let cuts = FORESEEN.map(|parts| {
-            let of = shares(&scenario, &outcome, parts);
-            json!([of.parts, of.largest, of.letters_per_hop, of.hops_per_look_ahead, of.hops_at_load])
+            let of = shares(&scenario, &outcome, parts)?;
+            Ok::<_, Error>(json!([
+                of.parts,
+                of.largest,
+                of.letters_per_hop,
+                of.hops_per_look_ahead,
+                of.hops_at_load
+            ]))
         });
+        let cuts = cuts.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(json!({
             "threads": self.threads, "packet_hops_per_second": rate, "memory_bytes": memory,
             "digest": format!("{:016x}", outcome.digest), "cuts": cuts,

@@ -78,9 +78,11 @@ proptest! {
         span in 3_000u64..1_000_000,
         start in prop::collection::vec(0u64..1_000, 200),
         again in prop::collection::vec((0u32..200, 0u64..1_000, prop::option::weighted(0.2, 0u64..200)), 400),
+        times in 1usize..9,
     ) {
         // A bucket holds a hundred of them, or one.
         let (mut agenda, mut naive) = (Agenda::new(200, 20_000_000), Naive::default());
+        agenda.thin_out(times);
         for (entity, at) in (0..).zip(start) {
             agenda.wake(entity, at * span / 1_000);
             naive.wake(entity, at * span / 1_000);

@@ -1,18 +1,20 @@
-//! Where a part of a network ends: links that lead out of it, and what is on its way to other parts.
+//! Where a part of a network ends: ports whose links lead out of it, and what is on its way to other parts.
 //!
-//! A link that leads out has its port here and its far end in another part. There the port stands for the link: it holds
-//! what is on it, and is woken when its head arrives. Here nothing wakes it. What it sends at once is handed over at once. As
-//! often as the part's clock is to advance, those ports catch up where a packet waits whose turn may have come, and what they
-//! have begun to send by then is handed over, too. All of it is sent before the others read the clock, and so before they go
-//! on to where it arrives: a look-ahead beyond the clock that they have read before.
+//! A port that leads out sleeps: nobody in the part finds it idle, and nothing leaves it but here, where what leaves is written at once
+//! to the part that it comes to, which may be this one, too. There the port stands for the link: it holds what is on it, and is
+//! woken when its head arrives.
+//!
+//! As often as the part's clock is to advance, ports catch up where a packet waits whose turn may have come. All that has left is
+//! sent before the others read the clock, and so before they go on to where it arrives: a look-ahead beyond the clock that they
+//! have read before. What may be for the part itself does not wait for that: its ports are looked at before it arrives.
 
 use std::sync::Arc;
 
-use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, Time};
-use tailrace_fabric::PortId;
-use tailrace_switch::Holder;
+use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, QueueUnit, SeriesSink, Time};
+use tailrace_fabric::{PortId, SwitchId};
+use tailrace_switch::{Departure, Holders, Switching};
 
-use super::Network;
+use super::{Lost, Network, note_loss};
 use crate::cut::Cut;
 use crate::letter::{Edict, Letter};
 use crate::port::Port;
@@ -21,88 +23,256 @@ use crate::port::Port;
 pub(crate) struct Border<H> {
     cut: Arc<Cut>,
     own: usize,
-    /// Of each port, the part that its link leads to, or this one.
-    leads_to: Vec<u8>,
-    /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before,
-    /// and what has left since lies on their links.
+    /// By port.
+    exits: Vec<Exit>,
+    /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before.
     waiting: Vec<(Time, PortId)>,
-    is_waiting: Vec<bool>,
-    /// What has left for each part and is not sent yet.
+    /// What has left for each part and is not sent yet; for this one, and not taken in yet.
     out: Vec<Vec<Letter<H>>>,
 }
 
+/// What is known of a port that leads out.
+#[derive(Clone, Copy)]
+struct Exit {
+    /// When what it sends has left.
+    free_at: Time,
+    to: To,
+    /// Whether it is among those where packets wait.
+    waits: bool,
+}
+
+/// The part that a link leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    /// This one: the port does not lead out.
+    Here,
+    /// Another one.
+    Part(u8),
+    /// That of the port by which a packet leaves this switch.
+    Beyond(SwitchId),
+}
+
+impl To {
+    /// The part that a packet comes to.
+    #[inline(always)]
+    fn part<H: Header>(self, own: usize, cut: &Cut, switching: &Switching, packet: &Packet<H>) -> usize {
+        match self {
+            To::Here => own,
+            To::Part(part) => usize::from(part),
+            To::Beyond(switch) => cut.of_port(switching.leads(switch, packet.dst.into())),
+        }
+    }
+}
+
 impl<H: Header> Border<H> {
-    fn new(cut: Arc<Cut>, own: usize) -> Self {
-        let leads_to = |port| match cut.ends(port) {
-            (from, to) if from == own => to as u8,
-            _ => own as u8,
-        };
-        Border {
-            leads_to: (0..cut.ports() as PortId).map(leads_to).collect(),
-            waiting: Vec::new(),
-            is_waiting: vec![false; cut.ports()],
-            out: (0..cut.parts()).map(|_| Vec::new()).collect(),
-            cut,
-            own,
-        }
-    }
-
-    fn leads_out(&self, port: PortId) -> bool {
-        usize::from(self.leads_to[port as usize]) != self.own
-    }
-
-    /// What is on a port's link goes to the part that this leads to.
     #[inline]
-    fn hand_over<P: PortPolicy<H>>(&mut self, number: PortId, port: &mut Port<P, H>) {
-        let out = &mut self.out[usize::from(self.leads_to[number as usize])];
-        while let Some((at, packet)) = port.take_flight() {
-            out.push(Letter::Packet { at, port: number, packet });
+    fn leads_out(&self, port: PortId) -> bool {
+        self.exits[port as usize].to != To::Here
+    }
+
+    /// When what a port sends has left, and what is done with what leaves it.
+    #[inline]
+    fn post<'a>(
+        &'a mut self,
+        port: PortId,
+        delay: Time,
+        switching: &'a Switching,
+    ) -> (Time, impl FnMut(Departure<'_, H>)) {
+        let Border { exits, out, cut, own, .. } = self;
+        let Exit { free_at, to, .. } = exits[port as usize];
+        let post = move |departure: Departure<'_, H>| {
+            let part = to.part(*own, cut, switching, departure.packet);
+            let at = departure.end + delay;
+            out[part].push(Letter::Packet { at, port, packet: *departure.packet });
+        };
+        (free_at, post)
+    }
+
+    /// Lets departures of a port that leads out happen that are due by `now`.
+    fn catch_up<P: PortPolicy<H>>(
+        &mut self,
+        number: PortId,
+        port: &mut Port<P, H>,
+        now: Time,
+        switching: &Switching,
+    ) {
+        let (free_at, mut post) = self.post(number, port.delay(), switching);
+        port.egress.awake(free_at);
+        port.egress.catch_up(now, &mut post);
+        drop(post);
+        self.exits[number as usize].free_at = port.egress.sleep();
+    }
+}
+
+/// The ports of a network, for whoever wants to know what they hold.
+pub(super) struct Holding<'a, P, H> {
+    pub(super) ports: &'a mut Vec<Port<P, H>>,
+    pub(super) switching: &'a Switching,
+    pub(super) border: &'a mut Option<Border<H>>,
+}
+
+impl<P: PortPolicy<H>, H: Header> Holders for Holding<'_, P, H> {
+    #[inline]
+    fn catch_up(&mut self, number: PortId, now: Time) {
+        let port = &mut self.ports[number as usize];
+        match self.border {
+            Some(border) if border.leads_out(number) => border.catch_up(number, port, now, self.switching),
+            _ => port.catch_up(now),
         }
+    }
+
+    #[inline]
+    fn held(&self, port: PortId, unit: QueueUnit) -> Bytes {
+        unit.held(self.ports[port as usize].egress.policy())
     }
 }
 
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Makes this a part of a network that is cut.
     pub(crate) fn confine(&mut self, cut: Arc<Cut>, own: usize) {
-        let border = Border::new(cut, own);
-        for (port, _) in self.ports.iter_mut().zip(0..).filter(|&(_, port)| border.leads_out(port)) {
-            port.to = Port::<P, H>::OUT;
-        }
-        self.agenda.break_ties_by(border.cut.order_of(own));
-        self.border = Some(border);
+        let exit = |(port, number): (&mut Port<P, H>, PortId)| {
+            let mut leads = cut.leads_to(number);
+            let to = match (leads.next(), leads.next()) {
+                _ if cut.of_port(number) != own => To::Here,
+                (Some(part), None) if part != own => To::Part(part as u8),
+                (_, None) => To::Here,
+                _ => To::Beyond((port.to & !Port::<P, H>::SWITCH) as SwitchId),
+            };
+            let free_at = if to == To::Here { Time::ZERO } else { port.egress.sleep() };
+            Exit { free_at, to, waits: false }
+        };
+        let exits = self.ports.iter_mut().zip(0..).map(exit).collect();
+        self.agenda.thin_out(cut.parts());
+        self.agenda.break_ties_by(cut.order_of(own));
+        let out = (0..cut.parts()).map(|_| Vec::new()).collect();
+        self.border = Some(Border { exits, waiting: Vec::new(), out, cut, own });
     }
 
-    /// A packet comes to a port that leads out.
+    /// Whether a port's link leads to other parts.
+    #[inline]
+    pub(super) fn leads_out(&self, port: PortId) -> bool {
+        self.border.as_ref().is_some_and(|border| border.leads_out(port))
+    }
+
+    /// A packet comes to a port that leads out. Most find it idle.
     #[inline(never)]
     pub(super) fn forward_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
-        let port = &mut self.ports[number as usize];
-        if !port.send_through(self.now, packet, room) {
+        let Network { now, ports, switching, border: Some(border), .. } = self else { return };
+        let port = &mut ports[number as usize];
+        let exit = &mut border.exits[number as usize];
+        if exit.waits || exit.free_at > *now {
             return self.take_in_out(number, packet, room);
         }
-        let Some(border) = &mut self.border else { return };
-        if let Some(at) = port.take_alone() {
-            let out = &mut border.out[usize::from(border.leads_to[number as usize])];
-            out.push(Letter::Packet { at, port: number, packet: *packet });
-        } else {
-            debug_assert!(border.is_waiting[number as usize], "what is before it on the link has waited");
+        let Some(end) = port.egress.send_asleep(*now, packet, room) else {
+            return self.take_in_out(number, packet, room);
+        };
+        exit.free_at = end;
+        let part = exit.to.part(border.own, &border.cut, switching, packet);
+        border.out[part].push(Letter::Packet { at: end + port.delay(), port: number, packet: *packet });
+        if part == border.own {
+            self.import_own();
         }
     }
 
-    /// A packet that was not sent through comes to a port that leads out.
-    fn take_in_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
-        self.take_in(number, packet, room);
-        let (Some(border), port) = (&mut self.border, &self.ports[number as usize]) else { return };
-        if port.egress.is_backlogged() && !std::mem::replace(&mut border.is_waiting[number as usize], true) {
-            border.waiting.push((port.egress.free_at(), number));
-        }
-    }
-
-    /// A port that leads out may have sent something.
+    /// A packet comes to a port that leads out, and waits there, or the port's policy is asked of it.
     #[inline(never)]
-    pub(super) fn hand_over(&mut self, number: PortId) {
-        if let Some(border) = &mut self.border {
-            border.hand_over(number, &mut self.ports[number as usize]);
+    fn take_in_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
+        let Network { now, ports, switching, border, ledger, outside, .. } = self;
+        let (port, Some(border)) = (&mut ports[number as usize], border) else { return };
+        let (free_at, mut post) = border.post(number, port.delay(), switching);
+        port.egress.awake(free_at);
+        if !port.egress.send_through(*now, packet, room, &mut post) {
+            let mut lose = |packet, reason| note_loss(ledger, outside, Lost { at: *now, reason, packet });
+            port.egress.take_in(*now, packet, room, &mut lose, &mut post);
         }
+        drop(post);
+        self.close(number);
+    }
+
+    /// Wakes the policy of a port that leads out.
+    pub(super) fn wake_policy_out(&mut self, number: PortId, series: &mut dyn SeriesSink) {
+        let Network { now, ports, switching, border: Some(border), .. } = self else { return };
+        let port = &mut ports[number as usize];
+        let (free_at, mut post) = border.post(number, port.delay(), switching);
+        port.egress.awake(free_at);
+        port.egress.wake_policy(*now, series, &mut post);
+        drop(post);
+        self.close(number);
+    }
+
+    /// A port that leads out goes to sleep again. Where packets wait now that may be for this part itself, it is looked at in time.
+    #[inline]
+    fn close(&mut self, number: PortId) {
+        let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
+        let (port, exit) = (&mut ports[number as usize], &mut border.exits[number as usize]);
+        exit.free_at = port.egress.sleep();
+        if port.egress.is_backlogged() && !std::mem::replace(&mut exit.waits, true) {
+            border.waiting.push((exit.free_at, number));
+            if matches!(exit.to, To::Beyond(_)) {
+                agenda.wake(*first_own + 1, (exit.free_at + port.delay()).as_ps());
+            }
+        }
+        if !border.out[border.own].is_empty() {
+            self.import_own();
+        }
+    }
+
+    /// Takes in what has left for this part itself.
+    #[inline(never)]
+    fn import_own(&mut self) {
+        let Network { ports, agenda, border: Some(border), .. } = self else { return };
+        for letter in border.out[border.own].drain(..) {
+            if let Letter::Packet { at, port, packet } = letter
+                && ports[port as usize].put_flight(at, &packet)
+            {
+                agenda.wake(port, at.as_ps());
+            }
+        }
+    }
+
+    /// Lets what waits at ports that lead out leave before `end`, as far as its turn comes.
+    fn catch_up_exits(&mut self, end: Time) {
+        let Network { ports, switching, border: Some(border), .. } = self else { return };
+        let mut place = 0;
+        while let Some(&(until, number)) = border.waiting.get(place) {
+            if until >= end {
+                place += 1;
+                continue;
+            }
+            // What happens at `end` itself is yet to come.
+            let port = &mut ports[number as usize];
+            border.catch_up(number, port, end.saturating_sub(Time::from_ps(1)), switching);
+            let exit = &mut border.exits[number as usize];
+            if port.egress.is_backlogged() {
+                border.waiting[place].0 = exit.free_at;
+                place += 1;
+            } else {
+                exit.waits = false;
+                border.waiting.swap_remove(place);
+            }
+        }
+        if !border.out[border.own].is_empty() {
+            self.import_own();
+        }
+    }
+
+    /// Looks at ports where packets wait that may be for this part itself: none that has left since has arrived yet.
+    pub(super) fn wake_border(&mut self) {
+        self.catch_up_exits(self.now);
+        let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
+        let splits =
+            |&&(_, number): &&(Time, PortId)| matches!(border.exits[number as usize].to, To::Beyond(_));
+        let waiting = border.waiting.iter().filter(splits);
+        if let Some(at) = waiting.map(|&(until, number)| until + ports[number as usize].delay()).min() {
+            agenda.wake(*first_own + 1, at.as_ps());
+        }
+    }
+
+    /// At the end: what leads out is a port as any other, and what leaves it is on its link.
+    pub(super) fn open_border(&mut self) {
+        let Some(border) = &self.border else { return };
+        let exits = self.ports.iter_mut().zip(&border.exits).filter(|(_, exit)| exit.to != To::Here);
+        exits.for_each(|(port, exit)| port.egress.awake(exit.free_at));
     }
 
     /// Whether a host is of this part.
@@ -113,7 +283,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Whether a port is of this part.
     pub(crate) fn has_port(&self, port: PortId) -> bool {
-        self.border.as_ref().is_none_or(|border| border.cut.ends(port).0 == border.own)
+        self.border.as_ref().is_none_or(|border| border.cut.of_port(port) == border.own)
     }
 
     /// Whether this is a part only.
@@ -136,25 +306,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
     /// must have happened.
     pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
+        self.catch_up_exits(end);
         let Some(border) = &mut self.border else { return &mut [] };
-        let mut place = 0;
-        while let Some(&(until, number)) = border.waiting.get(place) {
-            if until >= end {
-                place += 1;
-                continue;
-            }
-            let port = &mut self.ports[number as usize];
-            // What happens at `end` itself is yet to come.
-            port.catch_up(end.saturating_sub(Time::from_ps(1)));
-            border.hand_over(number, port);
-            if port.egress.is_backlogged() {
-                border.waiting[place].0 = port.egress.free_at();
-                place += 1;
-            } else {
-                border.is_waiting[number as usize] = false;
-                border.waiting.swap_remove(place);
-            }
-        }
         for edict in news.drain(..) {
             let others = border.out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
             others.for_each(|(_, out)| out.push(Letter::Edict(edict)));

@@ -2,7 +2,6 @@
 
 use tailrace_core::{FlowId, Header, HostId, Ledger, MAX_PRIORITIES, Packet, PortCounts, PortPolicy};
 use tailrace_fabric::{PortId, SwitchId};
-use tailrace_switch::Holder;
 
 use super::Network;
 use crate::port::Port;
@@ -10,10 +9,8 @@ use crate::port::Port;
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Bytes and packets that wait at a port now, and the bytes in each of its queues.
     pub fn sample(&mut self, port: PortId) -> (u64, usize, [u64; MAX_PRIORITIES]) {
-        let now = self.now;
-        let port = &mut self.ports[port as usize];
-        port.catch_up(now);
-        let policy = port.egress.policy();
+        self.settle(port);
+        let policy = self.ports[port as usize].egress.policy();
         let by_queue = std::array::from_fn(|queue| policy.backlog_of(queue as u8).get());
         (policy.backlog().get(), policy.backlog_packets(), by_queue)
     }

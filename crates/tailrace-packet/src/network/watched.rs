@@ -2,7 +2,6 @@
 //! number of their own, and all else is out of the way.
 
 use tailrace_core::{Header, Packet, PortPolicy, Time};
-use tailrace_engine::Entity;
 use tailrace_fabric::PortId;
 
 use super::Network;
@@ -19,23 +18,18 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// An entity that is no port is woken: tells whether it is the edge's.
-    #[cold]
-    pub(super) fn is_of_edge(&mut self, entity: Entity) -> bool {
-        let Some(failing) = self.failing.as_mut().filter(|failing| failing.entity == entity) else {
-            return true;
-        };
-        if let Some(reroute) = failing.rerouted(self.now) {
+    /// Other routes count from now on.
+    pub(super) fn reroute(&mut self) {
+        if let Some(reroute) = self.failing.as_mut().and_then(|failing| failing.rerouted(self.now)) {
             self.switching.reroute(reroute);
         }
         self.arm_reroute();
-        false
     }
 
     /// Notes from now on what a port sends, for [`Self::take_tapped`].
     pub fn tap(&mut self, port: PortId) {
+        debug_assert!(self.border.is_none(), "a run with taps is not cut");
         let to = std::mem::replace(&mut self.ports[port as usize].to, Port::<P, H>::WATCHED);
-        debug_assert_ne!(to, Port::<P, H>::OUT, "a run with taps is not cut");
         self.tapped.push(Tapped::new(port, to));
     }
 

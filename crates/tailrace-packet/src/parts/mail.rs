@@ -19,7 +19,7 @@ const TURNS_PER_READ: u32 = 64;
 
 /// Letters that may be on their way from one part to another: some look-aheads' worth, and little enough to stay in a
 /// core's own cache.
-const ON_THE_WAY: usize = 256;
+const ON_THE_WAY: usize = 1024;
 
 /// The clock of a part that has come to its end.
 pub(crate) const END: u64 = u64::MAX;
@@ -89,6 +89,8 @@ struct Clocks {
 pub(crate) struct Mail<T> {
     own: usize,
     shared: Arc<Clocks>,
+    /// How long before it concerns this part what each other one does is known: none of itself.
+    ahead: Vec<u64>,
     /// To each other part.
     out: Vec<(usize, Producer<T>)>,
     /// From each other part.
@@ -102,8 +104,9 @@ pub(crate) struct Mail<T> {
     spins: u32,
 }
 
-/// Mail for so many parts, whose clocks are at zero.
-pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
+/// Mail for parts whose clocks are at zero; for each, how long before it concerns it what each of all does is known.
+pub(crate) fn mail<T>(ahead: Vec<Vec<u64>>) -> Vec<Mail<T>> {
+    let parts = ahead.len();
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let shared = Arc::new(Clocks {
         clocks: (0..parts).map(|_| Apart::default()).collect(),
@@ -111,12 +114,12 @@ pub(crate) fn mail<T>(parts: usize) -> Vec<Mail<T>> {
         broken: AtomicBool::new(false),
         spins: if parts <= processors { SPINS } else { 0 },
     });
-    let of = |own| {
+    let of = |(own, ahead)| {
         let shared = Arc::clone(&shared);
         let spins = shared.spins;
-        Mail { own, shared, out: Vec::new(), come: Vec::new(), sent: 0, read: 0, word: BUSY, spins }
+        Mail { own, shared, ahead, out: Vec::new(), come: Vec::new(), sent: 0, read: 0, word: BUSY, spins }
     };
-    let mut mail: Vec<Mail<T>> = (0..parts).map(of).collect();
+    let mut mail: Vec<Mail<T>> = ahead.into_iter().enumerate().map(of).collect();
     for writer in 0..parts {
         for reader in (0..parts).filter(|&reader| reader != writer) {
             let (out, come) = RingBuffer::new(ON_THE_WAY);
@@ -154,7 +157,9 @@ impl<T: Copy> Mail<T> {
         for from in &mut self.come {
             let Ok(come) = from.read_chunk(from.slots()) else { continue };
             let (first, rest) = come.as_slices();
-            first.iter().chain(rest).for_each(&mut read);
+            for letters in [first, rest] {
+                letters.iter().for_each(&mut read);
+            }
             self.read += come.len() as u64;
             come.commit_all();
         }
@@ -219,18 +224,16 @@ impl<T: Copy> Mail<T> {
         self.shared.quiet.0.load(Ordering::Acquire)
     }
 
-    /// Waits until all others are as far as `clock`, and reads what has come: all letters of before that, at least. Returns
-    /// how far the last of the others is, or until when nobody has anything to do; `None` if somebody is gone.
-    pub(crate) fn wait(&mut self, clock: u64, mut read: impl FnMut(&T)) -> Option<u64> {
+    /// Waits until nothing that others do concerns this part before `time`, and reads what has come: all that does, at least. Returns
+    /// until when nothing else does; `None` if somebody is gone.
+    pub(crate) fn wait(&mut self, time: u64, mut read: impl FnMut(&T)) -> Option<u64> {
         let mut turns = 0;
         loop {
-            let others = self.shared.clocks.iter().enumerate().filter(|(other, _)| *other != self.own);
-            let last = others.map(|(_, other)| other.0.clock.load(Ordering::Acquire)).min().unwrap_or(END);
-            let last = last.max(self.quiet());
-            if last >= clock {
+            let limit = self.limit();
+            if limit >= time {
                 self.has_waited(turns);
                 self.read(&mut read);
-                return Some(last);
+                return Some(limit);
             }
             if self.is_broken() {
                 return None;
@@ -242,6 +245,17 @@ impl<T: Copy> Mail<T> {
             }
             if turns < self.spins { hint::spin_loop() } else { thread::yield_now() }
         }
+    }
+
+    /// Until when nothing concerns this part but what it is told before.
+    fn limit(&self) -> u64 {
+        let quiet = self.quiet();
+        let others = self.shared.clocks.iter().zip(&self.ahead).enumerate();
+        let others = others.filter(|(other, _)| *other != self.own);
+        let known = others.map(|(_, (other, ahead))| {
+            other.0.clock.load(Ordering::Acquire).max(quiet).saturating_add(*ahead)
+        });
+        known.min().unwrap_or(END)
     }
 
     /// Learns how long to wait: who was waited for longer than a part takes, had no processor, and may lack one again.
@@ -288,7 +302,7 @@ mod tests {
         let until = |now: u64| now * 20 - now % 3 * 19;
         for parts in [2, 3, 5] {
             thread::scope(|scope| {
-                for mut mail in mail::<(usize, u64)>(parts) {
+                for mut mail in mail::<(usize, u64)>(vec![vec![60; parts]; parts]) {
                     scope.spawn(move || {
                         let own = mail.own;
                         let mut letters = vec![Vec::new(); parts];
@@ -305,8 +319,7 @@ mod tests {
                             mail.advance(now);
                             // Not every time, so that there is no room now and then.
                             if now % 140 == 0 {
-                                mail.wait(now - 60, |letter| note(&mut seen, letter))
-                                    .expect("nobody is gone");
+                                mail.wait(now, |letter| note(&mut seen, letter)).expect("nobody is gone");
                                 all_others().for_each(|other| assert!(seen[other] >= until(now - 60)));
                             }
                         }
@@ -327,7 +340,7 @@ mod tests {
 
     #[test]
     fn time_in_which_nobody_has_anything_to_do_is_passed_over() {
-        let mut three = mail::<u32>(3);
+        let mut three = mail::<u32>(vec![vec![0; 3]; 3]);
         let [one, two, three] = &mut three[..] else { unreachable!() };
         one.rest(7_000);
         two.rest(5_000);
@@ -341,7 +354,7 @@ mod tests {
 
     #[test]
     fn nothing_is_passed_over_while_a_letter_is_on_its_way() {
-        let mut both = mail::<u32>(2);
+        let mut both = mail::<u32>(vec![vec![0; 2]; 2]);
         let (mut other, mut own) = (both.remove(1), both.remove(0));
         own.stir();
         assert!(own.send(&mut [Vec::new(), vec![1]]));
@@ -357,7 +370,7 @@ mod tests {
 
     #[test]
     fn nobody_rests_who_has_something_to_do() {
-        let mut both = mail::<u32>(2);
+        let mut both = mail::<u32>(vec![vec![0; 2]; 2]);
         let (mut other, mut own) = (both.remove(1), both.remove(0));
         own.rest(7_000);
         own.stir();
@@ -368,7 +381,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test of threads")]
     fn nobody_waits_for_who_panics() {
-        let mut both = mail::<()>(2);
+        let mut both = mail::<()>(vec![vec![0; 2]; 2]);
         let (other, mut own) = (both.remove(1), both.remove(0));
         thread::scope(|scope| {
             let waits = scope.spawn(move || own.wait(1, |&()| ()));

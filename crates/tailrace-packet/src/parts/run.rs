@@ -9,18 +9,19 @@ use tailrace_core::{Ending, FlowRecord, Outcome, Progress, Running, Scheme, Time
 
 use super::mail::{END, Mail, mail};
 use crate::World;
-use crate::cut::{Cut, PartOf};
+use crate::cut::{Cut, LookAheads, PartOf};
 use crate::letter::Letter;
 use crate::world::Stretch;
 
-/// Steps of a part's clock in a look-ahead: the more, the less parts wait for each other, and the more often they write.
-const STEPS: u64 = 4;
+/// Steps of a part's clock in the shortest round of look-aheads from it back to it: the more, the less parts wait for each other, and
+/// the more often they write.
+const STEPS: u64 = 8;
 
 /// Turns, or events, between two looks at the caller.
 const TURNS_PER_REPORT: u32 = 1 << 12;
 const EVENTS_PER_REPORT: u64 = 1 << 17;
 
-/// Runs a scenario in the parts of `cut`, which concern each other `look_ahead` later at the earliest. `build` makes the
+/// Runs a scenario in the parts of `cut`, which concern each other a look-ahead later at the earliest. `build` makes the
 /// world of one part at time zero. `report` is called now and then and may end the run.
 ///
 /// # Panics
@@ -28,7 +29,7 @@ const EVENTS_PER_REPORT: u64 = 1 << 17;
 /// If a thread does, with what it said.
 pub fn run_parts<S: Scheme, E: Send>(
     cut: &Arc<Cut>,
-    look_ahead: Time,
+    ahead: &LookAheads,
     build: &(impl Fn(PartOf) -> Result<World<S>, E> + Sync),
     report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), E> {
@@ -36,12 +37,14 @@ pub fn run_parts<S: Scheme, E: Send>(
     let hops = &hops;
     let part = |own, mail, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
         let world = build(PartOf { cut: Arc::clone(cut), own })?;
-        Ok(Part { own, world, mail, look_ahead: look_ahead.as_ps(), done: 0, hops }.run(report))
+        let step = (ahead.round(own).as_ps() / STEPS).max(1);
+        Ok(Part { own, world, mail, step, done: 0, hops }.run(report))
     };
     #[expect(clippy::disallowed_methods, reason = "parts have threads of their own, which end with the run")]
     let done: Vec<Result<(Outcome, Ending), E>> = thread::scope(|scope| {
         let part = &part;
-        let mut mail = mail(cut.parts()).into_iter().enumerate();
+        let to = |own| (0..cut.parts()).map(|from| ahead.between(from, own).as_ps()).collect();
+        let mut mail = mail((0..cut.parts()).map(to).collect()).into_iter().enumerate();
         let first = mail.next();
         let others: Vec<_> = mail
             .map(|(own, mail)| scope.spawn(move || part(own, mail, &mut |_| ControlFlow::Continue(()))))
@@ -66,7 +69,8 @@ struct Part<'a, S: Scheme> {
     own: usize,
     world: World<S>,
     mail: Mail<Letter<S::Header>>,
-    look_ahead: u64,
+    /// How far it goes before others may know.
+    step: u64,
     /// It is done up to here.
     done: u64,
     /// Packet-hops of each part, now and then.
@@ -80,11 +84,9 @@ impl<S: Scheme> Part<'_, S> {
         // The clocks when somebody wanted no more, until all know.
         let (mut stops, mut stopped) = (None, false);
         let ending = loop {
-            // Beyond a look-ahead after the last of the others, they may have something to say.
-            let Some(last) = self.wait((self.done + 1).saturating_sub(self.look_ahead)) else {
+            let Some(limit) = self.wait(self.done + 1) else {
                 return (self.world.into_outcome(), Ending::Interrupted);
             };
-            let limit = last.saturating_add(self.look_ahead);
             match self.world.rests_until().as_ps() {
                 until if until >= limit && stops.is_none() => self.mail.rest(until),
                 _ => self.mail.stir(),
@@ -118,19 +120,18 @@ impl<S: Scheme> Part<'_, S> {
         self.world.decree_stop(Time::from_ps(self.done.max(self.mail.quiet())));
     }
 
-    /// Waits until all others are as far as `clock`, and takes in what they have sent. Returns how far the last of them is;
-    /// `None` if somebody is gone.
-    fn wait(&mut self, clock: u64) -> Option<u64> {
+    /// Waits until nothing that others do concerns this part before `time`, and takes in what they have sent. Returns until when
+    /// that holds; `None` if somebody is gone.
+    fn wait(&mut self, time: u64) -> Option<u64> {
         let Part { world, mail, done, .. } = self;
-        mail.wait(clock, |letter| world.read(letter, Time::from_ps(*done)))
+        mail.wait(time, |letter| world.read(letter, Time::from_ps(*done)))
     }
 
     /// Goes on up to `limit`, and lets others know every now and then. Returns how the run has ended, if it has.
     fn go_on(&mut self, limit: u64) -> Option<Ending> {
-        let step = (self.look_ahead / STEPS).max(1);
         while self.done < limit {
             let next = self.world.next_event().map_or(END, Time::as_ps);
-            self.done = next.max(self.done).saturating_add(step).min(limit);
+            self.done = next.max(self.done).saturating_add(self.step).min(limit);
             let end = Time::from_ps(self.done);
             if let Stretch::Ended(ending) = self.world.run_before(end, u32::MAX) {
                 self.send(self.world.progress().now);
@@ -174,7 +175,7 @@ fn join(cut: &Cut, parts: impl Iterator<Item = Outcome>) -> Outcome {
         assert_eq!(whole.flows.len(), part.flows.len(), "every part draws all flows");
         whole.flows = std::iter::zip(whole.flows.iter(), part.flows.iter()).map(join).collect();
         for (port, counts) in (0..).zip(part.ports) {
-            if cut.ends(port).0 == own {
+            if cut.of_port(port) == own {
                 whole.ports[port as usize] = counts;
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::setup::{Setup, fabric, flow};
 use tailrace_core::{Ending, Scheme, Time};
-use tailrace_packet::{Cut, PartOf, World, run_parts};
+use tailrace_packet::{Cut, LookAheads, PartOf, World, run_parts};
 use tailrace_schemes::dctcp::{Dctcp, Params};
 
 const FABRIC: &str = "kind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\n\
@@ -28,7 +28,7 @@ fn in_parts(setup: &Setup, failing: Failing) -> Result<Ending, String> {
     let Setup { fabric, transport, flows, horizon, watch, seed } = setup;
     let cut = Arc::new(Cut::by_racks(fabric, 3));
     assert_eq!(cut.parts(), 3);
-    let ahead = cut.look_ahead(fabric, transport);
+    let ahead = LookAheads::new(&cut, fabric, transport);
     let build = |part: PartOf| {
         let own = part.own;
         if failing == Failing::Building(own) {
@@ -42,7 +42,7 @@ fn in_parts(setup: &Setup, failing: Failing) -> Result<Ending, String> {
         let (flows, watch, part) = (flows.clone().into(), watch.clone(), Some(part));
         Ok(World::part(scheme, fabric, *transport, flows, *horizon, watch, *seed, part))
     };
-    run_parts(&cut, ahead, &build, &mut |_| ControlFlow::Continue(())).map(|(_, ending)| ending)
+    run_parts(&cut, &ahead, &build, &mut |_| ControlFlow::Continue(())).map(|(_, ending)| ending)
 }
 
 fn run(failing: Failing) -> Result<Ending, String> {

@@ -1,67 +1,16 @@
-//! How a fabric is cut into parts.
+//! Cuts by racks: switches with all their ports.
 
-use std::sync::Arc;
+use tailrace_fabric::{Fabric, Node};
 
-use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, HEADER_BYTES, HostId, LinkRate, MTU_BYTES, Time};
-use tailrace_fabric::{Fabric, Node, PortId};
-
-/// Which part each host and switch is of. A port is of its node's part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    parts: usize,
-    hosts: Vec<u8>,
-    /// The parts of both ends of each port's link.
-    ends: Vec<(u8, u8)>,
-    /// Whether each part breaks ties in an order of its own.
-    skewed: bool,
-}
+use super::{Cut, edges, work};
 
 impl Cut {
-    /// Most parts that there may be.
-    pub const MOST: usize = 64;
-
-    /// A cut of `fabric` by the part of each host and of each switch, counted from 0.
-    ///
-    /// # Panics
-    ///
-    /// If a host or a switch is of no part, or of one beyond [`Self::MOST`].
-    pub fn new(fabric: &Fabric, hosts: &[usize], switches: &[usize]) -> Self {
-        assert_eq!((hosts.len(), switches.len()), (fabric.hosts, fabric.switches));
-        let last = hosts.iter().chain(switches).copied().max().unwrap_or(0);
-        assert!(last < Self::MOST, "part {last} of {}", Self::MOST);
-        let of = |node: Node| match node {
-            Node::Host(host) => hosts[host as usize] as u8,
-            Node::Switch(switch) => switches[usize::from(switch)] as u8,
-        };
-        Cut {
-            parts: last + 1,
-            hosts: hosts.iter().map(|&part| part as u8).collect(),
-            ends: fabric.ports.iter().map(|port| (of(port.from), of(port.to))).collect(),
-            skewed: false,
-        }
-    }
-
-    /// The same, but each part breaks ties in an order of its own, which must not be: for tests that are to notice.
-    #[doc(hidden)]
-    pub fn skewed(mut self) -> Self {
-        self.skewed = true;
-        self
-    }
-
-    /// The number by which a part breaks ties.
-    pub(crate) fn order_of(&self, part: usize) -> u64 {
-        if self.skewed { part as u64 } else { 0 }
-    }
-
     /// A cut into `parts` or fewer of about the same work: hosts are with their edge switch, edge switches in their order,
     /// so that pods stay together, and each other switch is where most of its links are, or nearly.
     pub fn by_racks(fabric: &Fabric, parts: usize) -> Self {
-        let mut edges: Vec<usize> = fabric.edge_of.iter().map(|&edge| usize::from(edge)).collect();
-        edges.sort_unstable();
-        edges.dedup();
+        let edges: Vec<usize> = edges(fabric).into_iter().map(usize::from).collect();
         let parts = parts.clamp(1, Self::MOST).min(edges.len());
-        let work = work(fabric);
+        let work = work_by_switch(fabric);
         let mut dealt = Dealt::new(fabric, parts);
         let all: u64 = edges.iter().map(|&edge| work[edge]).sum();
         let mut before = 0;
@@ -88,67 +37,19 @@ impl Cut {
         let hosts: Vec<usize> = fabric.edge_of.iter().map(|&edge| switches[usize::from(edge)]).collect();
         Self::new(fabric, &hosts, &switches)
     }
-
-    /// How many parts there are.
-    pub fn parts(&self) -> usize {
-        self.parts
-    }
-
-    /// How many ports there are.
-    pub(crate) fn ports(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The part of a host.
-    #[inline]
-    pub(crate) fn of_host(&self, host: HostId) -> usize {
-        usize::from(self.hosts[host as usize])
-    }
-
-    /// The parts of a port and of where its link leads.
-    pub fn ends(&self, port: PortId) -> (usize, usize) {
-        let (from, to) = self.ends[port as usize];
-        (usize::from(from), usize::from(to))
-    }
-
-    /// How long before it concerns another part something is known: the least that any link between parts takes for the
-    /// shortest packet, and no longer than what has no packet takes.
-    pub fn look_ahead(&self, fabric: &Fabric, transport: &TransportParams) -> Time {
-        let shortest = transport.ack_bytes.min(HEADER_BYTES);
-        let across = fabric.ports.iter().zip(&self.ends).filter(|(_, (from, to))| from != to);
-        let links = across.map(|(port, _)| port.delay + LinkRate::new(port.rate).time_for(shortest));
-        links.fold(edict_delay(fabric), Time::min)
-    }
 }
 
-/// Which part of a run a world is to be.
-#[derive(Clone, Debug)]
-pub struct PartOf {
-    /// The cut.
-    pub cut: Arc<Cut>,
-    /// The part's number.
-    pub own: usize,
-}
-
-/// How long after it is decreed an edict counts.
-pub(crate) fn edict_delay(fabric: &Fabric) -> Time {
-    let longest = Bytes::new(MTU_BYTES.into());
-    let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
-    slowest.unwrap_or_default()
-}
-
-/// What a run spends at each switch and its hosts, in bits a second that may pass: a port of a host counts twice, since
-/// its transport works about as much for a packet as a port does.
-fn work(fabric: &Fabric) -> Vec<u64> {
-    let mut work = vec![0; fabric.switches];
-    for port in &fabric.ports {
-        let rate = port.rate.as_bps();
-        match port.from {
-            Node::Host(host) => work[usize::from(fabric.edge_of[host as usize])] += 2 * rate,
-            Node::Switch(switch) => work[usize::from(switch)] += rate,
-        }
+/// What a run spends at each switch and its hosts.
+fn work_by_switch(fabric: &Fabric) -> Vec<u64> {
+    let mut by_switch = vec![0; fabric.switches];
+    for (port, number) in fabric.ports.iter().zip(0..) {
+        let switch = match port.from {
+            Node::Host(host) => fabric.edge_of[host as usize],
+            Node::Switch(switch) => switch,
+        };
+        by_switch[usize::from(switch)] += work(fabric, number);
     }
-    work
+    by_switch
 }
 
 /// Switches that are dealt out to parts.
@@ -200,19 +101,20 @@ impl Dealt {
 
 #[cfg(test)]
 mod tests {
-    use tailrace_core::Rate;
-    use tailrace_fabric::FabricParams;
+    use tailrace_core::transport::TransportParams;
+    use tailrace_core::{HEADER_BYTES, LinkRate, Rate, Time};
+    use tailrace_fabric::{FabricParams, PortId};
 
     use super::*;
+    use crate::LookAheads;
 
     fn shares(text: &str, parts: usize) -> Vec<f64> {
         let table = text.parse().expect("a table");
         let fabric = FabricParams::from_table(&table).expect("a fabric").build();
         let cut = Cut::by_racks(&fabric, parts);
         let mut shares = vec![0.0; cut.parts()];
-        for (port, &(from, _)) in fabric.ports.iter().zip(&cut.ends) {
-            let host = matches!(port.from, Node::Host(_));
-            shares[usize::from(from)] += port.rate.bytes_per_sec() * if host { 2.0 } else { 1.0 };
+        for port in 0..fabric.ports.len() as PortId {
+            shares[cut.of_port(port)] += work(&fabric, port) as f64;
         }
         let all: f64 = shares.iter().sum();
         shares.iter().map(|share| share / all).collect()
@@ -229,8 +131,13 @@ mod tests {
             let fabric = FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build();
             let transport = TransportParams::default();
             let port = LinkRate::new(Rate::from_gbps(gbps));
-            let ahead = Cut::by_racks(&fabric, 2).look_ahead(&fabric, &transport);
-            assert_eq!(ahead, Time::from_us(1) + port.time_for(transport.ack_bytes.min(HEADER_BYTES)));
+            let cut = Cut::by_racks(&fabric, 2);
+            let ahead = LookAheads::new(&cut, &fabric, &transport);
+            let expected = Time::from_us(1) + port.time_for(transport.ack_bytes.min(HEADER_BYTES));
+            assert_eq!(
+                [ahead.between(0, 1), ahead.between(1, 0), ahead.round(0)],
+                [expected, expected, expected + expected]
+            );
         }
     }
 

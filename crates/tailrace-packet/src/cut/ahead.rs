@@ -1,0 +1,73 @@
+//! How long before it concerns another part something is known.
+
+use tailrace_core::transport::TransportParams;
+use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, MTU_BYTES, Time};
+use tailrace_fabric::Fabric;
+
+use super::Cut;
+
+/// Longer than any look-ahead, and than some of them together.
+const NEVER: u64 = u64::MAX >> 8;
+
+/// How long before it concerns one part what another one does is known, at least, for any two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookAheads {
+    parts: usize,
+    /// In picoseconds, `[from * parts + to]`.
+    between: Vec<u64>,
+}
+
+impl LookAheads {
+    /// Those of a cut: the least that any link from one part to another takes for the shortest packet, and no longer than what has
+    /// no packet takes.
+    pub fn new(cut: &Cut, fabric: &Fabric, transport: &TransportParams) -> Self {
+        let shortest = transport.ack_bytes.min(HEADER_BYTES);
+        let parts = cut.parts();
+        let mut between = vec![edict_delay(fabric).as_ps(); parts * parts];
+        (0..parts).for_each(|own| between[own * parts + own] = NEVER);
+        for (port, number) in fabric.ports.iter().zip(0..) {
+            let own = cut.of_port(number);
+            let takes = (port.delay + LinkRate::new(port.rate).time_for(shortest)).as_ps();
+            for to in cut.leads_to(number).filter(|&to| to != own) {
+                let between = &mut between[own * parts + to];
+                *between = takes.min(*between);
+            }
+        }
+        LookAheads { parts, between }
+    }
+
+    /// The same, but so many hundredths of that: for tests that are to notice where it is more than 100.
+    #[doc(hidden)]
+    pub fn percent(mut self, percent: u64) -> Self {
+        self.between.iter_mut().for_each(|ahead| *ahead = *ahead / 100 * percent);
+        self
+    }
+
+    /// How long before it concerns part `to` what `from` does is known.
+    pub fn between(&self, from: usize, to: usize) -> Time {
+        Time::from_ps(self.between[from * self.parts + to])
+    }
+
+    /// How long before it concerns a part again, by way of whatever others, what it does is known. So far it and those others may be
+    /// apart from each other.
+    pub fn round(&self, own: usize) -> Time {
+        let mut least = self.between.clone();
+        for by in 0..self.parts {
+            for from in 0..self.parts {
+                for to in 0..self.parts {
+                    let way = least[from * self.parts + by] + least[by * self.parts + to];
+                    let known = &mut least[from * self.parts + to];
+                    *known = way.min(*known);
+                }
+            }
+        }
+        Time::from_ps(least[own * self.parts + own])
+    }
+}
+
+/// How long after it is decreed an edict counts.
+pub(crate) fn edict_delay(fabric: &Fabric) -> Time {
+    let longest = Bytes::new(MTU_BYTES.into());
+    let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
+    slowest.unwrap_or_default()
+}

@@ -1,0 +1,249 @@
+//! How a fabric is cut into parts.
+
+mod ahead;
+mod racks;
+mod stages;
+
+use std::sync::Arc;
+
+use tailrace_core::HostId;
+use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
+
+pub use self::ahead::LookAheads;
+pub(crate) use self::ahead::edict_delay;
+
+/// Which part each port is of. A host is of its network card's. At the end of a link a packet is where the port is by which it
+/// goes on, so that a link may lead to several parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    parts: usize,
+    ports: Vec<u8>,
+    /// The parts that each port's link leads to, a bit for each.
+    leads: Vec<u64>,
+    /// Whether each part breaks ties in an order of its own.
+    skewed: bool,
+}
+
+impl Cut {
+    /// Most parts that there may be.
+    pub const MOST: usize = 64;
+
+    /// A cut of `fabric` by the part of each host and of each switch, with all its ports, counted from 0.
+    ///
+    /// # Panics
+    ///
+    /// If a host or a switch is of no part, or of one beyond [`Self::MOST`].
+    pub fn new(fabric: &Fabric, hosts: &[usize], switches: &[usize]) -> Self {
+        assert_eq!((hosts.len(), switches.len()), (fabric.hosts, fabric.switches));
+        let of = |node: Node| match node {
+            Node::Host(host) => hosts[host as usize],
+            Node::Switch(switch) => switches[usize::from(switch)],
+        };
+        let ports = fabric.ports.iter().map(|port| of(port.from)).collect();
+        Self::with(ports, fabric.ports.iter().map(|port| of(port.to)).map(bit).collect())
+    }
+
+    /// A cut of `fabric` by the part of each port. Those that a switch chooses between share what it chooses by: they are of the
+    /// part that the first of them is said to be of. Others must share nothing: no memory, and no policy of theirs may
+    /// want to know what comes [back](tailrace_core::PortPolicy::REVERSE) or hold packets beside an
+    /// [idle link](tailrace_core::PortPolicy::WORK_CONSERVING).
+    ///
+    /// # Panics
+    ///
+    /// If a port is of no part, or of one beyond [`Self::MOST`].
+    pub fn of_ports(fabric: &Fabric, ports: &[usize]) -> Self {
+        assert_eq!(ports.len(), fabric.ports.len());
+        let mut ports = ports.to_vec();
+        unite_choices(fabric, &mut ports);
+        let leads = leads(fabric, &ports);
+        Self::with(ports, leads)
+    }
+
+    fn with(ports: Vec<usize>, leads: Vec<u64>) -> Self {
+        let last = ports.iter().copied().max().unwrap_or(0);
+        assert!(last < Self::MOST, "part {last} of {}", Self::MOST);
+        let ports = ports.into_iter().map(|part| part as u8).collect();
+        Cut { parts: last + 1, ports, leads, skewed: false }
+    }
+
+    /// The same, but each part breaks ties in an order of its own, which must not be: for tests that are to notice.
+    #[doc(hidden)]
+    pub fn skewed(mut self) -> Self {
+        self.skewed = true;
+        self
+    }
+
+    /// The number by which a part breaks ties.
+    pub(crate) fn order_of(&self, part: usize) -> u64 {
+        if self.skewed { part as u64 } else { 0 }
+    }
+
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The part of a host.
+    #[inline]
+    pub(crate) fn of_host(&self, host: HostId) -> usize {
+        self.of_port(PortId::from(host))
+    }
+
+    /// The part of a port.
+    #[inline]
+    pub fn of_port(&self, port: PortId) -> usize {
+        usize::from(self.ports[port as usize])
+    }
+
+    /// The parts that a port's link leads to.
+    pub fn leads_to(&self, port: PortId) -> impl Iterator<Item = usize> + use<> {
+        let parts = self.leads[port as usize];
+        (0..Self::MOST).filter(move |&part| parts & bit(part) != 0)
+    }
+
+    /// How much of what each port sends goes to other parts, if as much of it is for each rack.
+    pub fn shares_out(&self, fabric: &Fabric) -> Vec<f64> {
+        let (mut out, mut all) = (vec![0.0; self.ports.len()], vec![0.0; self.ports.len()]);
+        each_way(fabric, |port, next, share| {
+            all[port as usize] += share;
+            if self.of_port(port) != self.of_port(next) {
+                out[port as usize] += share;
+            }
+        });
+        for (host, &port) in fabric.host_ids().zip(&fabric.port_to) {
+            let leaves = self.of_port(port) != self.of_host(host);
+            (out[port as usize], all[port as usize]) = (if leaves { 1.0 } else { 0.0 }, 1.0);
+        }
+        out.iter().zip(all).map(|(out, all)| if all > 0.0 { out / all } else { 0.0 }).collect()
+    }
+}
+
+/// Which part of a run a world is to be.
+#[derive(Clone, Debug)]
+pub struct PartOf {
+    /// The cut.
+    pub cut: Arc<Cut>,
+    /// The part's number.
+    pub own: usize,
+}
+
+/// A part among those that a link leads to.
+fn bit(part: usize) -> u64 {
+    assert!(part < Cut::MOST, "part {part} of {}", Cut::MOST);
+    1 << part
+}
+
+/// What of all its work a run spends at a port, in bits a second that may pass: one of a host counts twice, since its transport works
+/// about as much for a packet as a port does.
+fn work(fabric: &Fabric, port: PortId) -> u64 {
+    let spec = &fabric.ports[port as usize];
+    spec.rate.as_bps() * if matches!(spec.from, Node::Host(_)) { 2 } else { 1 }
+}
+
+/// The switches that hosts hang on, in their order.
+fn edges(fabric: &Fabric) -> Vec<SwitchId> {
+    let mut edges = fabric.edge_of.clone();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+fn switches(fabric: &Fabric) -> impl Iterator<Item = SwitchId> + use<> {
+    (0..fabric.switches).map(|switch| switch as SwitchId)
+}
+
+/// Puts all ports that a switch chooses between into the part of the first of them.
+fn unite_choices(fabric: &Fabric, ports: &mut [usize]) {
+    let edges = edges(fabric);
+    for switch in switches(fabric) {
+        let lists =
+            edges.iter().map(|&edge| fabric.routes.next_hops(switch, edge)).filter(|hops| hops.count > 1);
+        let mut part = None;
+        for port in lists.flat_map(|hops| fabric.routes.ports(hops)) {
+            let part = *part.get_or_insert(ports[port as usize]);
+            ports[port as usize] = part;
+        }
+    }
+}
+
+/// The parts that each port's link leads to, if ports are of these parts: a bit for each.
+fn leads(fabric: &Fabric, ports: &[usize]) -> Vec<u64> {
+    let mut leads = vec![0; ports.len()];
+    each_way(fabric, |port, next, _| leads[port as usize] |= bit(ports[next as usize]));
+    for (host, &port) in fabric.port_to.iter().enumerate() {
+        leads[port as usize] = bit(ports[host]);
+    }
+    leads
+}
+
+/// Of each port towards a switch, and each rack that packets may be for that leave by it, by which port they leave that switch; of
+/// several that it chooses between, by the first. For the rack that the switch is of itself it is that towards each of its hosts, with the
+/// share of these.
+fn each_way(fabric: &Fabric, mut way: impl FnMut(PortId, PortId, f64)) {
+    let edges = edges(fabric);
+    let mut towards_hosts = vec![Vec::new(); fabric.switches];
+    for (&edge, &port) in fabric.edge_of.iter().zip(&fabric.port_to) {
+        towards_hosts[usize::from(edge)].push(port);
+    }
+    let mut at = |port: PortId, edge: SwitchId| {
+        let Node::Switch(switch) = fabric.ports[port as usize].to else { return };
+        if switch == edge {
+            let hosts = &towards_hosts[usize::from(switch)];
+            return hosts.iter().for_each(|&next| way(port, next, 1.0 / hosts.len() as f64));
+        }
+        let next = fabric.routes.ports(fabric.routes.next_hops(switch, edge)).next();
+        next.into_iter().for_each(|next| way(port, next, 1.0));
+    };
+    for (from, &edge) in switches(fabric).flat_map(|from| edges.iter().map(move |edge| (from, edge))) {
+        fabric.routes.ports(fabric.routes.next_hops(from, edge)).for_each(|port| at(port, edge));
+    }
+    for host in fabric.host_ids() {
+        edges.iter().for_each(|&edge| at(PortId::from(host), edge));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_fabric::FabricParams;
+
+    use super::*;
+
+    /// Two racks of two hosts under one spine. Ports: of hosts 0 to 3; of the first leaf towards its hosts and the spine 4 to 6,
+    /// of the second 7 to 9; of the spine 10 and 11.
+    fn two_racks() -> Arc<Fabric> {
+        let text = "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\n\
+                    spine_rate = \"20Gbps\"\nhost_delay = \"20us\"\nspine_delay = \"200ns\"";
+        FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build()
+    }
+
+    fn led_to(cut: &Cut) -> Vec<Vec<usize>> {
+        (0..cut.ports.len()).map(|port| cut.leads_to(port as PortId).collect()).collect()
+    }
+
+    #[test]
+    fn a_link_leads_where_its_packets_go_on() {
+        let fabric = two_racks();
+        // By hand: what comes to a leaf from a host may go to the other host, or up.
+        let cut = Cut::of_ports(&fabric, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        let leaf: [&[usize]; 2] = [&[4, 5, 6], &[7, 8, 9]];
+        let expected: [&[usize]; 12] =
+            [leaf[0], leaf[0], leaf[1], leaf[1], &[0], &[1], &[11], &[2], &[3], &[10], &[4, 5], &[7, 8]];
+        assert_eq!(led_to(&cut), expected);
+        assert_eq!(cut.shares_out(&fabric), [1.0; 12]);
+        // The second host is with the ports of its leaf: what it sends to the first goes to none of these, half of a rack's.
+        let cut = Cut::of_ports(&fabric, &[0, 1, 2, 2, 0, 1, 1, 2, 2, 2, 1, 2]);
+        let out = cut.shares_out(&fabric);
+        assert_eq!(out[..7], [0.75, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(out[7..], [0.0, 0.0, 1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn whole_switches_are_of_one_part() {
+        let fabric = two_racks();
+        let cut = Cut::new(&fabric, &[0, 0, 1, 1], &[0, 1, 1]);
+        let ports = cut.ports.iter().map(|&part| usize::from(part)).collect::<Vec<_>>();
+        assert_eq!(ports, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1]);
+        // A spine leads into a part whose leaf's ports are all of it.
+        assert_eq!(Cut::of_ports(&fabric, &ports), cut);
+    }
+}

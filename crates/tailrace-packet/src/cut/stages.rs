@@ -1,0 +1,153 @@
+//! Cuts by stages: what packets meet on their way, from hosts inwards and back out.
+
+use std::cmp::Reverse;
+
+use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
+
+use super::{Cut, switches, work};
+
+impl Cut {
+    /// Most looks at the way from a switch to a rack that [`Self::by_stages`] takes.
+    pub const MOST_WAYS: usize = 1 << 18;
+
+    /// A cut into `parts` or fewer of about the same work: all ports stand in a row as packets meet them, those that lead
+    /// inwards, those that lead outwards, and by racks those towards hosts, and hosts. The row is cut into lengths. So in
+    /// fabrics of tiers nothing comes back to a part before but over links of hosts. Where these are long, no part waits for another
+    /// closely; but most packets go from part to part twice. [`Self::of_ports`] says what ports must not share.
+    ///
+    /// `None` for fabrics of so many switches and racks that it takes long.
+    pub fn by_stages(fabric: &Fabric, parts: usize) -> Option<Self> {
+        let parts = parts.clamp(1, Self::MOST);
+        let racks = super::edges(fabric).len();
+        if fabric.switches.saturating_mul(racks) > Self::MOST_WAYS {
+            return None;
+        }
+        let row = row(fabric);
+        let work = |lot: &[PortId]| lot.iter().map(|&port| work(fabric, port)).sum::<u64>();
+        let all: u64 = row.iter().map(|lot| work(lot)).sum();
+        let (mut before, mut ports, mut used) = (0, vec![0; fabric.ports.len()], Vec::new());
+        for lot in &row {
+            let middle = u128::from(before + work(lot) / 2);
+            let part = middle * parts as u128 / u128::from(all.max(1));
+            // A lot of more work than a part has leaves none for the parts that it passes over.
+            if used.last() != Some(&part) {
+                used.push(part);
+            }
+            lot.iter().for_each(|&port| ports[port as usize] = used.len() - 1);
+            before += work(lot);
+        }
+        Some(Self::of_ports(fabric, &ports))
+    }
+}
+
+/// All ports in the order in which packets meet them, in lots that stay together: what a switch chooses between, and ports of a
+/// rack towards its hosts, so that links within the fabric lead to one part.
+fn row(fabric: &Fabric) -> Vec<Vec<PortId>> {
+    let levels = levels(fabric);
+    let level = |switch: SwitchId| levels[usize::from(switch)];
+    let mut inwards = vec![Vec::new(); fabric.switches];
+    let mut outwards = inwards.clone();
+    for (port, number) in fabric.ports.iter().zip(0..) {
+        if let (Node::Switch(from), Node::Switch(to)) = (port.from, port.to) {
+            let lots = if level(to) >= level(from) { &mut inwards } else { &mut outwards };
+            lots[usize::from(from)].push(number);
+        }
+    }
+    let mut racks = vec![(Vec::new(), Vec::new()); fabric.switches];
+    for (host, (&edge, &port)) in fabric.edge_of.iter().zip(&fabric.port_to).enumerate() {
+        let (towards, hosts) = &mut racks[usize::from(edge)];
+        towards.push(port);
+        hosts.push(vec![host as PortId]);
+    }
+    let mut order: Vec<SwitchId> = switches(fabric).collect();
+    order.sort_by_key(|&switch| level(switch));
+    let mut row: Vec<_> =
+        order.iter().map(|&switch| std::mem::take(&mut inwards[usize::from(switch)])).collect();
+    order.sort_by_key(|&switch| Reverse(level(switch)));
+    row.extend(order.iter().map(|&switch| std::mem::take(&mut outwards[usize::from(switch)])));
+    row.extend(racks.into_iter().flat_map(|(towards, hosts)| std::iter::once(towards).chain(hosts)));
+    row.retain(|lot| !lot.is_empty());
+    row
+}
+
+/// How many links each switch is from one that hosts hang on.
+fn levels(fabric: &Fabric) -> Vec<usize> {
+    let mut levels = vec![usize::MAX; fabric.switches];
+    fabric.edge_of.iter().for_each(|&edge| levels[usize::from(edge)] = 0);
+    let mut changes = true;
+    while std::mem::take(&mut changes) {
+        for port in &fabric.ports {
+            if let (Node::Switch(from), Node::Switch(to)) = (port.from, port.to) {
+                let (from, to) = (usize::from(from), usize::from(to));
+                if levels[from].saturating_add(1) < levels[to] {
+                    (levels[to], changes) = (levels[from] + 1, true);
+                }
+            }
+        }
+    }
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tailrace_core::Time;
+    use tailrace_core::transport::TransportParams;
+    use tailrace_fabric::FabricParams;
+
+    use super::*;
+    use crate::LookAheads;
+
+    fn fabric(text: &str) -> Arc<Fabric> {
+        FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build()
+    }
+
+    /// What each part has of all work.
+    fn shares(fabric: &Fabric, cut: &Cut) -> Vec<f64> {
+        let mut shares = vec![0.0; cut.parts()];
+        let all: u64 = (0..fabric.ports.len() as PortId).map(|port| work(fabric, port)).sum();
+        for port in 0..fabric.ports.len() as PortId {
+            shares[cut.of_port(port)] += work(fabric, port) as f64 / all as f64;
+        }
+        shares
+    }
+
+    /// The only links back are those of hosts, so that the shortest way from a part to itself takes one of them.
+    #[test]
+    fn parts_wait_for_each_other_over_links_of_hosts_only() {
+        let tree = "kind = \"fat-tree\"\nradix = 4\nhost_rate = \"10Gbps\"\nhost_delay = \"20us\"\nswitch_delay = \"200ns\"";
+        for text in ["preset = \"spine144\"", tree] {
+            let fabric = fabric(text);
+            for parts in 2..=9 {
+                let cut = Cut::by_stages(&fabric, parts).expect("a small fabric");
+                assert_eq!(cut.parts(), parts, "{text}");
+                let ahead = LookAheads::new(&cut, &fabric, &TransportParams::default());
+                (0..parts)
+                    .for_each(|part| assert!(ahead.round(part) >= Time::from_us(20), "{text}: {parts}"));
+                let shares = shares(&fabric, &cut);
+                assert!(
+                    shares.iter().all(|share| share * (parts as f64) < 1.4),
+                    "{text} in {parts}: {shares:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_long_is_not_begun() {
+        let text = "kind = \"fat-tree\"\nradix = 36\nhost_rate = \"10Gbps\"";
+        assert_eq!(Cut::by_stages(&fabric(text), 2), None);
+    }
+
+    /// Whatever leads where, every port has a part, and no part is without ports.
+    #[test]
+    fn fabrics_without_tiers_are_cut_as_well() {
+        let ring = "kind = \"graph\"\nhosts = [\"h\", \"i\"]\nswitches = [\"a\", \"b\", \"c\"]\nrate = \"10Gbps\"\nlink = [\
+                    { ends = [\"h\", \"a\"] }, { ends = [\"i\", \"b\"] }, { ends = [\"a\", \"b\"] }, { ends = [\"b\", \"c\"] },\
+                    { ends = [\"c\", \"a\"] }]";
+        let fabric = fabric(ring);
+        let cut = Cut::by_stages(&fabric, 3).expect("a small fabric");
+        assert!(shares(&fabric, &cut).iter().all(|&share| share > 0.0));
+    }
+}
