@@ -134,7 +134,7 @@ fn whole_because<S: Scheme>(
     cut: &Cut,
 ) -> Result<Option<&'static str>, ScenarioError> {
     let reasons = [
-        (cut.parts() < 2, "the fabric cannot be cut: hosts stay with their switch"),
+        (cut.parts() < 2, "the fabric has one rack"),
         (
             build::for_packets::<S>(scenario, fabric)?.controller().is_some(),
             "the scheme's controller sees all flows at once",

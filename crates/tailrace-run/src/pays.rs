@@ -10,26 +10,27 @@ use tailrace_scenario::Scenario;
 
 use crate::packets::may_split;
 
-/// Packet-hops of a part in a [round](LookAheads::round) of look-aheads below which its thread waits for others about as long as it
-/// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a seventh with 49
-/// and a third with 98 (docs/concepts/parallel.md#when-it-does-not-help).
+/// Packet-hops of a part in a [round](LookAheads::rounds) of look-aheads below which its thread waits for others about as long as it
+/// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a tenth with 98
+/// (docs/concepts/parallel.md#when-it-does-not-help).
 const LEAST_HOPS: f64 = 80.0;
 
 /// Packet-hops of a part in a round of look-aheads from which on parts by racks wait for each other so little that the letters
-/// of parts by stages cost more: with 60 two threads were faster by stages, with 850 by racks (docs/performance.md#one-run-on-several-threads).
+/// of parts by stages cost more: with 120 two threads were faster by stages, with 850 by racks
+/// (docs/performance.md#one-run-on-several-threads).
 const ENOUGH_HOPS: f64 = 240.0;
 
 /// Ports of all parts together, each of which has tables of all: half a kilobyte a port.
 const MOST_PORTS: usize = 1 << 22;
 
-/// How a fabric is cut into so many parts, or fewer: by racks, or, if that would be too fine for what goes on there and ports of a switch
-/// may be of several parts, by stages, where parts can be farther apart.
+/// How a fabric is cut into so many parts, and no more than it has racks: by racks, or, if that would be too fine for what goes on there
+/// and ports of a switch may be of several parts, by stages, where parts can be farther apart.
 pub(crate) fn best_cut(scenario: &Scenario, fabric: &Fabric, parts: usize, may_split: bool) -> Cut {
     let racks = Cut::by_racks(fabric, parts);
     if racks.parts() < 2 || !may_split || hops_of_a_part(scenario, fabric, &racks) >= ENOUGH_HOPS {
         return racks;
     }
-    let stages = Cut::by_stages(fabric, parts);
+    let stages = Cut::by_stages(fabric, racks.parts());
     let round = |cut: &Cut| round(scenario, fabric, cut);
     stages.filter(|stages| round(stages) >= 4.0 * round(&racks)).unwrap_or(racks)
 }
@@ -37,7 +38,7 @@ pub(crate) fn best_cut(scenario: &Scenario, fabric: &Fabric, parts: usize, may_s
 /// The shortest round of look-aheads of any part, in seconds.
 fn round(scenario: &Scenario, fabric: &Fabric, cut: &Cut) -> f64 {
     let ahead = LookAheads::new(cut, fabric, &scenario.transport);
-    (0..cut.parts()).map(|part| ahead.round(part)).min().unwrap_or_default().as_secs_f64()
+    ahead.rounds().into_iter().min().unwrap_or_default().as_secs_f64()
 }
 
 /// Packet-hops of one part in a round of look-aheads by what the workload offers; 0 where that is not known.

@@ -44,6 +44,17 @@ link = [
 
 /// A scenario that has something of everything, and how many hosts and switches it has.
 fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenario, usize, usize) {
+    scenario_of(fabric, "600ns", scheme, balancer, rest)
+}
+
+/// The same, with links as long as that, but for some.
+fn scenario_of(
+    fabric: usize,
+    delay: &str,
+    scheme: &str,
+    balancer: &str,
+    rest: &str,
+) -> (Scenario, usize, usize) {
     let (shape, hosts, switches) = [
         (
             "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nspine_rate = \"20Gbps\"\n\
@@ -65,7 +76,7 @@ fn scenario(fabric: usize, scheme: &str, balancer: &str, rest: &str) -> (Scenari
         (GRAPH, 5, 4),
     ][fabric];
     let text = format!(
-        "{rest}\n[scheme]\nname = \"{scheme}\"\n[transport]\nmin_rto = \"1ms\"\n[fabric]\n{shape}\ndelay = \"600ns\"\n\
+        "{rest}\n[scheme]\nname = \"{scheme}\"\n[transport]\nmin_rto = \"1ms\"\n[fabric]\n{shape}\ndelay = \"{delay}\"\n\
          load_balancing = \"{balancer}\"\n"
     );
     (Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), hosts, switches)
@@ -117,7 +128,7 @@ const WHOLE: [&str; 2] = ["uranus", "scc"];
 /// Schemes whose parts cannot be told apart: what they decide for all flows at once. The others are cut.
 #[test]
 fn every_scheme_that_decides_at_hosts_and_ports() {
-    let mut whole = Vec::new();
+    let (mut whole, mut shared) = (Vec::new(), Vec::new());
     for &scheme in NAMES {
         let slices = "[[slice]]\nweight = 1\n";
         let of_slices = WHOLE.contains(&scheme);
@@ -129,8 +140,18 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
             Err(why) if why.starts_with("threads: ") => whole.push(scheme),
             Err(why) => panic!("{scheme}: {why}"),
         }
+        // Nor do the ports of a switch have anything in common.
+        let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
+        for parts in [Parts::Ports(&ports), Parts::Stages(3)] {
+            match check_mutated(&scenario, parts, Mutation::None) {
+                Err(why) if why == SHARED => shared.push(scheme),
+                Err(why) if why.starts_with("threads: ") && of_slices => {}
+                done => assert_eq!(done, Ok(()), "{scheme}"),
+            }
+        }
     }
     assert_eq!(whole, WHOLE);
+    assert_eq!(shared, ["hull", "hull", "pdq", "pdq"]);
 }
 
 /// Whoever follows a run wants no more of it.
@@ -208,14 +229,18 @@ fn a_run_at_rest_stops() {
 /// a panic.
 #[test]
 fn a_run_in_parts_stops_where_it_is_to() {
-    let (scenario, _, _) = scenario(0, "pias", "ecmp", WORKLOAD);
-    let control = Stops::at(0);
-    let feed = feed(&scenario).unwrap();
-    let (outcome, ending) = run(&scenario, feed, &control, Vec::new()).unwrap();
-    assert_eq!(ending, Ending::Interrupted);
-    assert_eq!(control.looks.load(Ordering::Relaxed), 1, "it stops at the first look");
-    let ledger = outcome.ledger.unwrap();
-    assert!(ledger.delivered.packets > 0 && outcome.end > Time::ZERO);
+    // By racks, and by stages.
+    for delay in ["600ns", "20us"] {
+        let rest = format!("[measure]\nsample_every = \"10us\"\nsample_ports = \"all\"\n{WORKLOAD}");
+        let (scenario, _, _) = scenario_of(0, delay, "pias", "ecmp", &rest);
+        let control = Stops::at(0);
+        let feed = feed(&scenario).unwrap();
+        let (outcome, ending) = run(&scenario, feed, &control, Vec::new()).unwrap();
+        assert_eq!(ending, Ending::Interrupted);
+        assert_eq!(control.looks.load(Ordering::Relaxed), 1, "it stops at the first look");
+        let ledger = outcome.ledger.unwrap();
+        assert!(ledger.delivered.packets > 0 && outcome.end > Time::ZERO);
+    }
 }
 
 /// A part that has nothing to do until the end may still have packets waiting at ports that lead out: they leave, and arrive in
@@ -282,7 +307,7 @@ proptest! {
         scheme in prop::sample::select(cuttable()),
         parts in 2usize..8,
         draws in prop::collection::vec(0usize..64, 64),
-        by in 0usize..3,
+        (by, delay) in (0usize..3, prop::sample::select(vec!["0ns", "600ns", "20us"])),
         memory in 0usize..3,
         workload in prop::sample::select(WORKLOADS.to_vec()),
         (horizon, duplicates, acked) in any::<(bool, bool, bool)>(),
@@ -298,7 +323,7 @@ proptest! {
         let rest = format!(
             "seed = {seed}\n[measure]\n{horizon}sample_every = \"100us\"\nsample_ports = \"all\"\n{workload}\n"
         );
-        let (mut scenario, hosts, switches) = scenario(fabric, scheme, balancer, &rest);
+        let (mut scenario, hosts, switches) = scenario_of(fabric, delay, scheme, balancer, &rest);
         scenario.fabric.buffer = match memory {
             0 => scenario.fabric.buffer,
             1 => Buffer::PerPort(Bytes::new(15_000)),

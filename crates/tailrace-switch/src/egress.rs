@@ -27,7 +27,8 @@ pub struct Departure<'a, H> {
 /// An egress port. What every packet touches comes first.
 #[repr(C)]
 pub struct Egress<P, H> {
-    /// What waits is sent then at the earliest; never, once it was found that nothing waits. So most looks need not ask the policy.
+    /// What waits is sent then at the earliest; never, once it was found that nothing waits, or while the port sleeps. So most looks need
+    /// not ask the policy.
     due: Time,
     /// When the packet now being sent has left.
     free_at: Time,

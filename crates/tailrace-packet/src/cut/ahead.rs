@@ -39,7 +39,7 @@ impl LookAheads {
     /// The same, but so many hundredths of that: for tests that are to notice where it is more than 100.
     #[doc(hidden)]
     pub fn percent(mut self, percent: u64) -> Self {
-        self.between.iter_mut().for_each(|ahead| *ahead = *ahead / 100 * percent);
+        self.between.iter_mut().for_each(|ahead| *ahead = *ahead * percent / 100);
         self
     }
 
@@ -48,20 +48,20 @@ impl LookAheads {
         Time::from_ps(self.between[from * self.parts + to])
     }
 
-    /// How long before it concerns a part again, by way of whatever others, what it does is known. So far it and those others may be
-    /// apart from each other.
-    pub fn round(&self, own: usize) -> Time {
-        let mut least = self.between.clone();
-        for by in 0..self.parts {
-            for from in 0..self.parts {
-                for to in 0..self.parts {
-                    let way = least[from * self.parts + by] + least[by * self.parts + to];
-                    let known = &mut least[from * self.parts + to];
+    /// For each part, how long before it concerns it again, by way of whatever others, what it does is known. So far it and those
+    /// others may be apart from each other.
+    pub fn rounds(&self) -> Vec<Time> {
+        let (parts, mut least) = (self.parts, self.between.clone());
+        for by in 0..parts {
+            for from in 0..parts {
+                for to in 0..parts {
+                    let way = least[from * parts + by] + least[by * parts + to];
+                    let known = &mut least[from * parts + to];
                     *known = way.min(*known);
                 }
             }
         }
-        Time::from_ps(least[own * self.parts + own])
+        (0..parts).map(|own| Time::from_ps(least[own * parts + own])).collect()
     }
 }
 
@@ -70,4 +70,21 @@ pub(crate) fn edict_delay(fabric: &Fabric) -> Time {
     let longest = Bytes::new(MTU_BYTES.into());
     let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
     slowest.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: from the first to the second and back it is 1 + 9, and by way of the third 1 + 2 + 3; the second and the third
+    /// are 2 + 5 from each other and back.
+    #[test]
+    fn a_round_is_the_shortest_way_back() {
+        let between = vec![NEVER, 1, 8, 9, NEVER, 2, 3, 5, NEVER];
+        let rounds = LookAheads { parts: 3, between }.rounds();
+        assert_eq!(rounds.iter().map(|round| round.as_ps()).collect::<Vec<_>>(), [6, 6, 6]);
+        let between = vec![NEVER, 7, 8, 9, NEVER, 2, 30, 5, NEVER];
+        let rounds = LookAheads { parts: 3, between }.rounds();
+        assert_eq!(rounds.iter().map(|round| round.as_ps()).collect::<Vec<_>>(), [16, 7, 7]);
+    }
 }

@@ -135,7 +135,7 @@ mod tests {
             let ahead = LookAheads::new(&cut, &fabric, &transport);
             let expected = Time::from_us(1) + port.time_for(transport.ack_bytes.min(HEADER_BYTES));
             assert_eq!(
-                [ahead.between(0, 1), ahead.between(1, 0), ahead.round(0)],
+                [ahead.between(0, 1), ahead.between(1, 0), ahead.rounds()[0]],
                 [expected, expected, expected + expected]
             );
         }

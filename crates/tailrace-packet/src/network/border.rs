@@ -200,7 +200,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.close(number);
     }
 
-    /// A port that leads out goes to sleep again. Where packets wait now that may be for this part itself, it is looked at in time.
+    /// A port that leads out goes to sleep again. Where packets wait now that may be for this part itself, it is looked at when the first
+    /// of them may have left, and has not arrived: a packet takes some picoseconds, and its link's delay.
     #[inline]
     fn close(&mut self, number: PortId) {
         let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
@@ -209,7 +210,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         if port.egress.is_backlogged() && !std::mem::replace(&mut exit.waits, true) {
             border.waiting.push((exit.free_at, number));
             if matches!(exit.to, To::Beyond(_)) {
-                agenda.wake(*first_own + 1, (exit.free_at + port.delay()).as_ps());
+                agenda.wake(*first_own + 1, (exit.free_at + port.delay()).as_ps() + 1);
             }
         }
         if !border.out[border.own].is_empty() {
@@ -220,11 +221,11 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Takes in what has left for this part itself.
     #[inline(never)]
     fn import_own(&mut self) {
-        let Network { ports, agenda, border: Some(border), .. } = self else { return };
+        let Network { now, ports, agenda, border: Some(border), .. } = self else { return };
         for letter in border.out[border.own].drain(..) {
-            if let Letter::Packet { at, port, packet } = letter
-                && ports[port as usize].put_flight(at, &packet)
-            {
+            let Letter::Packet { at, port, packet } = letter else { continue };
+            assert!(at >= *now, "a packet that arrives at {at} has left unseen until {now}");
+            if ports[port as usize].put_flight(at, &packet) {
                 agenda.wake(port, at.as_ps());
             }
         }
@@ -264,7 +265,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             |&&(_, number): &&(Time, PortId)| matches!(border.exits[number as usize].to, To::Beyond(_));
         let waiting = border.waiting.iter().filter(splits);
         if let Some(at) = waiting.map(|&(until, number)| until + ports[number as usize].delay()).min() {
-            agenda.wake(*first_own + 1, at.as_ps());
+            agenda.wake(*first_own + 1, at.as_ps() + 1);
         }
     }
 

@@ -34,10 +34,10 @@ pub fn run_parts<S: Scheme, E: Send>(
     report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), E> {
     let hops: Vec<AtomicU64> = (0..cut.parts()).map(|_| AtomicU64::new(0)).collect();
-    let hops = &hops;
+    let (hops, rounds) = (&hops, ahead.rounds());
     let part = |own, mail, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
         let world = build(PartOf { cut: Arc::clone(cut), own })?;
-        let step = (ahead.round(own).as_ps() / STEPS).max(1);
+        let step = (rounds[own].as_ps() / STEPS).max(1);
         Ok(Part { own, world, mail, step, done: 0, hops }.run(report))
     };
     #[expect(clippy::disallowed_methods, reason = "parts have threads of their own, which end with the run")]
