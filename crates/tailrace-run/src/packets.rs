@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{Ending, Outcome, PortId, PortPolicy, Scheme};
-use tailrace_fabric::{Buffer, Fabric};
+use tailrace_core::{Ending, Outcome, PortId, Scheme};
+use tailrace_fabric::Fabric;
 use tailrace_packet::{Cut, LookAheads, PartOf, Tap, Watch, World, run_parts};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
@@ -12,7 +12,7 @@ use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
 use crate::control::{Control, Threads, Unattended, Wish, look, processors};
-use crate::pays::{best_cut, parts_that_pay};
+use crate::pays::{best_cut, parts_that_pay, splits};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -97,23 +97,6 @@ fn cut<S: Scheme>(
     }
     let cut = best_cut(scenario, fabric, most, splits::<S>(fabric));
     Ok(whole_because::<S>(scenario, fabric, &cut)?.map_or(Ok(cut), Err))
-}
-
-/// Whether the ports of a switch may be of several parts: they share nothing but what the switch chooses by.
-fn splits<S: Scheme>(fabric: &Fabric) -> bool {
-    S::Port::WORK_CONSERVING && !S::Port::REVERSE && matches!(fabric.buffer, Buffer::PerPort(_))
-}
-
-/// The same, by the scheme's name.
-pub(crate) fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError> {
-    struct Splits<'a>(&'a Fabric);
-    impl SchemeVisitor for Splits<'_> {
-        type Output = Result<bool, ScenarioError>;
-        fn visit<S: Scheme>(self) -> Self::Output {
-            Ok(splits::<S>(self.0))
-        }
-    }
-    build::visit(scenario, Splits(fabric))
 }
 
 /// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use tailrace_config::ScenarioError;
-use tailrace_core::{HEADER_BYTES, Outcome, PortId, Time};
-use tailrace_fabric::Fabric;
+use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPolicy, Scheme, Time};
+use tailrace_fabric::{Buffer, Fabric};
 use tailrace_packet::{Cut, LookAheads};
 use tailrace_scenario::Scenario;
+use tailrace_schemes::SchemeVisitor;
 
-use crate::packets::may_split;
+use crate::build;
 
 /// Packet-hops of a part in a [round](LookAheads::rounds) of look-aheads below which its thread waits for others about as long as it
 /// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a tenth with 98
@@ -33,6 +34,23 @@ pub(crate) fn best_cut(scenario: &Scenario, fabric: &Fabric, parts: usize, may_s
     let stages = Cut::by_stages(fabric, racks.parts());
     let round = |cut: &Cut| round(scenario, fabric, cut);
     stages.filter(|stages| round(stages) >= 4.0 * round(&racks)).unwrap_or(racks)
+}
+
+/// Whether the ports of a switch may be of several parts: they share nothing but what the switch chooses by.
+pub(crate) fn splits<S: Scheme>(fabric: &Fabric) -> bool {
+    S::Port::WORK_CONSERVING && !S::Port::REVERSE && matches!(fabric.buffer, Buffer::PerPort(_))
+}
+
+/// The same, by the scheme's name.
+fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError> {
+    struct Splits<'a>(&'a Fabric);
+    impl SchemeVisitor for Splits<'_> {
+        type Output = Result<bool, ScenarioError>;
+        fn visit<S: Scheme>(self) -> Self::Output {
+            Ok(splits::<S>(self.0))
+        }
+    }
+    build::visit(scenario, Splits(fabric))
 }
 
 /// The shortest round of look-aheads of any part, in seconds.

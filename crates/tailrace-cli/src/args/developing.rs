@@ -77,7 +77,7 @@ pub struct Bench {
     /// Compare the instructions per packet-hop with those recorded in a file; more than 5 % off fails
     #[arg(long, value_name = "FILE")]
     pub instructions: Option<PathBuf>,
-    /// Flows of the full-stack run
+    /// Flows of the full-stack run; with --threads, a sixth of those of 144 hosts
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub flows: u32,
     /// Alternating rounds of each part

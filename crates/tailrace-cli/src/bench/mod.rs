@@ -5,6 +5,7 @@
 //! round is taken within the round; the median of the rounds is reported.
 
 mod allocator;
+mod apart;
 mod flow_level;
 mod forecast;
 mod growth;
