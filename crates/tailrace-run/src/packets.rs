@@ -12,7 +12,7 @@ use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
 use crate::control::{Control, Threads, Unattended, Wish, look, processors};
-use crate::pays::{best_cut, parts_that_pay, splits};
+use crate::pays::{Cutter, splits};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -84,19 +84,23 @@ fn cut<S: Scheme>(
     threads: Threads,
     captured: bool,
 ) -> Result<Result<Cut, &'static str>, ScenarioError> {
+    if captured {
+        return Ok(Err("packets of a port are captured"));
+    }
+    if let Some(why) = whole_because::<S>(scenario, fabric)? {
+        return Ok(Err(why));
+    }
+    let cutter = Cutter::new(scenario, fabric, splits::<S>(fabric));
     let most = match threads.wish {
         Wish::Asked => threads.at_most.min(processors()),
         Wish::Whenever => threads.at_most,
-        Wish::WhereItPays => parts_that_pay(scenario, fabric, threads.at_most, splits::<S>(fabric)),
+        Wish::WhereItPays => cutter.parts_that_pay(threads.at_most),
     };
     if most <= 1 {
         return Ok(Err("there is one processor"));
     }
-    if captured {
-        return Ok(Err("packets of a port are captured"));
-    }
-    let cut = best_cut(scenario, fabric, most, splits::<S>(fabric));
-    Ok(whole_because::<S>(scenario, fabric, &cut)?.map_or(Ok(cut), Err))
+    let cut = cutter.best(most);
+    Ok(if cut.parts() > 1 { Ok(cut) } else { Err("the fabric cannot be cut: it has one rack") })
 }
 
 /// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
@@ -110,14 +114,12 @@ fn word_on(asked: usize, parts: Result<usize, &str>, processors: usize) -> Optio
     (threads < asked).then(|| format!("on {on}, since {why}"))
 }
 
-/// Why a run cannot be cut like this, if it cannot: what reaches across the fabric without delay.
+/// Why a run cannot be cut, if it cannot: what reaches across the fabric without delay.
 fn whole_because<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
-    cut: &Cut,
 ) -> Result<Option<&'static str>, ScenarioError> {
     let reasons = [
-        (cut.parts() < 2, "the fabric has one rack"),
         (
             build::for_packets::<S>(scenario, fabric)?.controller().is_some(),
             "the scheme's controller sees all flows at once",
@@ -185,21 +187,21 @@ pub fn run_cut(
     parts: Parts<'_>,
     mutation: Mutation,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Cutter { scenario, feed, parts, mutation })
+    build::visit(scenario, Tester { scenario, feed, parts, mutation })
 }
 
-struct Cutter<'a> {
+struct Tester<'a> {
     scenario: &'a Scenario,
     feed: Feed,
     parts: Parts<'a>,
     mutation: Mutation,
 }
 
-impl SchemeVisitor for Cutter<'_> {
+impl SchemeVisitor for Tester<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Cutter { scenario, feed, parts, mutation } = self;
+        let Tester { scenario, feed, parts, mutation } = self;
         let fabric = scenario.fabric.build();
         let whole = matches!(parts, Parts::Whole(..));
         let mut cut = match parts {
@@ -212,7 +214,8 @@ impl SchemeVisitor for Cutter<'_> {
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
         let shared = (!whole && !splits::<S>(&fabric)).then_some("the ports of a switch share something");
-        match whole_because::<S>(scenario, &fabric, &cut)?.or(shared) {
+        let one = (cut.parts() < 2).then_some("there is one part");
+        match one.or(whole_because::<S>(scenario, &fabric)?).or(shared) {
             Some(why) => Err(ScenarioError::new("threads", why)),
             None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),
         }

@@ -1,8 +1,7 @@
 //! How many parts a run is over soonest with.
 
-use std::collections::BTreeSet;
-
 use tailrace_config::ScenarioError;
+use tailrace_core::transport::TransportParams;
 use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPolicy, Scheme, Time};
 use tailrace_fabric::{Buffer, Fabric};
 use tailrace_packet::{Cut, LookAheads};
@@ -24,16 +23,65 @@ const ENOUGH_HOPS: f64 = 240.0;
 /// Ports of all parts together, each of which has tables of all: half a kilobyte a port.
 const MOST_PORTS: usize = 1 << 22;
 
-/// How a fabric is cut into so many parts, and no more than it has racks: by racks, or, if that would be too fine for what goes on there
-/// and ports of a switch may be of several parts, by stages, where parts can be farther apart.
-pub(crate) fn best_cut(scenario: &Scenario, fabric: &Fabric, parts: usize, may_split: bool) -> Cut {
-    let racks = Cut::by_racks(fabric, parts);
-    if racks.parts() < 2 || !may_split || hops_of_a_part(scenario, fabric, &racks) >= ENOUGH_HOPS {
-        return racks;
+/// Of the rates of all hosts, what they send where it is not known: for how a fabric is cut, not whether.
+const ASSUMED_LOAD: f64 = 0.5;
+
+/// What decides how a run is cut.
+pub(crate) struct Cutter<'a> {
+    fabric: &'a Fabric,
+    transport: &'a TransportParams,
+    /// Whether the ports of a switch may be of several parts.
+    may_split: bool,
+    /// Packet-hops a second by what the workload offers at first, if that is known.
+    hops: Option<f64>,
+}
+
+impl<'a> Cutter<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, fabric: &'a Fabric, may_split: bool) -> Self {
+        let transport = &scenario.transport;
+        let hops = bytes_a_second(scenario, fabric).map(|bytes| hops_of(fabric, transport, bytes));
+        Cutter { fabric, transport, may_split, hops }
     }
-    let stages = Cut::by_stages(fabric, racks.parts());
-    let round = |cut: &Cut| round(scenario, fabric, cut);
-    stages.filter(|stages| round(stages) >= 4.0 * round(&racks)).unwrap_or(racks)
+
+    /// A cut into so many parts, and no more than there are racks: by racks, or, if that would be too fine for what goes on and
+    /// ports of a switch may be of several parts, by stages, where parts can be farther apart.
+    pub(crate) fn best(&self, parts: usize) -> Cut {
+        let racks = Cut::by_racks(self.fabric, parts);
+        if racks.parts() < 2 || !self.may_split {
+            return racks;
+        }
+        let (round, assumed) = (self.round(&racks), || ASSUMED_LOAD * bytes_of_all_hosts(self.fabric));
+        let hops = self.hops.unwrap_or_else(|| hops_of(self.fabric, self.transport, assumed()));
+        if hops * round / racks.parts() as f64 >= ENOUGH_HOPS {
+            return racks;
+        }
+        let stages = Cut::by_stages(self.fabric, racks.parts());
+        stages.filter(|stages| self.round(stages) >= 4.0 * round).unwrap_or(racks)
+    }
+
+    /// The most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload offers;
+    /// one where that is not known.
+    pub(crate) fn parts_that_pay(&self, at_most: usize) -> usize {
+        let Some(hops) = self.hops else { return 1 };
+        let enough = (hops * self.longest_round() / LEAST_HOPS) as usize;
+        let most = at_most.min(Cut::MOST).min(enough).min(MOST_PORTS / self.fabric.ports.len().max(1));
+        let mut cuts = (2..=most).rev().map(|parts| self.best(parts));
+        let pays = |cut: &Cut| hops * self.round(cut) >= LEAST_HOPS * cut.parts() as f64;
+        cuts.find(pays).map_or(1, |cut| cut.parts())
+    }
+
+    /// That of the cut that has the longer one, into two parts; with more it is no longer.
+    fn longest_round(&self) -> f64 {
+        let racks = self.round(&Cut::by_racks(self.fabric, 2));
+        let stages = Cut::by_stages(self.fabric, 2).filter(|_| self.may_split);
+        stages.map_or(racks, |stages| self.round(&stages).max(racks))
+    }
+
+    /// The shortest round of look-aheads of any part, in seconds.
+    fn round(&self, cut: &Cut) -> f64 {
+        let ahead = LookAheads::new(cut, self.fabric, self.transport);
+        ahead.rounds().into_iter().min().unwrap_or_default().as_secs_f64()
+    }
 }
 
 /// Whether the ports of a switch may be of several parts: they share nothing but what the switch chooses by.
@@ -51,28 +99,6 @@ fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError
         }
     }
     build::visit(scenario, Splits(fabric))
-}
-
-/// The shortest round of look-aheads of any part, in seconds.
-fn round(scenario: &Scenario, fabric: &Fabric, cut: &Cut) -> f64 {
-    let ahead = LookAheads::new(cut, fabric, &scenario.transport);
-    ahead.rounds().into_iter().min().unwrap_or_default().as_secs_f64()
-}
-
-/// Packet-hops of one part in a round of look-aheads by what the workload offers; 0 where that is not known.
-fn hops_of_a_part(scenario: &Scenario, fabric: &Fabric, cut: &Cut) -> f64 {
-    hops_a_second(scenario, fabric) * round(scenario, fabric, cut) / cut.parts() as f64
-}
-
-/// The most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload offers;
-/// one where that is not known.
-pub(crate) fn parts_that_pay(scenario: &Scenario, fabric: &Fabric, at_most: usize, may_split: bool) -> usize {
-    let racks = fabric.edge_of.iter().collect::<BTreeSet<_>>().len();
-    let most = at_most.min(Cut::MOST).min(racks).min(MOST_PORTS / fabric.ports.len().max(1));
-    let pays = |&parts: &usize| {
-        hops_of_a_part(scenario, fabric, &best_cut(scenario, fabric, parts, may_split)) >= LEAST_HOPS
-    };
-    (2..=most).rev().find(pays).unwrap_or(1)
 }
 
 /// What a cut makes of a run: how its work is shared out, and what its parts tell each other.
@@ -93,7 +119,8 @@ pub struct Shares {
 /// What comes of cutting a run that is over into `parts`, or fewer.
 pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Shares, ScenarioError> {
     let fabric = scenario.fabric.build();
-    let cut = best_cut(scenario, &fabric, parts, may_split(scenario, &fabric)?);
+    let cutter = Cutter::new(scenario, &fabric, may_split(scenario, &fabric)?);
+    let cut = cutter.best(parts);
     let (mut work, mut letters) = (vec![0; cut.parts()], 0.0);
     for ((port, counts), out) in (0..).zip(&outcome.ports).zip(cut.shares_out(&fabric)) {
         let sent = counts.sent.packets;
@@ -101,34 +128,39 @@ pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Sh
         letters += sent as f64 * out;
     }
     let hops = outcome.packet_hops() as f64;
-    let half_round = round(scenario, &fabric, &cut) / 2.0;
+    let half_round = cutter.round(&cut) / 2.0;
     let (largest, all) = (work.iter().copied().max().unwrap_or(0), work.iter().sum::<u64>());
     Ok(Shares {
         parts: cut.parts(),
         largest: largest as f64 / all.max(1) as f64,
         letters_per_hop: letters / hops.max(1.0),
         hops_per_look_ahead: hops * half_round / outcome.end.as_secs_f64(),
-        hops_at_load: hops_a_second(scenario, &fabric) * half_round,
+        hops_at_load: cutter.hops.unwrap_or(0.0) * half_round,
     })
 }
 
-/// Packet-hops a second by what all hosts together send at first; 0 where it is not known.
-fn hops_a_second(scenario: &Scenario, fabric: &Fabric) -> f64 {
-    let transport = &scenario.transport;
-    let packets = bytes_a_second(scenario, fabric) / f64::from(transport.mss + HEADER_BYTES);
+/// The packet-hops that so many bytes with headers make, and their acknowledgements, each over the longest path.
+fn hops_of(fabric: &Fabric, transport: &TransportParams, bytes: f64) -> f64 {
+    let packets = bytes / f64::from(transport.mss + HEADER_BYTES);
     let both_ways = packets * (1.0 + 1.0 / f64::from(transport.ack_every));
     both_ways * fabric.longest_path() as f64
 }
 
-/// What all hosts together send at first, with headers; 0 where it is not known.
-fn bytes_a_second(scenario: &Scenario, fabric: &Fabric) -> f64 {
+/// What all hosts together send a second at first, with headers, if that is known.
+fn bytes_a_second(scenario: &Scenario, fabric: &Fabric) -> Option<f64> {
     let loads: Vec<f64> = match (&scenario.workload.offered, scenario.plan()) {
         (Some(offered), _) => offered.ports.clone(),
         (None, Ok(plan)) => plan.host_loads(Time::ZERO).iter().map(|load| load.sends).collect(),
         (None, Err(_)) => Vec::new(),
     };
     let hosts = fabric.ports[..fabric.hosts].iter().zip(loads);
-    hosts.map(|(port, load)| load * port.rate.bytes_per_sec()).sum()
+    let bytes: f64 = hosts.map(|(port, load)| load * port.rate.bytes_per_sec()).sum();
+    (bytes > 0.0).then_some(bytes)
+}
+
+/// What all hosts together can send a second.
+fn bytes_of_all_hosts(fabric: &Fabric) -> f64 {
+    fabric.ports[..fabric.hosts].iter().map(|port| port.rate.bytes_per_sec()).sum()
 }
 
 #[cfg(test)]
@@ -142,13 +174,13 @@ mod tests {
 
     fn parts(fabric: &str, workload: &str, at_most: usize) -> usize {
         let scenario = scenario(fabric, workload);
-        parts_that_pay(&scenario, &scenario.fabric.build(), at_most, true)
+        Cutter::new(&scenario, &scenario.fabric.build(), true).parts_that_pay(at_most)
     }
 
     /// The same, where switches are not divided.
     fn racks(fabric: &str, workload: &str, at_most: usize) -> usize {
         let scenario = scenario(fabric, workload);
-        parts_that_pay(&scenario, &scenario.fabric.build(), at_most, false)
+        Cutter::new(&scenario, &scenario.fabric.build(), false).parts_that_pay(at_most)
     }
 
     fn web_search(load: f64) -> String {
@@ -204,17 +236,23 @@ mod tests {
     /// look-ahead, by racks, as those whose hosts are no farther away than switches.
     #[test]
     fn rounds_decide_how_a_fabric_is_cut() {
-        let rounds = |fabric: &str, may_split| {
-            let scenario = scenario(fabric, &web_search(0.6));
+        let rounds_of = |fabric: &str, workload: &str, may_split| {
+            let scenario = scenario(fabric, workload);
             let fabric = scenario.fabric.build();
-            round(&scenario, &fabric, &best_cut(&scenario, &fabric, 2, may_split))
+            let cutter = Cutter::new(&scenario, &fabric, may_split);
+            cutter.round(&cutter.best(2))
         };
+        let rounds = |fabric: &str, may_split| rounds_of(fabric, &web_search(0.6), may_split);
         let small = "preset = \"spine144\"";
         assert!((rounds(small, false) - 416e-9).abs() < 1e-12);
         assert!((rounds(small, true) - 20.44e-6).abs() < 1e-12);
         let large = "kind = \"leaf-spine\"\nleaves = 32\nspines = 8\nhosts_per_leaf = 32\nhost_rate = \"10Gbps\"\n\
                      spine_rate = \"40Gbps\"\nspine_delay = \"200ns\"\nhost_delay = \"20us\"";
         assert!((rounds(large, true) - 416e-9).abs() < 1e-12);
+        // Where it is not known how much goes on, it may be much.
+        let at_once = "sizes = \"web-search\"\nflows = 100\npattern = \"permutation\"\narrivals = \"once\"";
+        assert!((rounds_of(small, at_once, true) - 20.44e-6).abs() < 1e-12);
+        assert!((rounds_of(large, at_once, true) - 416e-9).abs() < 1e-12);
         assert!((rounds(&format!("{small}\nhost_delay = \"500ns\""), true) - 416e-9).abs() < 1e-12);
     }
 

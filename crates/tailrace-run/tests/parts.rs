@@ -7,7 +7,7 @@ use proptest::test_runner::FileFailurePersistence;
 use tailrace_core::transport::{FctEnd, LossDetection};
 use tailrace_core::{Bytes, Ending, Outcome, Running, Time};
 use tailrace_fabric::Buffer;
-use tailrace_run::{Control, Mutation, Parts, Threads, Unattended, Wish, feed, run, run_cut};
+use tailrace_run::{Control, Mutation, Parts, Threads, Unattended, Wish, feed, run, run_cut, threads_of};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -125,7 +125,7 @@ fn cuttable() -> Vec<&'static str> {
 /// Those that do not.
 const WHOLE: [&str; 2] = ["uranus", "scc"];
 
-/// Schemes whose parts cannot be told apart: what they decide for all flows at once. The others are cut.
+/// Some schemes decide for all flows at once, and are not cut. The others are, and most of them within switches, too.
 #[test]
 fn every_scheme_that_decides_at_hosts_and_ports() {
     let (mut whole, mut shared) = (Vec::new(), Vec::new());
@@ -140,7 +140,7 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
             Err(why) if why.starts_with("threads: ") => whole.push(scheme),
             Err(why) => panic!("{scheme}: {why}"),
         }
-        // Nor do the ports of a switch have anything in common.
+        // The ports of a switch have nothing in common either, but for some schemes.
         let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
         for parts in [Parts::Ports(&ports), Parts::Stages(3)] {
             match check_mutated(&scenario, parts, Mutation::None) {
@@ -229,11 +229,14 @@ fn a_run_at_rest_stops() {
 /// a panic.
 #[test]
 fn a_run_in_parts_stops_where_it_is_to() {
-    // By racks, and by stages.
+    // By racks, and, where links of hosts are long, by stages (`rounds_decide_how_a_fabric_is_cut` in `pays.rs`).
     for delay in ["600ns", "20us"] {
-        let rest = format!("[measure]\nsample_every = \"10us\"\nsample_ports = \"all\"\n{WORKLOAD}");
+        // So many events that there is a look in the middle, however far a part goes in a turn.
+        let workload = WORKLOAD.replace("flows = 25", "flows = 250");
+        let rest = format!("[measure]\nsample_every = \"10us\"\nsample_ports = \"all\"\n{workload}");
         let (scenario, _, _) = scenario_of(0, delay, "pias", "ecmp", &rest);
         let control = Stops::at(0);
+        assert_eq!(threads_of(&scenario, control.threads()).unwrap(), 3);
         let feed = feed(&scenario).unwrap();
         let (outcome, ending) = run(&scenario, feed, &control, Vec::new()).unwrap();
         assert_eq!(ending, Ending::Interrupted);
@@ -269,7 +272,7 @@ fn nothing_arrives_in_the_past() {
     let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
     let run = |parts, mutation| {
         let feed = feed(&scenario).unwrap();
-        let run = || run_cut(&scenario, feed.clone(), parts, mutation).is_ok();
+        let run = || run_cut(&scenario, feed.clone(), parts, mutation).expect("it can be cut");
         std::panic::catch_unwind(run)
     };
     // Racks, and all ports dealt out, so that what leaves may be for the part itself.
@@ -279,7 +282,7 @@ fn nothing_arrives_in_the_past() {
     }
 }
 
-/// The canary: where each part breaks ties in an order of its own, [`check`] sees it, on every fabric that is cut.
+/// The canary: where each part breaks ties in an order of its own, [`check`] sees it, on every fabric of several racks but one.
 #[test]
 fn ties_that_are_broken_otherwise_are_noticed() {
     for (fabric, parts) in [(0, 3), (2, 2), (3, 4)] {
@@ -290,6 +293,23 @@ fn ties_that_are_broken_otherwise_are_noticed() {
             assert_eq!(check_mutated(&scenario, parts, Mutation::None), Ok(()));
             let noticed = check_mutated(&scenario, parts, Mutation::Ties);
             assert!(noticed.is_err(), "on fabric {fabric} nothing is noticed");
+        }
+    }
+}
+
+/// Ports of every kind of switch are of any parts, however it chooses between them, and whether or not links have a delay.
+#[test]
+fn ports_of_a_switch_may_be_of_any_parts() {
+    for (fabric, delay) in [(0, "0ns"), (1, "600ns"), (2, "20us"), (3, "0ns"), (4, "600ns")] {
+        for balancer in BALANCERS.into_iter().filter(|&balancer| fabric != 4 || balancer != "flowcell") {
+            let rest = format!("[measure]\nhorizon = \"3ms\"\n{WORKLOAD}");
+            let (scenario, _, _) = scenario_of(fabric, delay, "pias", balancer, &rest);
+            let ports = scenario.fabric.build().ports.len();
+            let dealt = |way: usize| (0..ports).map(|port| (port * way + port / 5) % 4).collect::<Vec<_>>();
+            for ports in [dealt(1), dealt(3)] {
+                let done = check_mutated(&scenario, Parts::Ports(&ports), Mutation::None);
+                assert_eq!(done, Ok(()), "fabric {fabric}, {balancer}");
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use tailrace_experiment::Error;
 use tailrace_run::{Control, Shares, Threads, Wish, processors, shares};
 use tailrace_scenario::Scenario;
 
-use super::apart::there_and_back;
+use super::apart::{TURNS, there_and_back};
 use super::forecast::{self, Curve};
 use super::growth::Size;
 use super::parts::peak_memory;
@@ -104,7 +104,9 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         let mut rounds: Vec<Vec<Value>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
-            apart.push(there_and_back());
+            if processors > 1 {
+                apart.push(there_and_back(TURNS));
+            }
             let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
             rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);
         }
@@ -138,15 +140,15 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         cases.push(case);
     }
     text += "\nThe digests of all runs of a fabric are the same.\n";
+    if processors == 1 {
+        text += "\nWhat more processors would give is foreseen where there are two at least.\n";
+        return Ok((json!({ "threads": rows }), text));
+    }
     let (nearest, farthest) =
         apart.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
     text += &format!(
         "\nA word takes {nearest:.0} to {farthest:.0} ns from one thread to another and back, before each round.\n"
     );
-    if processors == 1 {
-        text += "\nWhat more processors would give is foreseen where there are two at least.\n";
-        return Ok((json!({ "threads": rows, "there_and_back_ns": apart }), text));
-    }
     let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
     Ok((json!({ "threads": rows, "there_and_back_ns": apart, "foreseen": foreseen }), text + &more))
 }

@@ -1,4 +1,4 @@
-//! How long before it concerns another part something is known.
+//! The time that it takes until what happens in one part matters in another.
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, HEADER_BYTES, LinkRate, MTU_BYTES, Time};
@@ -9,7 +9,7 @@ use super::Cut;
 /// Longer than any look-ahead, and than some of them together.
 const NEVER: u64 = u64::MAX >> 8;
 
-/// How long before it concerns one part what another one does is known, at least, for any two.
+/// For any two parts, the least time from what happens in one to what comes of it in the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookAheads {
     parts: usize,
@@ -43,13 +43,13 @@ impl LookAheads {
         self
     }
 
-    /// How long before it concerns part `to` what `from` does is known.
+    /// The least time from what happens in part `from` to what comes of it in `to`.
     pub fn between(&self, from: usize, to: usize) -> Time {
         Time::from_ps(self.between[from * self.parts + to])
     }
 
-    /// For each part, how long before it concerns it again, by way of whatever others, what it does is known. So far it and those
-    /// others may be apart from each other.
+    /// For each part, the least time from what happens there to what comes of it there by way of others. So far it and those
+    /// others together may be apart.
     pub fn rounds(&self) -> Vec<Time> {
         let (parts, mut least) = (self.parts, self.between.clone());
         for by in 0..parts {

@@ -4,6 +4,7 @@ mod ahead;
 mod racks;
 mod stages;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tailrace_core::HostId;
@@ -44,9 +45,9 @@ impl Cut {
     }
 
     /// A cut of `fabric` by the part of each port. Those that a switch chooses between share what it chooses by: they are of the
-    /// part that the first of them is said to be of. Others must share nothing: no memory, and no policy of theirs may
-    /// want to know what comes [back](tailrace_core::PortPolicy::REVERSE) or hold packets beside an
-    /// [idle link](tailrace_core::PortPolicy::WORK_CONSERVING).
+    /// part that the first of them is said to be of. Where a switch's ports are of several parts, they must share nothing else: no
+    /// memory, and no policy of theirs may want to know what comes [back](tailrace_core::PortPolicy::REVERSE), or hold packets
+    /// beside an [idle link](tailrace_core::PortPolicy::WORK_CONSERVING). That is not looked at here.
     ///
     /// # Panics
     ///
@@ -103,18 +104,14 @@ impl Cut {
 
     /// How much of what each port sends goes to other parts, if as much of it is for each rack.
     pub fn shares_out(&self, fabric: &Fabric) -> Vec<f64> {
-        let (mut out, mut all) = (vec![0.0; self.ports.len()], vec![0.0; self.ports.len()]);
-        each_way(fabric, |port, next, share| {
-            all[port as usize] += share;
-            if self.of_port(port) != self.of_port(next) {
-                out[port as usize] += share;
-            }
+        let mut out_of_all = vec![(0.0, 0.0); self.ports.len()];
+        let of_port = |port| self.of_port(port);
+        each_way(fabric, of_port, |port, part, share| {
+            let (out, all) = &mut out_of_all[port as usize];
+            *all += share;
+            *out += if part == of_port(port) { 0.0 } else { share };
         });
-        for (host, &port) in fabric.host_ids().zip(&fabric.port_to) {
-            let leaves = self.of_port(port) != self.of_host(host);
-            (out[port as usize], all[port as usize]) = (if leaves { 1.0 } else { 0.0 }, 1.0);
-        }
-        out.iter().zip(all).map(|(out, all)| if all > 0.0 { out / all } else { 0.0 }).collect()
+        out_of_all.into_iter().map(|(out, all)| if all > 0.0 { out / all } else { 0.0 }).collect()
     }
 }
 
@@ -169,36 +166,50 @@ fn unite_choices(fabric: &Fabric, ports: &mut [usize]) {
 /// The parts that each port's link leads to, if ports are of these parts: a bit for each.
 fn leads(fabric: &Fabric, ports: &[usize]) -> Vec<u64> {
     let mut leads = vec![0; ports.len()];
-    each_way(fabric, |port, next, _| leads[port as usize] |= bit(ports[next as usize]));
-    for (host, &port) in fabric.port_to.iter().enumerate() {
-        leads[port as usize] = bit(ports[host]);
-    }
+    each_way(fabric, |port| ports[port as usize], |port, part, _| leads[port as usize] |= bit(part));
     leads
 }
 
-/// Of each port towards a switch, and each rack that packets may be for that leave by it, by which port they leave that switch; of
-/// several that it chooses between, by the first. For the rack that the switch is of itself it is that towards each of its hosts, with the
-/// share of these.
-fn each_way(fabric: &Fabric, mut way: impl FnMut(PortId, PortId, f64)) {
+/// Of each port, the parts to which packets come that leave by it, with the shares of these if as much is for each rack, and there for
+/// each host; several times where it is for several racks. Of ports that a switch chooses between, the first tells the part.
+fn each_way(fabric: &Fabric, part_of: impl Fn(PortId) -> usize, mut way: impl FnMut(PortId, usize, f64)) {
     let edges = edges(fabric);
-    let mut towards_hosts = vec![Vec::new(); fabric.switches];
+    // At the switch of a rack, what is for the rack itself.
+    let mut within = vec![BTreeMap::new(); fabric.switches];
     for (&edge, &port) in fabric.edge_of.iter().zip(&fabric.port_to) {
-        towards_hosts[usize::from(edge)].push(port);
+        *within[usize::from(edge)].entry(part_of(port)).or_insert(0.0) += 1.0;
     }
-    let mut at = |port: PortId, edge: SwitchId| {
-        let Node::Switch(switch) = fabric.ports[port as usize].to else { return };
+    for hosts in &mut within {
+        let all: f64 = hosts.values().sum();
+        hosts.values_mut().for_each(|share| *share /= all);
+    }
+    // At a switch, what is for a rack.
+    let at = |switch: SwitchId, edge: SwitchId, found: &mut dyn FnMut(usize, f64)| {
         if switch == edge {
-            let hosts = &towards_hosts[usize::from(switch)];
-            return hosts.iter().for_each(|&next| way(port, next, 1.0 / hosts.len() as f64));
+            return within[usize::from(edge)].iter().for_each(|(&part, &share)| found(part, share));
         }
         let next = fabric.routes.ports(fabric.routes.next_hops(switch, edge)).next();
-        next.into_iter().for_each(|next| way(port, next, 1.0));
+        next.into_iter().for_each(|next| found(part_of(next), 1.0));
     };
     for (from, &edge) in switches(fabric).flat_map(|from| edges.iter().map(move |edge| (from, edge))) {
-        fabric.routes.ports(fabric.routes.next_hops(from, edge)).for_each(|port| at(port, edge));
+        for port in fabric.routes.ports(fabric.routes.next_hops(from, edge)) {
+            if let Node::Switch(to) = fabric.ports[port as usize].to {
+                at(to, edge, &mut |part, share| way(port, part, share));
+            }
+        }
     }
-    for host in fabric.host_ids() {
-        edges.iter().for_each(|&edge| at(PortId::from(host), edge));
+    // All hosts of a rack send alike.
+    let mut from_rack = vec![BTreeMap::new(); fabric.switches];
+    for &edge in &edges {
+        let shares = &mut from_rack[usize::from(edge)];
+        for &other in &edges {
+            at(edge, other, &mut |part, share| *shares.entry(part).or_insert(0.0) += share);
+        }
+    }
+    for (host, (&edge, &port)) in fabric.host_ids().zip(fabric.edge_of.iter().zip(&fabric.port_to)) {
+        let host = PortId::from(host);
+        from_rack[usize::from(edge)].iter().for_each(|(&part, &share)| way(host, part, share));
+        way(port, part_of(host), 1.0);
     }
 }
 

@@ -6,20 +6,21 @@ use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 
 use super::{Cut, switches, work};
 
-impl Cut {
-    /// Most looks at the way from a switch to a rack that [`Self::by_stages`] takes.
-    pub const MOST_WAYS: usize = 1 << 18;
+/// Most pairs of a switch and a rack whose ways are looked at.
+const MOST_WAYS: usize = 1 << 18;
 
+impl Cut {
     /// A cut into `parts` or fewer of about the same work: all ports stand in a row as packets meet them, those that lead
     /// inwards, those that lead outwards, and by racks those towards hosts, and hosts. The row is cut into lengths. So in
-    /// fabrics of tiers nothing comes back to a part before but over links of hosts. Where these are long, no part waits for another
-    /// closely; but most packets go from part to part twice. [`Self::of_ports`] says what ports must not share.
+    /// fabrics of tiers nothing comes back to an earlier part but over links of hosts. Where these are long, no part waits for another
+    /// closely; but most packets go from part to part twice. [`Self::of_ports`] says what ports must not share. In fabrics without
+    /// tiers what a switch chooses between may be in two lengths; it goes to one of them, and the other may become empty.
     ///
     /// `None` for fabrics of so many switches and racks that it takes long.
     pub fn by_stages(fabric: &Fabric, parts: usize) -> Option<Self> {
         let parts = parts.clamp(1, Self::MOST);
         let racks = super::edges(fabric).len();
-        if fabric.switches.saturating_mul(racks) > Self::MOST_WAYS {
+        if fabric.switches.saturating_mul(racks) > MOST_WAYS {
             return None;
         }
         let row = row(fabric);
@@ -115,7 +116,7 @@ mod tests {
 
     /// The only links back are those of hosts, so that the shortest way from a part to itself takes one of them.
     #[test]
-    fn parts_wait_for_each_other_over_links_of_hosts_only() {
+    fn a_round_takes_a_link_of_a_host() {
         let tree = "kind = \"fat-tree\"\nradix = 4\nhost_rate = \"10Gbps\"\nhost_delay = \"20us\"\nswitch_delay = \"200ns\"";
         for text in ["preset = \"spine144\"", tree] {
             let fabric = fabric(text);

@@ -27,7 +27,7 @@ pub(crate) struct Border<H> {
     exits: Vec<Exit>,
     /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before.
     waiting: Vec<(Time, PortId)>,
-    /// What has left for each part and is not sent yet; for this one, and not taken in yet.
+    /// What has left for each part and is not sent yet; for this one, what is not taken in yet.
     out: Vec<Vec<Letter<H>>>,
 }
 
@@ -41,14 +41,14 @@ struct Exit {
     waits: bool,
 }
 
-/// The part that a link leads to.
+/// The part, or parts, that a link leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     /// This one: the port does not lead out.
     Here,
     /// Another one.
     Part(u8),
-    /// That of the port by which a packet leaves this switch.
+    /// Several: that of the port by which a packet leaves this switch.
     Beyond(SwitchId),
 }
 

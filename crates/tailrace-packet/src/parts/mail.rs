@@ -17,9 +17,12 @@ const FEWEST_SPINS: u32 = 1 << 5;
 /// Turns of waiting between two looks for letters.
 const TURNS_PER_READ: u32 = 64;
 
-/// Letters that may be on their way from one part to another: little enough to stay in a core's own cache. By racks it is some look-aheads'
-/// worth, by stages, on 144 hosts, a third of one; 4,096 made no difference that could be told from noise.
-const ON_THE_WAY: usize = 1024;
+/// Letters that may be on their way from a part to all others, and to one of them at least and at most: little enough to stay in a core's
+/// own cache. To one it is some look-aheads' worth by racks; by stages, on 144 hosts, a third of one, and 4,096 made no
+/// difference that could be told from noise.
+const ON_THE_WAY: usize = 8_192;
+const FEWEST_ON_THE_WAY: usize = 256;
+const MOST_ON_THE_WAY: usize = 1_024;
 
 /// The clock of a part that has come to its end.
 pub(crate) const END: u64 = u64::MAX;
@@ -89,7 +92,7 @@ struct Clocks {
 pub(crate) struct Mail<T> {
     own: usize,
     shared: Arc<Clocks>,
-    /// How long before it concerns this part what each other one does is known: none of itself.
+    /// The least time from what happens in each part to what comes of it in this one, whose own does not count.
     ahead: Vec<u64>,
     /// To each other part.
     out: Vec<(usize, Producer<T>)>,
@@ -104,7 +107,7 @@ pub(crate) struct Mail<T> {
     spins: u32,
 }
 
-/// Mail for parts whose clocks are at zero; for each, how long before it concerns it what each of all does is known.
+/// Mail for parts whose clocks are at zero; for each, the least time from what happens in each of all to what comes of it there.
 pub(crate) fn mail<T>(ahead: Vec<Vec<u64>>) -> Vec<Mail<T>> {
     let parts = ahead.len();
     let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -122,7 +125,7 @@ pub(crate) fn mail<T>(ahead: Vec<Vec<u64>>) -> Vec<Mail<T>> {
     let mut mail: Vec<Mail<T>> = ahead.into_iter().enumerate().map(of).collect();
     for writer in 0..parts {
         for reader in (0..parts).filter(|&reader| reader != writer) {
-            let (out, come) = RingBuffer::new(ON_THE_WAY);
+            let (out, come) = RingBuffer::new((ON_THE_WAY / parts).clamp(FEWEST_ON_THE_WAY, MOST_ON_THE_WAY));
             mail[writer].out.push((reader, out));
             mail[reader].come.push(come);
         }
