@@ -19,6 +19,9 @@ use crate::cut::Cut;
 use crate::letter::{Edict, Letter};
 use crate::port::Port;
 
+/// Why something cannot be.
+const WHOLE: &str = "no port leads out of a whole network";
+
 /// The border of a part.
 pub(crate) struct Border<H> {
     cut: Arc<Cut>,
@@ -157,7 +160,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// A packet comes to a port that leads out. Most find it idle.
     #[inline(never)]
     pub(super) fn forward_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
-        let Network { now, ports, switching, border: Some(border), .. } = self else { return };
+        let Network { now, ports, switching, border: Some(border), .. } = self else {
+            unreachable!("{WHOLE}")
+        };
         let port = &mut ports[number as usize];
         let exit = &mut border.exits[number as usize];
         if exit.waits || exit.free_at > *now {
@@ -178,7 +183,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline(never)]
     fn take_in_out(&mut self, number: PortId, packet: &mut Packet<H>, room: Bytes) {
         let Network { now, ports, switching, border, ledger, outside, .. } = self;
-        let (port, Some(border)) = (&mut ports[number as usize], border) else { return };
+        let (port, Some(border)) = (&mut ports[number as usize], border) else { unreachable!("{WHOLE}") };
         let (free_at, mut post) = border.post(number, port.delay(), switching);
         port.egress.awake(free_at);
         if !port.egress.send_through(*now, packet, room, &mut post) {
@@ -191,7 +196,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// Wakes the policy of a port that leads out.
     pub(super) fn wake_policy_out(&mut self, number: PortId, series: &mut dyn SeriesSink) {
-        let Network { now, ports, switching, border: Some(border), .. } = self else { return };
+        let Network { now, ports, switching, border: Some(border), .. } = self else {
+            unreachable!("{WHOLE}")
+        };
         let port = &mut ports[number as usize];
         let (free_at, mut post) = border.post(number, port.delay(), switching);
         port.egress.awake(free_at);
