@@ -71,13 +71,15 @@ fn results_do_not_depend_on_how_many_runs_are_made_at_a_time() {
 fn results_do_not_depend_on_the_threads_of_a_run() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), SWEEP).unwrap();
-    let folder = |threads: &str| {
-        let said = tailrace(dir.path(), &["run", "x.toml", "--threads", threads, "--out", threads]);
+    let folder_of = |file: &str, threads: &str| {
+        let out = format!("{file}-{threads}");
+        let said = tailrace(dir.path(), &["run", file, "--threads", threads, "--out", &out]);
         stdout(&said);
         let told = String::from_utf8_lossy(&said.stderr);
         assert!(!told.contains("on one thread") || told.contains("there is one processor"), "{said:?}");
-        files_below(&dir.path().join(threads))
+        files_below(&dir.path().join(out))
     };
+    let folder = |threads: &str| folder_of("x.toml", threads);
     let one = folder("1");
     assert!(one.len() > 10, "{:?}", one.keys());
     for threads in ["2", "3", "4", "7", "0", "100"] {
@@ -92,8 +94,15 @@ fn results_do_not_depend_on_the_threads_of_a_run() {
     let star = SWEEP.replace("kind = \"leaf-spine\"", "kind = \"star\"\nhosts = 4");
     let left_out = ["leaves", "spines", "hosts_per_leaf", "spine_rate"];
     let lines = star.lines().filter(|line| !left_out.iter().any(|field| line.starts_with(field)));
-    fs::write(dir.path().join("star.toml"), lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let said = tailrace(dir.path(), &["run", "star.toml", "--threads", "2"]);
+    let star = lines.collect::<Vec<_>>().join("\n");
+    fs::write(dir.path().join("star.toml"), &star).unwrap();
+    assert!(folder_of("star.toml", "2") == folder_of("star.toml", "1"), "one rack");
+    fs::write(
+        dir.path().join("shared.toml"),
+        star.replace("buffer = \"360KB\"", "shared_buffer = { total = \"1MB\", alpha = 1.0 }"),
+    )
+    .unwrap();
+    let said = tailrace(dir.path(), &["run", "shared.toml", "--threads", "2"]);
     stdout(&said);
     let told = String::from_utf8_lossy(&said.stderr);
     assert!(told.contains("on one thread, since the fabric cannot be cut"), "{told}");

@@ -100,7 +100,11 @@ fn cut<S: Scheme>(
         return Ok(Err("there is one processor"));
     }
     let cut = cutter.best(most);
-    Ok(if cut.parts() > 1 { Ok(cut) } else { Err("the fabric cannot be cut: it has one rack") })
+    Ok(if cut.parts() > 1 {
+        Ok(cut)
+    } else {
+        Err("the fabric cannot be cut: it has one rack, whose ports share something")
+    })
 }
 
 /// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
@@ -173,6 +177,8 @@ pub enum Parts<'a> {
     Ports(&'a [usize]),
     /// So many stages.
     Stages(usize),
+    /// So many lots of hosts, with the ports towards them.
+    Hosts(usize),
 }
 
 /// Runs a scenario in these parts, whatever is given for them: for tests of cuts. Fails as [`crate::run`] does, and with the reason
@@ -208,6 +214,7 @@ impl SchemeVisitor for Tester<'_> {
             Parts::Whole(hosts, switches) => Cut::new(&fabric, hosts, switches),
             Parts::Ports(ports) => Cut::of_ports(&fabric, ports),
             Parts::Stages(parts) => Cut::by_stages(&fabric, parts).expect("a small fabric"),
+            Parts::Hosts(parts) => Cut::by_hosts(&fabric, parts),
         };
         if mutation == Mutation::Ties {
             cut = cut.skewed();

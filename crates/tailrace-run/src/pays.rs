@@ -43,19 +43,22 @@ impl<'a> Cutter<'a> {
         Cutter { fabric, transport, may_split, hops }
     }
 
-    /// A cut into so many parts, and no more than there are racks: by racks, or, if that would be too fine for what goes on and
-    /// ports of a switch may be of several parts, by stages, where parts can be farther apart.
+    /// A cut into so many parts, or fewer. It is by racks; but where ports of a switch may be of several parts, one rack is cut by hosts,
+    /// and where racks are too few, or too fine for what goes on, and parts by stages can be some times as far apart, it is by stages.
     pub(crate) fn best(&self, parts: usize) -> Cut {
         let racks = Cut::by_racks(self.fabric, parts);
-        if racks.parts() < 2 || !self.may_split {
+        if !self.may_split {
             return racks;
+        }
+        if racks.parts() == 1 {
+            return Cut::by_hosts(self.fabric, parts);
         }
         let (round, assumed) = (self.round(&racks), || ASSUMED_LOAD * bytes_of_all_hosts(self.fabric));
         let hops = self.hops.unwrap_or_else(|| hops_of(self.fabric, self.transport, assumed()));
-        if hops * round / racks.parts() as f64 >= ENOUGH_HOPS {
+        if racks.parts() == parts && hops * round / parts as f64 >= ENOUGH_HOPS {
             return racks;
         }
-        let stages = Cut::by_stages(self.fabric, racks.parts());
+        let stages = Cut::by_stages(self.fabric, parts);
         stages.filter(|stages| self.round(stages) >= 4.0 * round).unwrap_or(racks)
     }
 
@@ -70,11 +73,16 @@ impl<'a> Cutter<'a> {
         cuts.find(pays).map_or(1, |cut| cut.parts())
     }
 
-    /// That of the cut that has the longer one, into two parts; with more it is no longer.
+    /// That of the cut that has the longest one, into two parts; with more it is no longer.
     fn longest_round(&self) -> f64 {
-        let racks = self.round(&Cut::by_racks(self.fabric, 2));
-        let stages = Cut::by_stages(self.fabric, 2).filter(|_| self.may_split);
-        stages.map_or(racks, |stages| self.round(&stages).max(racks))
+        let racks = Cut::by_racks(self.fabric, 2);
+        let split = match racks.parts() {
+            _ if !self.may_split => None,
+            1 => Some(Cut::by_hosts(self.fabric, 2)),
+            _ => Cut::by_stages(self.fabric, 2),
+        };
+        let cuts = [Some(racks), split].into_iter().flatten().filter(|cut| cut.parts() > 1);
+        cuts.map(|cut| self.round(&cut)).fold(0.0, f64::max)
     }
 
     /// The shortest round of look-aheads of any part, in seconds.
@@ -199,9 +207,14 @@ mod tests {
         assert_eq!(racks(&longer, &web_search(0.6), 8), 6);
         // A round by stages takes a host's link: 20.2 us and 32 ns, in which a thirtieth of that load are 388 hops.
         assert_eq!([0.6, 0.1, 0.02, 0.005].map(|load| parts(small, &web_search(load), 8)), [8, 8, 4, 1]);
+        // By stages there may be more parts than racks.
+        assert_eq!((parts(small, &web_search(0.6), 16), racks(&longer, &web_search(0.9), 16)), (16, 9));
         let large = "kind = \"fat-tree\"\nradix = 16\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
         assert_eq!(parts(large, &web_search(0.6), 8), 8);
-        assert_eq!(parts("preset = \"micro4\"", &web_search(0.9), 8), 1);
+        // A round takes links of two hosts, 2 * (20.2 us and 32 ns), in which 4 hosts at 0.6 of their rate have 323 hops by two links.
+        let star = "preset = \"micro4\"";
+        assert_eq!([0.6, 0.3, 0.1].map(|load| parts(star, &web_search(load), 8)), [4, 2, 1]);
+        assert_eq!(racks(star, &web_search(0.9), 8), 1);
     }
 
     /// 393,216 ports in ten parts are all that is taken unasked.

@@ -327,7 +327,7 @@ proptest! {
         scheme in prop::sample::select(cuttable()),
         parts in 2usize..8,
         draws in prop::collection::vec(0usize..64, 64),
-        (by, delay) in (0usize..3, prop::sample::select(vec!["0ns", "600ns", "20us"])),
+        (by, delay) in (0usize..4, prop::sample::select(vec!["0ns", "600ns", "20us"])),
         memory in 0usize..3,
         workload in prop::sample::select(WORKLOADS.to_vec()),
         (horizon, duplicates, acked) in any::<(bool, bool, bool)>(),
@@ -363,7 +363,7 @@ proptest! {
         let switches: Vec<usize> = (0..switches).map(|switch| part(9 + switch)).collect();
         let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| part(port % draws.len())).collect();
         let whole = Parts::Whole(&hosts, &switches);
-        let parts = [whole, Parts::Ports(&ports), Parts::Stages(parts)][by];
+        let parts = [whole, Parts::Ports(&ports), Parts::Stages(parts), Parts::Hosts(parts)][by];
         let done = match check_mutated(&scenario, parts, Mutation::None) {
             Err(why) if why == SHARED => check_mutated(&scenario, whole, Mutation::None),
             done => done,

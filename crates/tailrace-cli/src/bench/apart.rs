@@ -5,31 +5,31 @@ use std::thread;
 use std::time::Instant;
 
 /// Turns: long enough that both threads have come to a processor.
-pub const TURNS: u64 = 200_000;
+const TURNS: u64 = 200_000;
 
 /// A number of its own lines of memory.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart(AtomicU64);
 
-/// Nanoseconds that a word takes from one thread to another and back, as the mean of so many turns. A machine that moves its virtual
+/// Nanoseconds that a word takes from one thread to another and back, as the mean of many turns. A machine that moves its virtual
 /// processors about gives one of some values, by where they are at the moment.
 #[expect(clippy::disallowed_methods, reason = "a benchmark of two threads, by the clock on the wall")]
-pub fn there_and_back(turns: u64) -> f64 {
+pub fn there_and_back() -> f64 {
     let (there, back) = (Apart::default(), Apart::default());
     thread::scope(|scope| {
         scope.spawn(|| {
-            (1..=turns).for_each(|turn| {
+            (1..=TURNS).for_each(|turn| {
                 wait_for(&there, turn);
                 back.0.store(turn, Ordering::Release);
             });
         });
         let start = Instant::now();
-        (1..=turns).for_each(|turn| {
+        (1..=TURNS).for_each(|turn| {
             there.0.store(turn, Ordering::Release);
             wait_for(&back, turn);
         });
-        start.elapsed().as_secs_f64() * 1e9 / turns as f64
+        start.elapsed().as_secs_f64() * 1e9 / TURNS as f64
     })
 }
 

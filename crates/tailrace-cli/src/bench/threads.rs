@@ -10,7 +10,7 @@ use tailrace_experiment::Error;
 use tailrace_run::{Control, Shares, Threads, Wish, processors, shares};
 use tailrace_scenario::Scenario;
 
-use super::apart::{TURNS, there_and_back};
+use super::apart::there_and_back;
 use super::forecast::{self, Curve};
 use super::growth::Size;
 use super::parts::peak_memory;
@@ -105,7 +105,7 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
             if processors > 1 {
-                apart.push(there_and_back(TURNS));
+                apart.push(there_and_back());
             }
             let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
             rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);

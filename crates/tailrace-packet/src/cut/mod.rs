@@ -60,6 +60,34 @@ impl Cut {
         Self::with(ports, leads)
     }
 
+    /// A cut into `parts` or fewer of about the same work, each host with the port towards it. In one rack all that goes from part to
+    /// part then comes over links of hosts. [`Self::of_ports`] says what ports must not share.
+    pub fn by_hosts(fabric: &Fabric, parts: usize) -> Self {
+        let hosts = fabric.host_ids().zip(&fabric.port_to);
+        let row: Vec<_> = hosts.map(|(host, &towards)| vec![PortId::from(host), towards]).collect();
+        Self::of_row(fabric, &row, parts)
+    }
+
+    /// A cut of a row of lots, each of ports that stay together, into lengths of about the same work. What is in no lot is of the first
+    /// part.
+    fn of_row(fabric: &Fabric, row: &[Vec<PortId>], parts: usize) -> Self {
+        let parts = parts.clamp(1, Self::MOST);
+        let work = |lot: &[PortId]| lot.iter().map(|&port| work(fabric, port)).sum::<u64>();
+        let all: u64 = row.iter().map(|lot| work(lot)).sum();
+        let (mut before, mut ports, mut used) = (0, vec![0; fabric.ports.len()], Vec::new());
+        for lot in row {
+            let middle = u128::from(before + work(lot) / 2);
+            let part = middle * parts as u128 / u128::from(all.max(1));
+            // A lot of more work than a part has leaves none for the parts that it passes over.
+            if used.last() != Some(&part) {
+                used.push(part);
+            }
+            lot.iter().for_each(|&port| ports[port as usize] = used.len() - 1);
+            before += work(lot);
+        }
+        Self::of_ports(fabric, &ports)
+    }
+
     fn with(ports: Vec<usize>, leads: Vec<u64>) -> Self {
         let last = ports.iter().copied().max().unwrap_or(0);
         assert!(last < Self::MOST, "part {last} of {}", Self::MOST);
@@ -215,6 +243,8 @@ fn each_way(fabric: &Fabric, part_of: impl Fn(PortId) -> usize, mut way: impl Fn
 
 #[cfg(test)]
 mod tests {
+    use tailrace_core::Time;
+    use tailrace_core::transport::TransportParams;
     use tailrace_fabric::FabricParams;
 
     use super::*;
@@ -246,6 +276,26 @@ mod tests {
         let out = cut.shares_out(&fabric);
         assert_eq!(out[..7], [0.75, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(out[7..], [0.0, 0.0, 1.0, 0.5, 0.0]);
+    }
+
+    /// By hand: what leads from part to part are the links of hosts, half of what they send by two parts, two thirds by three.
+    #[test]
+    fn one_rack_is_cut_by_hosts() {
+        let text = "kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\ndelay = \"20us\"";
+        let fabric = FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build();
+        let of = |parts| Cut::by_hosts(&fabric, parts).ports;
+        assert_eq!(of(2), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
+        assert_eq!(of(3), [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]);
+        assert_eq!((of(1), Cut::by_hosts(&fabric, 64).parts()), (vec![0; 12], 6));
+        for (parts, share) in [(2, 1.0 / 2.0), (3, 2.0 / 3.0)] {
+            let cut = Cut::by_hosts(&fabric, parts);
+            let rounds = LookAheads::new(&cut, &fabric, &TransportParams::default()).rounds();
+            // Both ways over a link of a host: 20 us, and the 32 ns of 40 bytes.
+            assert_eq!(rounds, vec![Time::from_ns(2 * 20_032); parts]);
+            let out = cut.shares_out(&fabric);
+            assert!(out[..6].iter().all(|out| (out - share).abs() < 1e-12), "{out:?}");
+            assert_eq!(out[6..], [0.0; 6]);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 
-use super::{Cut, switches, work};
+use super::{Cut, switches};
 
 /// Most pairs of a switch and a rack whose ways are looked at.
 const MOST_WAYS: usize = 1 << 18;
@@ -18,26 +18,9 @@ impl Cut {
     ///
     /// `None` for fabrics of so many switches and racks that it takes long.
     pub fn by_stages(fabric: &Fabric, parts: usize) -> Option<Self> {
-        let parts = parts.clamp(1, Self::MOST);
         let racks = super::edges(fabric).len();
-        if fabric.switches.saturating_mul(racks) > MOST_WAYS {
-            return None;
-        }
-        let row = row(fabric);
-        let work = |lot: &[PortId]| lot.iter().map(|&port| work(fabric, port)).sum::<u64>();
-        let all: u64 = row.iter().map(|lot| work(lot)).sum();
-        let (mut before, mut ports, mut used) = (0, vec![0; fabric.ports.len()], Vec::new());
-        for lot in &row {
-            let middle = u128::from(before + work(lot) / 2);
-            let part = middle * parts as u128 / u128::from(all.max(1));
-            // A lot of more work than a part has leaves none for the parts that it passes over.
-            if used.last() != Some(&part) {
-                used.push(part);
-            }
-            lot.iter().for_each(|&port| ports[port as usize] = used.len() - 1);
-            before += work(lot);
-        }
-        Some(Self::of_ports(fabric, &ports))
+        (fabric.switches.saturating_mul(racks) <= MOST_WAYS)
+            .then(|| Self::of_row(fabric, &row(fabric), parts))
     }
 }
 
@@ -97,6 +80,7 @@ mod tests {
     use tailrace_core::transport::TransportParams;
     use tailrace_fabric::FabricParams;
 
+    use super::super::work;
     use super::*;
     use crate::LookAheads;
 

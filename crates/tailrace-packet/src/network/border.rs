@@ -73,6 +73,14 @@ impl<H: Header> Border<H> {
         self.exits[port as usize].to != To::Here
     }
 
+    /// When a port is looked at where packets wait that may be for this part itself, in picoseconds: when the first of them may have left,
+    /// and has not arrived. It takes some picoseconds, and its link's delay.
+    #[inline]
+    fn first_look(&self, (until, number): (Time, PortId), delay: Time) -> Option<u64> {
+        let splits = matches!(self.exits[number as usize].to, To::Beyond(_));
+        splits.then(|| (until + delay).as_ps() + 1)
+    }
+
     /// When what a port sends has left, and what is done with what leaves it.
     #[inline]
     fn post<'a>(
@@ -207,17 +215,17 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.close(number);
     }
 
-    /// A port that leads out goes to sleep again. Where packets wait now that may be for this part itself, it is looked at when the first
-    /// of them may have left, and has not arrived: a packet takes some picoseconds, and its link's delay.
+    /// A port that leads out goes to sleep again.
     #[inline]
     fn close(&mut self, number: PortId) {
         let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
         let (port, exit) = (&mut ports[number as usize], &mut border.exits[number as usize]);
         exit.free_at = port.egress.sleep();
         if port.egress.is_backlogged() && !std::mem::replace(&mut exit.waits, true) {
-            border.waiting.push((exit.free_at, number));
-            if matches!(exit.to, To::Beyond(_)) {
-                agenda.wake(*first_own + 1, (exit.free_at + port.delay()).as_ps() + 1);
+            let waits = (exit.free_at, number);
+            border.waiting.push(waits);
+            if let Some(at) = border.first_look(waits, port.delay()) {
+                agenda.wake(*first_own + 1, at);
             }
         }
         if !border.out[border.own].is_empty() {
@@ -268,11 +276,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     pub(super) fn wake_border(&mut self) {
         self.catch_up_exits(self.now);
         let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
-        let splits =
-            |&&(_, number): &&(Time, PortId)| matches!(border.exits[number as usize].to, To::Beyond(_));
-        let waiting = border.waiting.iter().filter(splits);
-        if let Some(at) = waiting.map(|&(until, number)| until + ports[number as usize].delay()).min() {
-            agenda.wake(*first_own + 1, at.as_ps() + 1);
+        let look = |&waits: &(Time, PortId)| border.first_look(waits, ports[waits.1 as usize].delay());
+        if let Some(at) = border.waiting.iter().filter_map(look).min() {
+            agenda.wake(*first_own + 1, at);
         }
     }
 
