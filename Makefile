@@ -32,7 +32,7 @@ tests-built: .venv/tools
 	cargo clippy --locked --workspace --all-targets $(AGENT) -- -D warnings
 ifdef HAS_AGENT
 	cargo clippy --locked --workspace --all-targets --features tailrace-agent/bpf,tailrace-agent/control -- -D warnings
-	cargo clippy --locked --package tailrace-agent -- -D warnings
+	cargo clippy --locked --package tailrace-agent --all-targets -- -D warnings
 else
 	@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)"
 endif

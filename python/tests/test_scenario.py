@@ -196,7 +196,7 @@ def test_who_asks_for_more_threads_than_can_be_is_told_and_gets_the_same(scenari
 def test_a_fabric_that_cannot_be_cut_has_one_thread_and_says_so(scenario: Scenario) -> None:
     memory = {"total": "1MB", "alpha": 1.0}
     shared = {"kind": "star", "hosts": 4, "host_rate": "10Gbps", "shared_buffer": memory}
-    with pytest.warns(UserWarning, match="on one thread, since the fabric cannot be cut"):
+    with pytest.warns(UserWarning, match="on one thread, since the fabric has one rack"):
         scenario.with_(fabric=shared).run(threads=2)
 
 

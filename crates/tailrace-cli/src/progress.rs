@@ -1,6 +1,6 @@
 //! Progress of an experiment: a bar on a terminal, a line now and then elsewhere; always on standard error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ pub struct Display<'a> {
     done: usize,
     resumed: usize,
     bar: Option<ProgressBar>,
+    /// What has been said.
+    noted: BTreeSet<String>,
     /// Somebody else shows it.
     is_silent: bool,
     started: Instant,
@@ -104,6 +106,7 @@ impl<'a> Display<'a> {
             done: 0,
             resumed: 0,
             bar,
+            noted: BTreeSet::new(),
             is_silent: false,
             started: now,
             last_line: now,
@@ -185,6 +188,10 @@ impl Observer for Display<'_> {
         self.show();
     }
     fn note(&mut self, text: &str) {
+        // Runs that differ by their seeds say the same.
+        if !self.noted.insert(text.to_owned()) {
+            return;
+        }
         let line = || complain!("{}: {text}", self.name);
         self.bar.as_ref().map_or_else(line, |bar| bar.suspend(line));
     }

@@ -105,7 +105,12 @@ fn results_do_not_depend_on_the_threads_of_a_run() {
     let said = tailrace(dir.path(), &["run", "shared.toml", "--threads", "2"]);
     stdout(&said);
     let told = String::from_utf8_lossy(&said.stderr);
-    assert!(told.contains("on one thread, since the fabric cannot be cut"), "{told}");
+    assert!(
+        told.contains(
+            "on one thread, since the fabric has one rack, and the ports of a switch share its memory"
+        ),
+        "{told}"
+    );
 }
 
 /// What is built in is the repository's, and is run again only as far as it is not there.

@@ -36,9 +36,11 @@ pub struct Threads {
 /// When a run is to have several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Whenever it can; somebody has asked for them, and wants to know if there is only one.
+    /// Unless they would do little but wait for each other; somebody has asked for them, and wants to know if there are fewer.
     Asked,
-    /// Whenever it can.
+    /// The same, but nobody wants to know.
+    Quietly,
+    /// Whenever it can, though it may take far longer: to compare what comes of it.
     Whenever,
     /// Where it is over sooner with them.
     WhereItPays,

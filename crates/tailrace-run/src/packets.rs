@@ -12,7 +12,7 @@ use tailrace_traffic::{Feed, GammaControl};
 
 use crate::build;
 use crate::control::{Control, Threads, Unattended, Wish, look, processors};
-use crate::pays::{Cutter, splits};
+use crate::pays::{Cutter, shares_what};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -40,12 +40,11 @@ impl SchemeVisitor for Runner<'_> {
         let threads = control.threads();
         let cut = cut::<S>(scenario, &fabric, threads, !taps.is_empty())?;
         if threads.wish == Wish::Asked
-            && let Some(word) =
-                word_on(threads.at_most, cut.as_ref().map(Cut::parts).map_err(|why| *why), processors())
+            && let Some(word) = word_on(threads.at_most, &cut)
         {
-            control.note(word);
+            control.note(format!("{} {word}", scenario.scheme.label()));
         }
-        if let Ok(cut) = cut {
+        if let Ok((cut, _)) = cut {
             return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control);
         }
         let mut world = world::<S>(scenario, &fabric, feed)?;
@@ -73,46 +72,57 @@ impl SchemeVisitor for Counter<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Counter { scenario, threads } = self;
         let cut = cut::<S>(scenario, &scenario.fabric.build(), threads, false)?;
-        Ok(cut.map_or(1, |cut| cut.parts()))
+        Ok(cut.map_or(1, |(cut, _)| cut.parts()))
     }
 }
 
-/// How a run is cut for the threads that it may have; or why it is not.
+/// How a run is cut for the threads that it may have, and why it has no more parts; or why it is not cut.
+type Granted = Result<(Cut, String), String>;
+
 fn cut<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     threads: Threads,
     captured: bool,
-) -> Result<Result<Cut, &'static str>, ScenarioError> {
+) -> Result<Granted, ScenarioError> {
     if captured {
-        return Ok(Err("packets of a port are captured"));
+        return Ok(Err("packets of a port are captured".to_owned()));
     }
     if let Some(why) = whole_because::<S>(scenario, fabric)? {
-        return Ok(Err(why));
+        return Ok(Err(why.to_owned()));
     }
-    let cutter = Cutter::new(scenario, fabric, splits::<S>(fabric));
-    let most = match threads.wish {
-        Wish::Asked => threads.at_most.min(processors()),
-        Wish::Whenever => threads.at_most,
-        Wish::WhereItPays => cutter.parts_that_pay(threads.at_most),
-    };
+    let shares = shares_what::<S>(fabric);
+    let cutter = Cutter::new(scenario, fabric, shares.is_none());
+    Ok(granted(&cutter, threads, processors(), shares))
+}
+
+/// What a run gets that can be cut, on so many processors, where `shares` says what keeps the ports of a switch together.
+fn granted(cutter: &Cutter<'_>, threads: Threads, processors: usize, shares: Option<&str>) -> Granted {
+    let most = if threads.wish == Wish::Asked { threads.at_most.min(processors) } else { threads.at_most };
     if most <= 1 {
-        return Ok(Err("there is one processor"));
+        return Err("there is one processor".to_owned());
     }
-    let cut = cutter.best(most);
-    Ok(if cut.parts() > 1 {
-        Ok(cut)
-    } else {
-        Err("the fabric cannot be cut: it has one rack, whose ports share something")
-    })
+    let cut = match threads.wish {
+        Wish::WhereItPays => cutter.where_it_pays(most),
+        Wish::Asked | Wish::Quietly => cutter.as_asked(most),
+        Wish::Whenever => Some(cutter.best(most)).filter(|cut| cut.parts() > 1),
+    };
+    match cut {
+        Some(cut) if cut.parts() == processors => Ok((cut, format!("there are {processors} processors"))),
+        Some(cut) if cutter.best(most).parts() > cut.parts() => {
+            Ok((cut, "more would do little but wait for each other".to_owned()))
+        }
+        Some(cut) => Ok((cut, "the fabric has no more parts".to_owned())),
+        None if cutter.best(2).parts() > 1 => Err("two would do little but wait for each other".to_owned()),
+        None => Err(format!("the fabric has one rack, and {}", shares.unwrap_or("one host"))),
+    }
 }
 
 /// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
-fn word_on(asked: usize, parts: Result<usize, &str>, processors: usize) -> Option<String> {
-    let (threads, why) = match parts {
-        Err(why) => (1, why.to_owned()),
-        Ok(parts) if parts == processors => (parts, format!("there are {processors} processors")),
-        Ok(parts) => (parts, "the fabric has no more parts".to_owned()),
+fn word_on(asked: usize, granted: &Granted) -> Option<String> {
+    let (threads, why) = match granted {
+        Err(why) => (1, why),
+        Ok((cut, why)) => (cut.parts(), why),
     };
     let on = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
     (threads < asked).then(|| format!("on {on}, since {why}"))
@@ -214,13 +224,13 @@ impl SchemeVisitor for Tester<'_> {
             Parts::Whole(hosts, switches) => Cut::new(&fabric, hosts, switches),
             Parts::Ports(ports) => Cut::of_ports(&fabric, ports),
             Parts::Stages(parts) => Cut::by_stages(&fabric, parts).expect("a small fabric"),
-            Parts::Hosts(parts) => Cut::by_hosts(&fabric, parts),
+            Parts::Hosts(parts) => Cut::by_hosts(&fabric, parts, |_| 1),
         };
         if mutation == Mutation::Ties {
             cut = cut.skewed();
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
-        let shared = (!whole && !splits::<S>(&fabric)).then_some("the ports of a switch share something");
+        let shared = shares_what::<S>(&fabric).filter(|_| !whole);
         let one = (cut.parts() < 2).then_some("there is one part");
         match one.or(whole_because::<S>(scenario, &fabric)?).or(shared) {
             Some(why) => Err(ScenarioError::new("threads", why)),
@@ -308,13 +318,43 @@ mod tests {
         run(&scenario, crate::feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap().0.digest
     }
 
+    /// What somebody is told who asks for threads on four processors.
+    fn told(asked: usize, fabric: &str, load: f64, shares: Option<&'static str>) -> Option<String> {
+        let text = format!(
+            "[fabric]\n{fabric}\n[workload]\nsizes = \"web-search\"\nload = {load}\nflows = 9\n[scheme]\nname = \"dctcp\"\n"
+        );
+        let scenario = Scenario::parse(&text).unwrap();
+        let fabric = scenario.fabric.build();
+        let cutter = Cutter::new(&scenario, &fabric, shares.is_none());
+        word_on(asked, &granted(&cutter, Threads::of(Some(asked)), 4, shares))
+    }
+
     #[test]
     fn who_gets_other_threads_than_asked_for_is_told_why() {
-        let word = |asked, parts| word_on(asked, parts, 4);
-        assert_eq!([word(1, Err("there is one processor")), word(3, Ok(3))], [None, None]);
-        assert_eq!(word(7, Ok(4)).unwrap(), "on 4 threads, since there are 4 processors");
-        assert_eq!(word(4, Ok(3)).unwrap(), "on 3 threads, since the fabric has no more parts");
-        assert_eq!(word(2, Err("links fail")).unwrap(), "on one thread, since links fail");
+        let racks = "kind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts_per_leaf = 4\nhost_rate = \"10Gbps\"\nspine_rate = \"40Gbps\"";
+        let large = "preset = \"spine144\"";
+        let word = |asked, fabric: &str, load| told(asked, fabric, load, None).unwrap_or_default();
+        assert_eq!([word(1, large, 0.6), word(4, large, 0.6)], ["", ""]);
+        assert_eq!(word(7, large, 0.6), "on 4 threads, since there are 4 processors");
+        // By hand: a round of two links of 1 us and the 8 ns of 40 bytes has 19 hops at this load.
+        let near = format!("{racks}\ndelay = \"1us\"");
+        assert_eq!(word(4, &near, 0.12), "on 2 threads, since more would do little but wait for each other");
+        assert_eq!(
+            word(2, &format!("{racks}\ndelay = \"0s\""), 0.6),
+            "on one thread, since two would do little but wait for each other"
+        );
+        let shared = told(
+            4,
+            &format!("{racks}\ndelay = \"5us\""),
+            0.6,
+            Some("the ports of a switch share its memory"),
+        );
+        assert_eq!(shared.unwrap(), "on 3 threads, since the fabric has no more parts");
+        let one_rack = told(2, "preset = \"micro4\"", 0.6, Some("the ports of a switch share its memory"));
+        assert_eq!(
+            one_rack.unwrap(),
+            "on one thread, since the fabric has one rack, and the ports of a switch share its memory"
+        );
     }
 
     #[test]

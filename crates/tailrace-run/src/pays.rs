@@ -2,11 +2,12 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{HEADER_BYTES, Outcome, PortId, PortPolicy, Scheme, Time};
-use tailrace_fabric::{Buffer, Fabric};
+use tailrace_core::{HEADER_BYTES, HostId, Outcome, PortId, PortPolicy, Scheme, Time};
+use tailrace_fabric::{Buffer, Fabric, PortSpec};
 use tailrace_packet::{Cut, LookAheads};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
+use tailrace_workload::HostLoad;
 
 use crate::build;
 
@@ -14,6 +15,12 @@ use crate::build;
 /// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a tenth with 98
 /// (docs/concepts/parallel.md#when-it-does-not-help).
 const LEAST_HOPS: f64 = 80.0;
+
+/// The same by hosts: on stars two threads gained nothing with 80, and a fifth with 160.
+const LEAST_HOPS_BY_HOSTS: f64 = 160.0;
+
+/// Packet-hops of a part in a round of look-aheads below which threads that somebody asks for would do little but wait for each other.
+const FEWEST_HOPS: f64 = 8.0;
 
 /// Packet-hops of a part in a round of look-aheads from which on parts by racks wait for each other so little that the letters
 /// of parts by stages cost more: with 120 two threads were faster by stages, with 850 by racks
@@ -32,15 +39,35 @@ pub(crate) struct Cutter<'a> {
     transport: &'a TransportParams,
     /// Whether the ports of a switch may be of several parts.
     may_split: bool,
-    /// Packet-hops a second by what the workload offers at first, if that is known.
-    hops: Option<f64>,
+    /// What hosts send and receive by what the workload offers at first, if that is known.
+    loads: Option<Vec<HostLoad>>,
 }
 
 impl<'a> Cutter<'a> {
     pub(crate) fn new(scenario: &'a Scenario, fabric: &'a Fabric, may_split: bool) -> Self {
-        let transport = &scenario.transport;
-        let hops = bytes_a_second(scenario, fabric).map(|bytes| hops_of(fabric, transport, bytes));
-        Cutter { fabric, transport, may_split, hops }
+        Cutter { fabric, transport: &scenario.transport, may_split, loads: loads(scenario, fabric) }
+    }
+
+    /// Packet-hops a second by what the workload offers at first, if that is known.
+    fn hops(&self) -> Option<f64> {
+        let bytes = |(port, load): (&PortSpec, &HostLoad)| load.sends * port.rate.bytes_per_sec();
+        let sent = self.fabric.ports.iter().zip(self.loads.as_ref()?).map(bytes).sum();
+        Some(hops_of(self.fabric, self.transport, sent))
+    }
+
+    /// The same, or what it may be.
+    fn hops_or_so(&self) -> f64 {
+        let assumed = || ASSUMED_LOAD * bytes_of_all_hosts(self.fabric);
+        self.hops().unwrap_or_else(|| hops_of(self.fabric, self.transport, assumed()))
+    }
+
+    /// What a host has to do, of what the workload offers: it sends what it has, and acknowledges what it gets.
+    fn work(&self, host: HostId) -> u64 {
+        let load = self.loads.as_ref().map_or(1.0, |loads| {
+            let HostLoad { sends, receives } = loads[host as usize];
+            sends + receives
+        });
+        (load * self.fabric.ports[host as usize].rate.as_bps() as f64) as u64
     }
 
     /// A cut into so many parts, or fewer. It is by racks; but where ports of a switch may be of several parts, one rack is cut by hosts,
@@ -51,26 +78,36 @@ impl<'a> Cutter<'a> {
             return racks;
         }
         if racks.parts() == 1 {
-            return Cut::by_hosts(self.fabric, parts);
+            return Cut::by_hosts(self.fabric, parts, |host| self.work(host));
         }
-        let (round, assumed) = (self.round(&racks), || ASSUMED_LOAD * bytes_of_all_hosts(self.fabric));
-        let hops = self.hops.unwrap_or_else(|| hops_of(self.fabric, self.transport, assumed()));
-        if racks.parts() == parts && hops * round / parts as f64 >= ENOUGH_HOPS {
+        let round = self.round(&racks);
+        if racks.parts() == parts && self.hops_or_so() * round / parts as f64 >= ENOUGH_HOPS {
             return racks;
         }
         let stages = Cut::by_stages(self.fabric, parts);
         stages.filter(|stages| self.round(stages) >= 4.0 * round).unwrap_or(racks)
     }
 
-    /// The most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload offers;
-    /// one where that is not known.
-    pub(crate) fn parts_that_pay(&self, at_most: usize) -> usize {
-        let Some(hops) = self.hops else { return 1 };
-        let enough = (hops * self.longest_round() / LEAST_HOPS) as usize;
-        let most = at_most.min(Cut::MOST).min(enough).min(MOST_PORTS / self.fabric.ports.len().max(1));
-        let mut cuts = (2..=most).rev().map(|parts| self.best(parts));
-        let pays = |cut: &Cut| hops * self.round(cut) >= LEAST_HOPS * cut.parts() as f64;
-        cuts.find(pays).map_or(1, |cut| cut.parts())
+    /// The cut into the most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload
+    /// offers; `None` if two have not, or that is not known.
+    pub(crate) fn where_it_pays(&self, at_most: usize) -> Option<Cut> {
+        let fit = MOST_PORTS / self.fabric.ports.len().max(1);
+        let one_rack = Cut::by_racks(self.fabric, 2).parts() == 1;
+        let least = if one_rack { LEAST_HOPS_BY_HOSTS } else { LEAST_HOPS };
+        self.finest(at_most.min(fit), self.hops()?, least)
+    }
+
+    /// The cut into the most parts, up to `at_most`, for somebody who asks for them; `None` if two would do little but wait for each
+    /// other, or there are none.
+    pub(crate) fn as_asked(&self, at_most: usize) -> Option<Cut> {
+        self.finest(at_most, self.hops_or_so(), FEWEST_HOPS)
+    }
+
+    /// The cut into the most parts that have so many packet-hops to do in a round of look-aheads, of so many in a second.
+    fn finest(&self, at_most: usize, hops: f64, least: f64) -> Option<Cut> {
+        let enough = (hops * self.longest_round() / least) as usize;
+        let mut cuts = (2..=at_most.min(Cut::MOST).min(enough)).rev().map(|parts| self.best(parts));
+        cuts.find(|cut| cut.parts() > 1 && hops * self.round(cut) >= least * cut.parts() as f64)
     }
 
     /// That of the cut that has the longest one, into two parts; with more it is no longer.
@@ -78,7 +115,7 @@ impl<'a> Cutter<'a> {
         let racks = Cut::by_racks(self.fabric, 2);
         let split = match racks.parts() {
             _ if !self.may_split => None,
-            1 => Some(Cut::by_hosts(self.fabric, 2)),
+            1 => Some(self.best(2)),
             _ => Cut::by_stages(self.fabric, 2),
         };
         let cuts = [Some(racks), split].into_iter().flatten().filter(|cut| cut.parts() > 1);
@@ -92,9 +129,14 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether the ports of a switch may be of several parts: they share nothing but what the switch chooses by.
-pub(crate) fn splits<S: Scheme>(fabric: &Fabric) -> bool {
-    S::Port::WORK_CONSERVING && !S::Port::REVERSE && matches!(fabric.buffer, Buffer::PerPort(_))
+/// Why the ports of a switch may not be of several parts, if they share more than what the switch chooses by.
+pub(crate) fn shares_what<S: Scheme>(fabric: &Fabric) -> Option<&'static str> {
+    let reasons = [
+        (matches!(fabric.buffer, Buffer::Shared { .. }), "the ports of a switch share its memory"),
+        (S::Port::REVERSE, "the scheme's ports look at what comes back"),
+        (!S::Port::WORK_CONSERVING, "the scheme's ports hold packets while their links are idle"),
+    ];
+    reasons.into_iter().find_map(|(shares, what)| shares.then_some(what))
 }
 
 /// The same, by the scheme's name.
@@ -103,7 +145,7 @@ fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError
     impl SchemeVisitor for Splits<'_> {
         type Output = Result<bool, ScenarioError>;
         fn visit<S: Scheme>(self) -> Self::Output {
-            Ok(splits::<S>(self.0))
+            Ok(shares_what::<S>(self.0).is_none())
         }
     }
     build::visit(scenario, Splits(fabric))
@@ -143,7 +185,7 @@ pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Sh
         largest: largest as f64 / all.max(1) as f64,
         letters_per_hop: letters / hops.max(1.0),
         hops_per_look_ahead: hops * half_round / outcome.end.as_secs_f64(),
-        hops_at_load: cutter.hops.unwrap_or(0.0) * half_round,
+        hops_at_load: cutter.hops().unwrap_or(0.0) * half_round,
     })
 }
 
@@ -154,16 +196,20 @@ fn hops_of(fabric: &Fabric, transport: &TransportParams, bytes: f64) -> f64 {
     both_ways * fabric.longest_path() as f64
 }
 
-/// What all hosts together send a second at first, with headers, if that is known.
-fn bytes_a_second(scenario: &Scenario, fabric: &Fabric) -> Option<f64> {
-    let loads: Vec<f64> = match (&scenario.workload.offered, scenario.plan()) {
-        (Some(offered), _) => offered.ports.clone(),
-        (None, Ok(plan)) => plan.host_loads(Time::ZERO).iter().map(|load| load.sends).collect(),
-        (None, Err(_)) => Vec::new(),
+/// What each host sends and receives at first, as shares of its link, if that is known.
+fn loads(scenario: &Scenario, fabric: &Fabric) -> Option<Vec<HostLoad>> {
+    let loads = match (&scenario.workload.offered, scenario.plan()) {
+        (Some(offered), _) => {
+            let of = |(sends, &towards): (&f64, &PortId)| HostLoad {
+                sends: *sends,
+                receives: offered.ports[towards as usize],
+            };
+            offered.ports.iter().zip(&fabric.port_to).map(of).collect()
+        }
+        (None, Ok(plan)) => plan.host_loads(Time::ZERO),
+        (None, Err(_)) => return None,
     };
-    let hosts = fabric.ports[..fabric.hosts].iter().zip(loads);
-    let bytes: f64 = hosts.map(|(port, load)| load * port.rate.bytes_per_sec()).sum();
-    (bytes > 0.0).then_some(bytes)
+    loads.iter().any(|load| load.sends > 0.0).then_some(loads)
 }
 
 /// What all hosts together can send a second.
@@ -182,13 +228,17 @@ mod tests {
 
     fn parts(fabric: &str, workload: &str, at_most: usize) -> usize {
         let scenario = scenario(fabric, workload);
-        Cutter::new(&scenario, &scenario.fabric.build(), true).parts_that_pay(at_most)
+        Cutter::new(&scenario, &scenario.fabric.build(), true)
+            .where_it_pays(at_most)
+            .map_or(1, |cut| cut.parts())
     }
 
     /// The same, where switches are not divided.
     fn racks(fabric: &str, workload: &str, at_most: usize) -> usize {
         let scenario = scenario(fabric, workload);
-        Cutter::new(&scenario, &scenario.fabric.build(), false).parts_that_pay(at_most)
+        Cutter::new(&scenario, &scenario.fabric.build(), false)
+            .where_it_pays(at_most)
+            .map_or(1, |cut| cut.parts())
     }
 
     fn web_search(load: f64) -> String {
@@ -211,9 +261,9 @@ mod tests {
         assert_eq!((parts(small, &web_search(0.6), 16), racks(&longer, &web_search(0.9), 16)), (16, 9));
         let large = "kind = \"fat-tree\"\nradix = 16\nhost_rate = \"10Gbps\"\nswitch_delay = \"200ns\"";
         assert_eq!(parts(large, &web_search(0.6), 8), 8);
-        // A round takes links of two hosts, 2 * (20.2 us and 32 ns), in which 4 hosts at 0.6 of their rate have 323 hops by two links.
+        // A round takes links of two hosts, 2 * (20.2 us and 32 ns), in which 4 hosts at 0.6 of their rate have 323 hops by two links: twice 160.
         let star = "preset = \"micro4\"";
-        assert_eq!([0.6, 0.3, 0.1].map(|load| parts(star, &web_search(load), 8)), [4, 2, 1]);
+        assert_eq!([0.9, 0.6, 0.3].map(|load| parts(star, &web_search(load), 8)), [3, 2, 1]);
         assert_eq!(racks(star, &web_search(0.9), 8), 1);
     }
 

@@ -60,30 +60,31 @@ impl Cut {
         Self::with(ports, leads)
     }
 
-    /// A cut into `parts` or fewer of about the same work, each host with the port towards it. In one rack all that goes from part to
-    /// part then comes over links of hosts. [`Self::of_ports`] says what ports must not share.
-    pub fn by_hosts(fabric: &Fabric, parts: usize) -> Self {
+    /// A cut into `parts` or fewer, each host with the port towards it, whose work is as much as `work` says of the host. In one rack all
+    /// that goes from part to part then comes over links of hosts. [`Self::of_ports`] says what ports must not share.
+    pub fn by_hosts(fabric: &Fabric, parts: usize, work: impl Fn(HostId) -> u64) -> Self {
         let hosts = fabric.host_ids().zip(&fabric.port_to);
-        let row: Vec<_> = hosts.map(|(host, &towards)| vec![PortId::from(host), towards]).collect();
+        let row: Vec<_> =
+            hosts.map(|(host, &towards)| (vec![PortId::from(host), towards], work(host))).collect();
         Self::of_row(fabric, &row, parts)
     }
 
-    /// A cut of a row of lots, each of ports that stay together, into lengths of about the same work. What is in no lot is of the first
-    /// part.
-    fn of_row(fabric: &Fabric, row: &[Vec<PortId>], parts: usize) -> Self {
-        let parts = parts.clamp(1, Self::MOST);
-        let work = |lot: &[PortId]| lot.iter().map(|&port| work(fabric, port)).sum::<u64>();
-        let all: u64 = row.iter().map(|lot| work(lot)).sum();
+    /// A cut of a row of lots, each of ports that stay together and of some work, into lengths of about the same work. What is in no lot
+    /// is of the first part.
+    fn of_row(fabric: &Fabric, row: &[(Vec<PortId>, u64)], parts: usize) -> Self {
+        let parts = parts.clamp(1, Self::MOST) as u128;
+        let all: u64 = row.iter().map(|(_, work)| work).sum();
         let (mut before, mut ports, mut used) = (0, vec![0; fabric.ports.len()], Vec::new());
-        for lot in row {
-            let middle = u128::from(before + work(lot) / 2);
-            let part = middle * parts as u128 / u128::from(all.max(1));
+        for (lot, work) in row {
+            let middle = u128::from(before + work / 2);
+            // Lots without work may be beyond all of it.
+            let part = (middle * parts / u128::from(all.max(1))).min(parts - 1);
             // A lot of more work than a part has leaves none for the parts that it passes over.
             if used.last() != Some(&part) {
                 used.push(part);
             }
             lot.iter().for_each(|&port| ports[port as usize] = used.len() - 1);
-            before += work(lot);
+            before += work;
         }
         Self::of_ports(fabric, &ports)
     }
@@ -283,12 +284,13 @@ mod tests {
     fn one_rack_is_cut_by_hosts() {
         let text = "kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\ndelay = \"20us\"";
         let fabric = FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build();
-        let of = |parts| Cut::by_hosts(&fabric, parts).ports;
+        let by_hosts = |parts| Cut::by_hosts(&fabric, parts, |_| 1);
+        let of = |parts| by_hosts(parts).ports;
         assert_eq!(of(2), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
         assert_eq!(of(3), [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]);
-        assert_eq!((of(1), Cut::by_hosts(&fabric, 64).parts()), (vec![0; 12], 6));
+        assert_eq!((of(1), by_hosts(64).parts()), (vec![0; 12], 6));
         for (parts, share) in [(2, 1.0 / 2.0), (3, 2.0 / 3.0)] {
-            let cut = Cut::by_hosts(&fabric, parts);
+            let cut = by_hosts(parts);
             let rounds = LookAheads::new(&cut, &fabric, &TransportParams::default()).rounds();
             // Both ways over a link of a host: 20 us, and the 32 ns of 40 bytes.
             assert_eq!(rounds, vec![Time::from_ns(2 * 20_032); parts]);
@@ -296,6 +298,9 @@ mod tests {
             assert!(out[..6].iter().all(|out| (out - share).abs() < 1e-12), "{out:?}");
             assert_eq!(out[6..], [0.0; 6]);
         }
+        // Where two hosts do all, each is of a part, and all others are of one of these.
+        let unequal = Cut::by_hosts(&fabric, 2, |host| u64::from(host < 2));
+        assert_eq!(unequal.ports[..6], [0, 1, 1, 1, 1, 1]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 
-use super::{Cut, switches};
+use super::{Cut, switches, work};
 
 /// Most pairs of a switch and a rack whose ways are looked at.
 const MOST_WAYS: usize = 1 << 18;
@@ -19,8 +19,15 @@ impl Cut {
     /// `None` for fabrics of so many switches and racks that it takes long.
     pub fn by_stages(fabric: &Fabric, parts: usize) -> Option<Self> {
         let racks = super::edges(fabric).len();
-        (fabric.switches.saturating_mul(racks) <= MOST_WAYS)
-            .then(|| Self::of_row(fabric, &row(fabric), parts))
+        if fabric.switches.saturating_mul(racks) > MOST_WAYS {
+            return None;
+        }
+        let with_work = |lot: Vec<PortId>| {
+            let all = lot.iter().map(|&port| work(fabric, port)).sum();
+            (lot, all)
+        };
+        let row: Vec<_> = row(fabric).into_iter().map(with_work).collect();
+        Some(Self::of_row(fabric, &row, parts))
     }
 }
 
@@ -80,7 +87,6 @@ mod tests {
     use tailrace_core::transport::TransportParams;
     use tailrace_fabric::FabricParams;
 
-    use super::super::work;
     use super::*;
     use crate::LookAheads;
 

@@ -8,7 +8,17 @@
 //! across the fabric takes its time in every run, cut or whole (`world/edicts.rs`); and all parts draw all flows, so that
 //! flows have the same numbers and slots in each of them.
 
+#[cfg(test)]
+mod interleavings;
 mod mail;
+#[cfg(test)]
+mod mail_tests;
 mod run;
+
+/// What threads are kept in step with; `interleavings.rs` puts another in its place.
+mod sync {
+    pub(super) use std::sync::atomic;
+    pub(super) use std::{hint, thread};
+}
 
 pub use run::run_parts;
