@@ -1,11 +1,12 @@
 //! What is made of a run when it is over, on several threads.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
 use tailrace_core::Running;
-use tailrace_experiment::{read_scenario, run, write_run};
+use tailrace_experiment::{RunResult, read_scenario, run, write_run};
 use tailrace_run::{Control, Threads, Wish};
 
 /// Lets a run have so many threads.
@@ -44,20 +45,36 @@ warmup = "1ms"
 name = "rcp"
 "#;
 
+/// What is written of a run on so many threads, by file.
+fn written(result: &RunResult, threads: usize) -> BTreeMap<OsString, Vec<u8>> {
+    let place = tempfile::tempdir().unwrap();
+    write_run(place.path(), result, threads).unwrap();
+    let files = fs::read_dir(place.path()).unwrap().flatten();
+    files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
+}
+
 #[test]
 fn statistics_and_tables_do_not_depend_on_the_threads() {
     let scenario = read_scenario(SCENARIO, Path::new("")).unwrap();
     let made_on = |threads: usize| {
-        let place = tempfile::tempdir().unwrap();
         let result = run(&scenario, &With(threads), &[]).unwrap();
         assert_eq!((result.flows.rows(), result.summary.classes.len()), (20_000, 4 * 6));
-        write_run(place.path(), &result, threads).unwrap();
-        let files = fs::read_dir(place.path()).unwrap().flatten();
-        files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect::<BTreeMap<_, _>>()
+        written(&result, threads)
     };
     let one = made_on(1);
-    assert!(one.contains_key("flows.parquet".as_ref() as &std::ffi::OsStr) && one.len() > 4);
+    assert!(one.contains_key("flows.parquet".as_ref() as &OsStr) && one.len() > 4);
     for threads in [2, 3, 7] {
         assert!(made_on(threads) == one, "{threads} threads");
     }
+}
+
+/// Groups of rows are encoded beside each other.
+#[test]
+fn tables_of_several_groups_of_rows_do_not_depend_on_the_threads() {
+    let scenario =
+        read_scenario(&SCENARIO.replace("flows = 20000", "flows = 300000"), Path::new("")).unwrap();
+    let result = run(&scenario, &With(1), &[]).unwrap();
+    assert!(result.flows.rows() > 1 << 18, "more than a group has");
+    let one = written(&result, 1);
+    assert!(one == written(&result, 3) && one == written(&result, 2));
 }

@@ -76,6 +76,10 @@ impl SchemeVisitor for Counter<'_> {
     }
 }
 
+/// Why two threads are refused.
+const TOO_LITTLE: &str =
+    "so little goes on while a packet is on a link that two would do little but wait for each other";
+
 /// How a run is cut for the threads that it may have, and why it has no more parts; or why it is not cut.
 type Granted = Result<(Cut, String), String>;
 
@@ -107,13 +111,17 @@ fn granted(cutter: &Cutter<'_>, threads: Threads, processors: usize, shares: Opt
         Wish::Asked | Wish::Quietly => cutter.as_asked(most),
         Wish::Whenever => Some(cutter.best(most)).filter(|cut| cut.parts() > 1),
     };
+    if threads.wish != Wish::Asked {
+        // Nobody wants to know why.
+        return cut.map(|cut| (cut, String::new())).ok_or_else(String::new);
+    }
     match cut {
         Some(cut) if cut.parts() == processors => Ok((cut, format!("there are {processors} processors"))),
         Some(cut) if cutter.best(most).parts() > cut.parts() => {
             Ok((cut, "more would do little but wait for each other".to_owned()))
         }
         Some(cut) => Ok((cut, "the fabric has no more parts".to_owned())),
-        None if cutter.best(2).parts() > 1 => Err("two would do little but wait for each other".to_owned()),
+        None if cutter.best(2).parts() > 1 => Err(TOO_LITTLE.to_owned()),
         None => Err(format!("the fabric has one rack, and {}", shares.unwrap_or("one host"))),
     }
 }
@@ -341,7 +349,7 @@ mod tests {
         assert_eq!(word(4, &near, 0.12), "on 2 threads, since more would do little but wait for each other");
         assert_eq!(
             word(2, &format!("{racks}\ndelay = \"0s\""), 0.6),
-            "on one thread, since two would do little but wait for each other"
+            "on one thread, since so little goes on while a packet is on a link that two would do little but wait for each other"
         );
         let shared = told(
             4,
