@@ -47,10 +47,10 @@ name = "rcp"
 
 /// What is written of a run on so many threads, by file.
 fn written(result: &RunResult, threads: usize) -> BTreeMap<OsString, Vec<u8>> {
-    let place = tempfile::tempdir().unwrap();
-    write_run(place.path(), result, threads).unwrap();
-    let files = fs::read_dir(place.path()).unwrap().flatten();
-    files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
+    let place = tempfile::tempdir().expect("a folder");
+    write_run(place.path(), result, threads).expect("it is written");
+    let files = fs::read_dir(place.path()).expect("the folder is there").flatten();
+    files.map(|file| (file.file_name(), fs::read(file.path()).expect("a file"))).collect()
 }
 
 #[test]
