@@ -16,9 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml --report
 
-# Each of the two builds ends with crates that keep one processor busy, so that they share the machine.
-test: lint deny
-	$(MAKE) --jobs=2 --output-sync=target .venv/built tests-built
+test: lint deny .venv/built tests-built
 	cargo test --locked $(AGENT)
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace

@@ -92,7 +92,7 @@ impl<'a> Cutter<'a> {
     /// offers; `None` if two have not, or that is not known.
     pub(crate) fn where_it_pays(&self, at_most: usize) -> Option<Cut> {
         let fit = MOST_PORTS / self.fabric.ports.len().max(1);
-        let one_rack = Cut::by_racks(self.fabric, 2).parts() == 1;
+        let one_rack = self.fabric.edge_of.windows(2).all(|edges| edges[0] == edges[1]);
         let least = if one_rack { LEAST_HOPS_BY_HOSTS } else { LEAST_HOPS };
         self.finest(at_most.min(fit), self.hops()?, least)
     }
