@@ -93,7 +93,11 @@ impl CongestionLaw<PdqHeader> for PdqLaw {
     fn on_feedback(&mut self, now: Time, rtt: Time, echo: &PdqHeader, flow: &FlowView) {
         self.requests.sample(rtt);
         if echo.message == Message::Answer && self.requests.awaits(now, rtt) {
-            (self.rate, self.paused_by) = (echo.rate, echo.paused_by);
+            // The port that pauses a flow grants it nothing. If it has not, the flow goes another way by now, since a link has
+            // failed or is back, on which all others have left the word to that port: it asks them all.
+            let is_elsewhere = echo.paused_by != 0 && echo.rate > WireRate::ZERO;
+            (self.rate, self.paused_by) =
+                if is_elsewhere { (WireRate::ZERO, 0) } else { (echo.rate, echo.paused_by) };
             // A paused flow probes once in so many round trips, of which this one was the first (§3.3.1,
             // suppressed probing); a flow that sends has data to carry the next request.
             let gap = self.switch.probing_gap(echo.place.into());

@@ -204,7 +204,6 @@ impl PdqRouter {
     /// nobody is for long, and so on. Nor is anybody on the way out for long, by who cannot come back.
     fn answer(&mut self, now: Time, flow: FlowId, header: &mut PdqHeader) {
         if header.paused_by != 0 {
-            header.rate = WireRate::ZERO;
             if header.paused_by != self.number {
                 self.remove(flow);
             } else if self.find(flow).is_none() {

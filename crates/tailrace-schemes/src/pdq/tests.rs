@@ -91,6 +91,30 @@ fn the_flow_with_least_to_send_has_the_link_and_the_other_pauses() {
     assert_eq!(share(&ask(&mut router, us(910), 1, 1_900, NO_DEADLINE)), 1.0);
 }
 
+/// A link has failed or is back, and a flow goes by other ports than the one that it waits for.
+#[test]
+fn whose_port_is_on_its_way_no_more_asks_the_others() {
+    let [mut before, mut since] = [3, 4].map(|number| router(number, SwitchParams::default(), REFRESH));
+    let us = Time::from_us;
+    let mut law = law(1_000_000, None);
+    let mut ask_by = |router: &mut PdqRouter| {
+        let now = law.probe_at();
+        let mut packet = packet(0, law.probe(now, &VIEW));
+        router.on_arrival(now, &mut packet, Bytes::ZERO);
+        packet.header = packet.header.returned();
+        router.on_reverse(now, &mut packet);
+        law.on_feedback(now + RTT, RTT, &packet.header, &VIEW);
+        (packet.header.paused_by, law.allowance().pacing.is_some())
+    };
+    assert_eq!(share(&ask(&mut before, us(0), 1, 500, NO_DEADLINE)), 1.0);
+    assert_eq!(ask_by(&mut before), (4, false));
+    assert_eq!(ask_by(&mut since), (4, false), "its port has the word");
+    assert_eq!(ask_by(&mut since), (0, true));
+    // Where that port is on the way, it keeps it.
+    assert_eq!(ask_by(&mut before), (4, false));
+    assert_eq!(ask_by(&mut before), (4, false));
+}
+
 #[test]
 fn of_equal_flows_the_one_that_sends_goes_on() {
     let mut router = router(0, SwitchParams::default(), REFRESH);
