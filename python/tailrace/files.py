@@ -59,14 +59,24 @@ def table(file: Path) -> dict[str, Any]:
     return tomllib.loads(text(file))
 
 
-def frame(file: Path) -> pl.DataFrame:
-    """The table in a Parquet file. Polars would take no path that is not UTF-8, and some as patterns."""
+def frame(file: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """The table in a Parquet file, or these columns of it."""
+    held = lazy(file)
+    return (held.select(columns) if columns else held).collect()
+
+
+def lazy(file: Path) -> pl.LazyFrame:
+    """The table in a Parquet file, of which columns are decoded when they are asked for.
+
+    The file itself is read at once: it may be gone by then, and polars would take no path that is not UTF-8,
+    and some as patterns.
+    """
     held = content(file)
     made_by = pl.read_parquet_metadata(held).get("tailrace.version", "")
     if _numbers(made_by) > _numbers(_tailrace.__version__):
         message = f"is by Tailrace {made_by}, newer than this one, {_tailrace.__version__}: read it with that"
         raise RunError(f"{file} {message}")
-    return pl.read_parquet(held)
+    return pl.scan_parquet(held)
 
 
 def _numbers(version: str) -> list[int]:

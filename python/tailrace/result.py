@@ -11,7 +11,7 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError, ScenarioError
-from tailrace.files import frame, load, text, verify
+from tailrace.files import lazy, load, text, verify
 from tailrace.table import Table
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class Result:
         files = verify(directory, "run")
         scenario = load(directory / "scenario.toml", "run", text)
         info = load(directory / "summary.json", "run", _info)
-        tables = {name: Table(load(directory / f"{name}.parquet", "run", frame)) for name in _TABLES}
+        tables = {name: Table(load(directory / f"{name}.parquet", "run", lazy)) for name in _TABLES}
         others = {
-            name: Table(load(directory / f"{name}.parquet", "run", frame))
+            name: Table(load(directory / f"{name}.parquet", "run", lazy))
             for name in _OTHERS
             if f"{name}.parquet" in files
         }
@@ -98,7 +98,7 @@ class Result:
         return self._series_where(pl.col("metric").str.starts_with("threshold_"))
 
     def _series_where(self, condition: pl.Expr) -> Table:
-        return Table(self.series.to_polars().filter(condition))
+        return Table(self.series.to_lazy().filter(condition))
 
     def measured_flows(self, size_class: str = "all") -> Table:
         """The flows of a size class ("all", "short", "medium", "long") that started after the warm-up.
@@ -120,7 +120,7 @@ class Result:
         chosen = of_size[size_class] & (pl.col("start_ns") >= warmup_ns)
         if at:
             chosen &= _in_group(group)
-        return Table(self.flows.to_polars().filter(chosen))
+        return Table(self.flows.to_lazy().filter(chosen))
 
     def measured_tasks(self, task_class: str = "all") -> Table:
         """The tasks that arrived after the warm-up: "all", or those of a traffic class, "all@1" and so on."""
@@ -134,7 +134,7 @@ class Result:
         chosen = pl.col("start_ns") >= warmup_ns
         if at:
             chosen &= _in_group(group)
-        return Table(self.tasks.to_polars().filter(chosen))
+        return Table(self.tasks.to_lazy().filter(chosen))
 
     def plot(self) -> Chart:
         """Completion times and slowdowns by size class, as distributions."""

@@ -23,43 +23,54 @@ class Table:
     """A table of results.
 
     It speaks the Arrow PyCapsule interface, so ``polars.DataFrame(table)``, ``pyarrow.table(table)``
-    and their like read it without a copy; the methods below are shorthands for them.
+    and their like read it without a copy; the methods below are shorthands for them. Of a table that was
+    read from a file, columns are decoded when they are asked for: ``table["slowdown"]`` is one of them.
     """
 
-    def __init__(self, source: ArrowStream) -> None:
+    def __init__(self, source: ArrowStream | pl.LazyFrame) -> None:
         self._source = source
+
+    def _stream(self) -> ArrowStream:
+        """All of it, which is decoded once."""
+        if isinstance(self._source, pl.LazyFrame):
+            self._source = self._source.collect()
+        return self._source
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the table as an Arrow C stream."""
-        return self._source.__arrow_c_stream__(requested_schema)
+        return self._stream().__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
-        return len(self.to_polars())
+        return int(self.to_lazy().select(pl.len()).collect().item())
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
-        return self.to_polars().columns
+        return self.to_lazy().collect_schema().names()
 
     def __getitem__(self, column: str) -> pl.Series:
         """A column, as a polars series."""
-        return self.to_polars()[column]
+        return self.to_lazy().select(pl.col([column])).collect()[column]
+
+    def to_lazy(self) -> pl.LazyFrame:
+        """As a polars lazy frame, which decodes what is asked of it and no more."""
+        return self._source if isinstance(self._source, pl.LazyFrame) else self.to_polars().lazy()
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame."""
-        return pl.DataFrame(self._source)
+        return pl.DataFrame(self._stream())
 
     def to_pyarrow(self) -> pa.Table:
         """As a pyarrow table (needs pyarrow)."""
         import pyarrow as pa
 
-        return pa.table(self._source)
+        return pa.table(self._stream())
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame (needs pandas 3 and pyarrow)."""
         import pandas as pd
 
-        return pd.DataFrame.from_arrow(self._source)
+        return pd.DataFrame.from_arrow(self._stream())
 
     def to_ipc(self) -> bytes:
         """As a stream in Arrow's IPC format."""

@@ -280,7 +280,9 @@ def test_a_distribution_of_nothing_is_a_failure(
     experiment = (folder.path / "experiment.toml").read_text("utf-8").partition("[plot.")[0]
     (tmp_path / "out" / "experiment.toml").write_text(experiment + plots_of)
     list_checksums(tmp_path / "out")
-    monkeypatch.setattr("tailrace.plots.flows.Cdf._measured", lambda _, run: run.flows.to_polars().head(0))
+    monkeypatch.setattr(
+        "tailrace.plots.flows.Cdf._measured", lambda _, run, y: run.flows[y].to_frame().head(0)
+    )
     drawn = plots.draw(tmp_path / "out")
     assert [file.name for file in drawn.files] == ["b.png", "b.svg"]
     assert len(drawn.failures) == 1

@@ -19,6 +19,27 @@ def test_a_saved_result_is_loaded_again(result: Result, tmp_path: Path) -> None:
         assert getattr(again, name).to_polars().equals(getattr(result, name).to_polars())
 
 
+def test_columns_of_a_loaded_result_are_decoded_when_they_are_asked_for(
+    result: Result, tmp_path: Path
+) -> None:
+    result.save(tmp_path / "kept")
+    again = Result.load(tmp_path / "kept")
+    # Those that are asked for and that flows are chosen by; it does not take the files any more.
+    shutil.rmtree(tmp_path / "kept")
+    for size_class, decoded in (("all", 2), ("short", 3), ("all@deadline", 3)):
+        measured = again.measured_flows(size_class)
+        plan = measured.to_lazy().select("slowdown").explain()
+        assert f"PROJECT {decoded}/{len(again.flows.columns)} COLUMNS" in plan
+        assert measured["slowdown"].equals(result.measured_flows(size_class)["slowdown"])
+        assert len(measured) == len(result.measured_flows(size_class))
+    assert again.flows.columns == result.flows.columns
+    whole = again.flows.to_polars()
+    assert whole.equals(result.flows.to_polars())
+    assert again.flows.to_polars()["flow"].equals(again.flows["flow"])
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="fct"):
+        again.flows["fct"]
+
+
 def test_how_late_a_live_run_was_is_kept(result: Result, tmp_path: Path) -> None:
     assert result.lag is None
     lag = pl.DataFrame({"what": ["left", "left"], "up_to_ns": [1.0, 2.0], "count": [3, 4]})

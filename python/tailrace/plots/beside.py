@@ -34,8 +34,9 @@ def plot(
     with styled():
         chart, (axes,) = new_chart()
         for (name, result), place in zip(named.items(), _pens(list(named.values())), strict=True):
-            flows = result.measured_flows(size_class).to_polars()
-            known = [column for column, kind in flows.schema.items() if kind.is_numeric()]
+            flows = result.measured_flows(size_class)
+            kinds = flows.to_lazy().collect_schema()
+            known = [column for column, kind in kinds.items() if kind.is_numeric()]
             if y not in known:
                 raise ScenarioError(f'has no column "{y}" of numbers; there are {", ".join(known)}', "y")
             draw_cdf(axes, flows[y] / 1e3 if y.endswith("_ns") else flows[y], name, PENS[place])

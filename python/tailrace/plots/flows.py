@@ -33,12 +33,9 @@ class Cdf(TimesPlot):
         values = {
             name: self.in_unit(
                 # Runs of an older version have hosts of 16 bits.
-                self.column(
-                    pl.concat(
-                        (self._measured(folder.run(key)) for key in part["run"]), how="vertical_relaxed"
-                    ),
-                    y,
-                )
+                pl.concat(
+                    (self._measured(folder.run(key), y) for key in part["run"]), how="vertical_relaxed"
+                )[y]
             )
             for name, part in curves.items()
         }
@@ -53,12 +50,12 @@ class Cdf(TimesPlot):
         self.dress(axes, of_what, f"Share of {self.of}")
         return self.footnote(folder, rows, f"{self.of} of")
 
-    def _measured(self, run: Result) -> pl.DataFrame:
-        if self.of == "flows":
-            return run.measured_flows(self.class_).to_polars()
-        if run.tasks is None:
+    def _measured(self, run: Result, y: str) -> pl.DataFrame:
+        """A column of the run's measured flows or tasks."""
+        if self.of == "tasks" and run.tasks is None:
             raise self.wrong("of", 'must be "flows": the workload has no tasks')
-        return run.measured_tasks(self.class_).to_polars()
+        measured = run.measured_flows if self.of == "flows" else run.measured_tasks
+        return self.column(measured(self.class_), y).to_frame()
 
 
 def draw_cdf(axes: Axes, values: pl.Series, name: str, pen: Pen) -> None:

@@ -13,10 +13,9 @@ def overview(result: Result) -> Chart:
         chart, panels = new_chart(2)
         for axes, column in zip(panels, ("fct_ns", "slowdown"), strict=True):
             for size_class, pen in zip(("all", "short", "medium", "long"), PENS, strict=False):
-                flows = result.measured_flows(size_class).to_polars()
-                if len(flows):
-                    values = flows[column] / 1e3 if column == "fct_ns" else flows[column]
-                    draw_cdf(axes, values, size_class, pen)
+                values = result.measured_flows(size_class)[column]
+                if len(values):
+                    draw_cdf(axes, values / 1e3 if column == "fct_ns" else values, size_class, pen)
             log_scale(axes, "x")
             axes.set(xlabel=label(column), ylabel="Share of flows")
         panels[0].set_title(result.info["scheme"])

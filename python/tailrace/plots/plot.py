@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from tailrace.errors import ScenarioError
 from tailrace.folder import ResultFolder
 from tailrace.plots.style import COLOURS, DASHES, PENS, Pen, label, log_scale
+from tailrace.table import Table
 
 # Units of times, in microseconds.
 UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -70,7 +71,7 @@ class RunPlot(Plot):
         groups = rows.partition_by(self.group, maintain_order=True, as_dict=False)
         return {", ".join(_named(axis, part[axis][0]) for axis in varied): part for part in groups}
 
-    def column(self, rows: pl.DataFrame, name: str) -> pl.Series:
+    def column(self, rows: pl.DataFrame | Table, name: str) -> pl.Series:
         """A column to draw."""
         if name not in rows.columns:
             raise self.wrong("y", f"these results have no column {name}")

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from tailrace import _tailrace
-from tailrace.files import content, load
+from tailrace.files import frame, load
 from tailrace.reports.charts import short
 from tailrace.reports.fabric_frames import Clock, Frames
 from tailrace.reports.fabric_layout import Layout
@@ -26,7 +26,7 @@ _COLUMNS = [*_SAME, "fct_ns", "slowdown"]
 
 def read(run: Path) -> pl.DataFrame:
     """The flows of a run whose ways are looked up, and how long they took."""
-    flows = load(run / "flows.parquet", "run", lambda file: pl.read_parquet(content(file), columns=_COLUMNS))
+    flows = load(run / "flows.parquet", "run", lambda file: frame(file, _COLUMNS))
     return flows.sort("size_bytes", "flow", descending=[True, False]).head(_MOST)
 
 

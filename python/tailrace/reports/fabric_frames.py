@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from tailrace.files import content, frame, load, text
+from tailrace.files import frame, load, text
 from tailrace.reports.fabric_layout import Line
 
 # Frames of a map, and numbers of all its frames together; but no fewer frames than the last.
@@ -95,7 +95,7 @@ def end_ns(run: Path) -> float:
 def samples(run: Path, ports: list[str]) -> pl.DataFrame:
     """What was sampled of ports that have these names: `port`, `time_ns`, `metric`, `value`."""
     columns = ["time_ns", "place", "metric", "value"]
-    rows = load(run / "series.parquet", "run", lambda file: pl.read_parquet(content(file), columns=columns))
+    rows = load(run / "series.parquet", "run", lambda file: frame(file, columns))
     known = pl.DataFrame(
         {"place": ports, "port": range(len(ports))}, schema={"place": pl.String, "port": pl.Int64}
     )

@@ -15,7 +15,7 @@ import polars as pl
 
 from tailrace import _tailrace
 from tailrace.errors import RunError
-from tailrace.files import content, frame, load, text, verify
+from tailrace.files import frame, load, text, verify
 from tailrace.folder import ResultFolder
 from tailrace.reports.charts import Curve, Grids, View, distribution, short
 
@@ -155,7 +155,7 @@ class Point:
 
 def _flows(run: Path) -> pl.DataFrame:
     verify(run, "run")
-    return load(run / "flows.parquet", "run", lambda file: pl.read_parquet(content(file), columns=_COLUMNS))
+    return load(run / "flows.parquet", "run", lambda file: frame(file, _COLUMNS))
 
 
 def points(folder: ResultFolder) -> list[Point]:
