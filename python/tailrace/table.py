@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
+
+from tailrace.errors import RunError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,21 +22,30 @@ class ArrowStream(Protocol):
         """Export the table as an Arrow C stream."""
 
 
+def _made(lazy: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return lazy.collect()
+    except pl.exceptions.ComputeError as error:
+        raise RunError(f"a table is damaged, though its checksum is right: {error}") from error
+
+
 class Table:
     """A table of results.
 
     It speaks the Arrow PyCapsule interface, so ``polars.DataFrame(table)``, ``pyarrow.table(table)``
     and their like read it without a copy; the methods below are shorthands for them. Of a table that was
-    read from a file, columns are decoded when they are asked for: ``table["slowdown"]`` is one of them.
+    read from a file, columns are decoded when they are asked for, once each: ``table["slowdown"]`` is one.
     """
 
     def __init__(self, source: ArrowStream | pl.LazyFrame) -> None:
         self._source = source
+        self._decoded: dict[str, pl.Series] = {}
 
     def _stream(self) -> ArrowStream:
         """All of it, which is decoded once."""
         if isinstance(self._source, pl.LazyFrame):
-            self._source = self._source.collect()
+            self._source = _made(self._source)
+            self._decoded.clear()
         return self._source
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -41,16 +53,35 @@ class Table:
         return self._stream().__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
-        return int(self.to_lazy().select(pl.len()).collect().item())
+        for column in self._decoded.values():
+            return len(column)
+        return int(_made(self.to_lazy().select(pl.len())).item())
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
         return self.to_lazy().collect_schema().names()
 
+    def __contains__(self, column: object) -> bool:
+        return column in self.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
     def __getitem__(self, column: str) -> pl.Series:
-        """A column, as a polars series."""
-        return self.to_lazy().select(pl.col([column])).collect()[column]
+        """A column, as a polars series.
+
+        Raises `polars.exceptions.ColumnNotFoundError` if there is none of this name.
+        """
+        if column not in self._decoded:
+            if column not in self:
+                message = f"there is no column {column!r}; there are {', '.join(self.columns)}"
+                raise pl.exceptions.ColumnNotFoundError(message)
+            found = _made(self.to_lazy().select(pl.col([column])))[column]
+            if not isinstance(self._source, pl.LazyFrame):
+                return found
+            self._decoded[column] = found
+        return self._decoded[column]
 
     def to_lazy(self) -> pl.LazyFrame:
         """As a polars lazy frame, which decodes what is asked of it and no more."""

@@ -36,8 +36,35 @@ def test_columns_of_a_loaded_result_are_decoded_when_they_are_asked_for(
     whole = again.flows.to_polars()
     assert whole.equals(result.flows.to_polars())
     assert again.flows.to_polars()["flow"].equals(again.flows["flow"])
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="fct"):
-        again.flows["fct"]
+    for table in (again.flows, again.measured_flows(), result.flows):
+        known = ", ".join(result.flows.columns)
+        for unknown in ("fct", "^.*$", 0):
+            with pytest.raises(pl.exceptions.ColumnNotFoundError) as raised:
+                table[unknown]  # type: ignore[index]
+            assert str(raised.value) == f"there is no column {unknown!r}; there are {known}"
+        assert "fct_ns" in table
+        assert "fct" not in table
+        assert list(table) == table.columns
+
+
+def test_a_column_is_decoded_once(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    measured = Result.load(tmp_path).measured_flows("short")
+    assert measured["slowdown"] is measured["slowdown"]
+    assert len(measured) == len(measured["slowdown"]) == len(measured.to_polars())
+
+
+def test_what_is_damaged_with_a_right_checksum_is_an_error_of_ours(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    file = tmp_path / "flows.parquet"
+    held = bytearray(file.read_bytes())
+    held[8:400] = bytes(392)
+    file.write_bytes(held)
+    list_checksums(tmp_path)
+    flows = Result.load(tmp_path).flows
+    for ask in (flows.to_polars, lambda: [flows[column] for column in flows]):
+        with pytest.raises(RunError, match="a table is damaged, though its checksum is right: "):
+            ask()
 
 
 def test_how_late_a_live_run_was_is_kept(result: Result, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tailrace_core::Running;
 use tailrace_experiment::{RunResult, read_scenario, run, write_run};
-use tailrace_run::{Control, Threads, Wish};
+use tailrace_run::{Control, Threads, Wish, threads_of};
 
 /// Lets a run have so many threads.
 struct With(usize);
@@ -64,6 +64,37 @@ fn statistics_and_tables_do_not_depend_on_the_threads() {
     let one = made_on(1);
     assert!(one.contains_key("flows.parquet".as_ref() as &OsStr) && one.len() > 4);
     for threads in [2, 3, 7] {
+        assert!(made_on(threads) == one, "{threads} threads");
+    }
+}
+
+/// Nor on how many parts a fabric is cut into, also where there are fewer processors.
+#[test]
+fn what_is_written_of_packets_does_not_depend_on_the_parts() {
+    let text = r#"
+[fabric]
+preset = "spine144"
+[workload]
+sizes = "web-search"
+load = 0.6
+flows = 100
+deadline = { exp = "20ms" }
+[measure]
+horizon = "3ms"
+sample_every = "500us"
+sample_ports = "all"
+[scheme]
+name = "pias"
+"#;
+    let scenario = read_scenario(text, Path::new("")).unwrap();
+    let made_on = |threads: usize| {
+        let control = With(threads);
+        assert_eq!(threads_of(&scenario, control.threads()).unwrap(), threads);
+        written(&run(&scenario, &control, &[]).unwrap(), threads)
+    };
+    let one = made_on(1);
+    assert!(one.contains_key("series.parquet".as_ref() as &OsStr) && one.len() > 4);
+    for threads in [2, 3, 4, 7, 16] {
         assert!(made_on(threads) == one, "{threads} threads");
     }
 }

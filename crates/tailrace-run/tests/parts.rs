@@ -82,6 +82,9 @@ fn scenario_of(
     (Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), hosts, switches)
 }
 
+/// Schemes that need one path for each flow.
+const ONE_PATH: [&str; 4] = ["pdq", "d3", "rcp", "baraat"];
+
 const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowcell"];
 
 /// What `check` says of runs whose ports cannot be of several parts.
@@ -158,6 +161,28 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
     }
     assert_eq!(whole, WHOLE);
     assert_eq!(shared, ["hull", "hull", "hull", "pdq", "pdq", "pdq"]);
+}
+
+/// Each with its racks in three parts, memory shared within a switch or not.
+#[test]
+fn every_scheme_under_every_balancer_in_every_memory() {
+    let rest = format!("[measure]\nhorizon = \"1ms\"\n{WORKLOAD}\n");
+    for (scheme, balancer) in
+        cuttable().iter().flat_map(|scheme| BALANCERS.map(|balancer| (scheme, balancer)))
+    {
+        if balancer != "ecmp" && ONE_PATH.contains(scheme) {
+            continue;
+        }
+        let (mut scenario, _, _) = scenario(0, scheme, balancer, &rest);
+        for buffer in [
+            Buffer::PerPort(Bytes::new(30_000)),
+            Buffer::Shared { total: Bytes::new(90_000), alpha_percent: 100 },
+        ] {
+            scenario.fabric.buffer = buffer;
+            let done = check(&scenario, &[0, 0, 0, 1, 1, 1, 2, 2, 2], &[0, 1, 2, 0, 1]);
+            assert_eq!(done, Ok(()), "{scheme}, {balancer}, {buffer:?}");
+        }
+    }
 }
 
 /// Whoever follows a run wants no more of it.
@@ -349,9 +374,8 @@ proptest! {
         (horizon, duplicates, acked) in any::<(bool, bool, bool)>(),
         (ack_every, scheduler) in (1u32..4, prop::sample::select(vec!["strict", "drr", "wfq"])),
     ) {
-        let one_path = matches!(scheme, "pdq" | "d3" | "rcp" | "baraat");
         let balancer = match BALANCERS[balancer] {
-            _ if one_path => "ecmp",
+            _ if ONE_PATH.contains(&scheme) => "ecmp",
             "flowcell" if fabric == 4 => "flowlet",
             other => other,
         };

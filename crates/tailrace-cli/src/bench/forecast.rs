@@ -15,6 +15,11 @@ impl Curve {
         Curve(points)
     }
 
+    /// The same for every fabric.
+    fn flat() -> Self {
+        Curve(vec![(1.0, 1.0)])
+    }
+
     /// Between two sizes along the logarithm; beyond the last one as there.
     fn at(&self, hosts: f64) -> f64 {
         let after = self.0.partition_point(|&(size, _)| size < hosts);
@@ -140,8 +145,9 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
         "\nby the model, with {:.0} ns for a letter, {:.0} ns a look-ahead for each other part, and {:.0} ns to give a \
          processor away\n\n\
          | fabric | threads | largest part | letters a hop | hops in a look-ahead, at load \
-         | times one thread on {processors} processors | measured | with a processor each, at load |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|\n",
+         | times one thread on {processors} processors | measured | with a processor each, at load \
+         | were smaller parts no cheaper |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         model.letter, model.look, model.give
     );
     for case in cases {
@@ -149,11 +155,13 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
             let times = |shares: &Shares, processors| model.times(curve, case, shares, processors);
             let here = times(shares, processors as f64);
             let at_load = Shares { hops_per_look_ahead: shares.hops_at_load, ..*shares };
+            // As if caches did nothing for smaller parts.
+            let no_cheaper = model.times(&Curve::flat(), case, &at_load, f64::INFINITY);
             let at_load = times(&at_load, f64::INFINITY);
             let measured = case.measured.iter().find(|(threads, _)| *threads == shares.parts);
             let measured = measured.map(|(_, cost)| case.whole / cost);
             text += &format!(
-                "| {} | {} | {:.3} | {:.3} | {:.0}, {:.0} | {here:.2} | {} | {at_load:.2} |\n",
+                "| {} | {} | {:.3} | {:.3} | {:.0}, {:.0} | {here:.2} | {} | {at_load:.2} | {no_cheaper:.2} |\n",
                 case.name,
                 shares.parts,
                 shares.largest,
@@ -166,7 +174,7 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
                 "fabric": case.name, "threads": shares.parts, "largest_part": shares.largest,
                 "letters_per_hop": shares.letters_per_hop, "hops_per_look_ahead": shares.hops_per_look_ahead,
                 "hops_at_load": shares.hops_at_load, "times": here, "measured": measured,
-                "times_at_load": at_load,
+                "times_at_load": at_load, "times_at_load_no_cheaper": no_cheaper,
             }));
         }
     }
@@ -191,6 +199,7 @@ mod tests {
         let curve = curve();
         let at = [8.0, 16.0, 32.0, 64.0, 256.0, 1_024.0, 9_999.0].map(|hosts| curve.at(hosts));
         assert_eq!(at, [50.0, 50.0, 55.0, 60.0, 70.0, 80.0, 80.0]);
+        assert_eq!([8.0, 16.0, 9_999.0].map(|hosts| Curve::flat().at(hosts)), [1.0; 3]);
     }
 
     /// What runs cost that go by the model is found again, and foretells others.

@@ -6,7 +6,7 @@ use std::thread::{available_parallelism, panicking};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use super::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use super::sync::{hint, thread};
 use crate::cut::Cut;
 
@@ -181,6 +181,9 @@ impl<T: Copy> Mail<T> {
     /// so before.
     pub(crate) fn rest(&mut self, until: u64) {
         self.say(Word { until, sent: self.sent, read: self.read });
+        // Others see this part's clock as it is before their words are read: who takes its word back and does not see it yet has a
+        // word that is not read any more, and does not take that clock for a later one (`have_moved`).
+        fence(Ordering::SeqCst);
         let shared = &*self.shared;
         let (mut earliest, mut sent, mut read) = (END, 0, 0);
         let mut versions = [0; Cut::MOST];
