@@ -120,7 +120,8 @@ class Scenario:
         if rule is not None and threads is not None:
             raise ValueError("threads are for runs packet by packet, and a rule is for the flow level")
         with reporting(progress) as report:
-            done = _tailrace.run(self._text, self._folder, self._file, report, rule, threads)
+            most = threads and min(threads, sys.maxsize)
+            done = _tailrace.run(self._text, self._folder, self._file, report, rule, most)
         tables = {name: Table(getattr(done, name)) for name in ("flows", "ports", "series")}
         tasks = Table(done.tasks) if done.tasks is not None else None
         lag = Table(done.lag) if done.lag is not None else None

@@ -64,13 +64,13 @@ def sweep(
 def _swept(
     planned: Plan, jobs: int | None, on_result: OnResult | None, cluster: str | None, store: str | None
 ) -> ResultFolder:
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise ScenarioError(f"must be a whole number from 1 on, not {jobs!r}", "jobs")
     if cluster is not None:
         return _on_cluster(planned, cluster, jobs, store, on_result)
     if store is not None:
         raise ScenarioError("is for runs that a cluster makes: give cluster, too", "store")
-    count = jobs if jobs is not None else os.cpu_count() or 1
-    if not (isinstance(count, int) and count > 0):
-        raise ScenarioError(f"must be a whole number from 1 on, not {count!r}", "jobs")
+    count = jobs or os.cpu_count() or 1
     for numbers in _rounds(planned):
         if not _made(planned, numbers, count, on_result):
             return _of_what_is_finished(planned)

@@ -184,12 +184,15 @@ def test_a_run_is_the_same_on_any_number_of_threads(scenario: Scenario, threads:
     assert one.flows.to_polars().equals(several.flows.to_polars())
 
 
-def test_who_asks_for_more_threads_than_can_be_is_told_and_gets_the_same(scenario: Scenario) -> None:
+@pytest.mark.parametrize("asked", [1000, 10**30])
+def test_who_asks_for_more_threads_than_can_be_is_told_and_gets_the_same(
+    scenario: Scenario, asked: int
+) -> None:
     racks = scenario.with_(fabric=RACKS, measure={})
     with pytest.warns(
         UserWarning, match="threads, since (there are .* processors|the fabric has no more parts)"
     ):
-        many = racks.run(threads=1000)
+        many = racks.run(threads=asked)
     assert many.info["digest"] == racks.run().info["digest"]
 
 

@@ -6,13 +6,14 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from conftest import EXPERIMENT
 
 import tailrace
-from tailrace import PlannedRun, Result, ResultFolder
+from tailrace import PlannedRun, Result, ResultFolder, ScenarioError
 from tailrace.__main__ import command
 
 
@@ -22,6 +23,13 @@ def files(folder: Path) -> dict[str, bytes]:
         for file in sorted(folder.rglob("*"))
         if file.is_file() and "plots" not in file.parts and not file.name.startswith(".")
     }
+
+
+@pytest.mark.parametrize("jobs", [0, -1, True, 1.5, "2"])
+@pytest.mark.parametrize("cluster", [None, "local"])
+def test_so_many_jobs_there_cannot_be(tmp_path: Path, jobs: Any, cluster: str | None) -> None:
+    with pytest.raises(ScenarioError, match=f"^jobs: must be a whole number from 1 on, not {jobs!r}$"):
+        tailrace.sweep(EXPERIMENT, out=tmp_path / "out", jobs=jobs, cluster=cluster)
 
 
 @pytest.mark.parametrize("jobs", [1, 3, None])

@@ -90,7 +90,7 @@ def connected(cluster: str, jobs: int | None, runs: int) -> Iterator[Client]:
     kind, _, place = cluster.partition(":")
     with _quiet():
         if kind == "local" and not place:
-            count = min(max(1, jobs or os.cpu_count() or 1), runs)
+            count = min(jobs or os.cpu_count() or 1, runs)
             with _started(lambda: _local(count)) as own, Client(own) as client:
                 yield client
         elif kind == "slurm" and place:
