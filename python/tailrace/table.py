@@ -81,7 +81,8 @@ class Table:
             if not isinstance(self._source, pl.LazyFrame):
                 return found
             self._decoded[column] = found
-        return self._decoded[column]
+        # What its user does to it in place is not done here.
+        return self._decoded[column].clone()
 
     def to_lazy(self) -> pl.LazyFrame:
         """As a polars lazy frame, which decodes what is asked of it and no more."""
