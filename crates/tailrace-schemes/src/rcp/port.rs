@@ -10,6 +10,10 @@ use super::header::{HOPS, RcpHeader};
 /// The exact router never grants less than this part of its link in all, so that every flow has a rate.
 const LEAST_SHARE: u64 = 100;
 
+/// Where nobody shares a link and nothing is left of it, who asks may have this part of it more than another port gives it: it
+/// stays that port's. Otherwise two ports that limit a flow alike each take it for the other one's in turns, and rates never settle.
+const TIED_SHARE: u64 = 1_000;
+
 /// What a port knows of its flows: how many share it, and what those take that another port limits to less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
@@ -98,7 +102,7 @@ impl Exact {
         let Shared { sharing, limited_bps, .. } = self.flows.total();
         let left = capacity.saturating_sub(limited_bps);
         match sharing {
-            0 => left + header.limit.bps().min(limited_bps),
+            0 => left.max(self.link_bps / TIED_SHARE) + header.limit.bps().min(limited_bps),
             sharing => left.max(self.link_bps / LEAST_SHARE) / u64::from(sharing),
         }
     }
