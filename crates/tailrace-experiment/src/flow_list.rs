@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, HostId, Time};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::{Feed, FlowSource};
+use tailrace_workload::feed::{Feed, FlowSource};
 use tailrace_workload::flow_list::{columns, reveals, write_csv};
 use tailrace_workload::{Deadlines, FlowSpec, InputFile, Offered, Rule};
 

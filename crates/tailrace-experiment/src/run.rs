@@ -8,7 +8,7 @@ use tailrace_core::{Ending, FlowRecord, FlowRecords, HEADER_BYTES, Outcome, Time
 use tailrace_fabric::Fabric;
 use tailrace_run::{Control, OwnRule};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::error::Error;
 use crate::in_order::in_order;

@@ -10,8 +10,8 @@ use tailrace_core::{
 use tailrace_fabric::{Fabric, FabricParams};
 use tailrace_flow::{Setup, World};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
+use tailrace_workload::feed::Feed;
 
 const ALL: Knowledge = Knowledge { sizes: true, deadlines: true };
 

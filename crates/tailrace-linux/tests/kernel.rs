@@ -15,7 +15,7 @@ use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::dctcp::Dctcp;
 use tailrace_schemes::fifo::Fifo;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 /// These machines are busy: what is asserted here does not depend on a packet in a hundred.
 const LENIENT: Limits = Limits { lag: Time::from_ms(500), stall: Time::MAX };

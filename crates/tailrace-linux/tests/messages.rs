@@ -13,7 +13,7 @@ use tailrace_linux::{Driver, Event, Hosts, Messages, Messenger, Priorities, Want
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{SchemeVisitor, with_scheme};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 /// What a test does with the messages of three hosts.
 type Act = fn(&mut [Box<dyn Messages>; 3]);

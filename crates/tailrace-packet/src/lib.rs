@@ -14,6 +14,7 @@ mod parts;
 mod port;
 pub mod reflect;
 mod ring;
+mod switch;
 mod tap;
 mod timers;
 mod world;

@@ -8,8 +8,8 @@
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.
 
+use crate::switch::{Departure, Egress};
 use tailrace_core::{Bytes, Count, Header, LinkRate, Packet, PortPolicy, Reason, SeriesSink, Time};
-use tailrace_switch::{Departure, Egress};
 
 use crate::ring::Ring;
 

@@ -8,7 +8,7 @@ use tailrace_fabric::Fabric;
 use tailrace_linux::{Driver, Hosts, LiveError, Priorities, View, Wanted};
 use tailrace_scenario::{SamplePorts, Scenario};
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::error::RunError;
 use crate::limits::tolerable_lag;

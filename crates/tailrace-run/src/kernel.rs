@@ -7,7 +7,7 @@ use tailrace_linux::{Fabrics, Flows, Hosts, Limits, LiveError, Priorities, Tagge
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::{Feed, GammaControl};
+use tailrace_workload::feed::{Feed, GammaControl};
 
 use crate::agent::for_hosts;
 use crate::agents::StartAgents;

@@ -48,7 +48,7 @@ pub use tailrace_packet::Tap;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId};
 use tailrace_scenario::{Level, Scenario, Stack};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 /// Runs a scenario with the flows of `feed`. Each tap is told of all that its port sends; at flow level there
 /// is nothing to tell, and live runs have no taps. Fails if the scheme cannot run in this scenario, as [`check`] does, or if

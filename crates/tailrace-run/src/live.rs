@@ -8,7 +8,7 @@ use tailrace_linux::{Driver, Hosts, Limits, LiveError, Priorities, Turn};
 use tailrace_packet::World;
 use tailrace_scenario::{Scenario, Stack};
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::control::{Control, look};
 use crate::error::RunError;

@@ -8,7 +8,7 @@ use tailrace_fabric::Fabric;
 use tailrace_packet::{Cut, LookAheads, PartOf, Tap, Watch, World, run_parts};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::{Feed, GammaControl};
+use tailrace_workload::feed::{Feed, GammaControl};
 
 use crate::build;
 use crate::control::{Control, Threads, Unattended, Wish, look, processors};

@@ -10,7 +10,7 @@ use tailrace_scenario::{Level, Scenario};
 use tailrace_schemes::{
     FLOW_NAMES, FlowSchemeVisitor, NAMES, SchemeVisitor, Unknown, with_flow_scheme, with_scheme,
 };
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 use tailrace_workload::{Deadlines, Rule};
 
 use crate::build;

@@ -8,7 +8,7 @@ use tailrace_core::Scheme;
 use tailrace_linux::{Record, RecordError, Replayed};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::{build, packets};
 

@@ -9,7 +9,7 @@ use tailrace_fabric::Fabric;
 use tailrace_linux::{Account, Driver, LiveError, MacTable, Priorities, TakenOver, View, Wanted};
 use tailrace_scenario::{Scenario, SwitchConfig};
 use tailrace_schemes::SchemeVisitor;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::emulate::{endless, plain_header};
 use crate::error::RunError;

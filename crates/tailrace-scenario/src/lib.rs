@@ -40,7 +40,7 @@ mod measure;
 mod samples;
 mod scenario;
 #[cfg(test)]
-mod scenario_properties;
+mod scenario_property_tests;
 #[cfg(test)]
 mod scenario_tests;
 mod subnet;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Rate, Time};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 use tailrace_workload::{FlowSpec, Plan};
 
 use crate::Scenario;

@@ -7,7 +7,7 @@
 //! first SACK block of RFC 2018 does.
 
 #[cfg(test)]
-mod news;
+mod news_tests;
 mod pacer;
 mod receiver;
 #[cfg(test)]
@@ -34,4 +34,4 @@ pub use window::Window;
 pub use wire_rate::WireRate;
 
 #[cfg(test)]
-mod pair;
+mod pair_tests;

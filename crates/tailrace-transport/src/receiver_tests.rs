@@ -4,7 +4,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{Ecn, Packet, PacketKind, Time};
 
 use crate::Receiver;
-use crate::news::News;
+use crate::news_tests::News;
 
 const NOW: Time = Time::from_us(50);
 

@@ -7,7 +7,7 @@ use tailrace_core::{
 };
 
 use crate::Sender;
-use crate::news::News;
+use crate::news_tests::News;
 
 /// What a law is told, in the order in which it is.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Which flows and tasks are asked for: sizes, patterns, arrivals, deadlines, workflows, lists and traces; and what
 //! they amount to on a fabric: rates, pairs and loads. Nothing here has a state that a run changes: what draws flows
-//! is `tailrace-traffic`.
+//! is [`feed`].
 
 mod cdf_file;
 mod deadlines;
+pub mod feed;
 mod flow;
 pub mod flow_list;
 mod gamma;

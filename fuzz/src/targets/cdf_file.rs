@@ -3,7 +3,7 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::Bytes;
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::{Outcome, refused};
 use crate::scratch;

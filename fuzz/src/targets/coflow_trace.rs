@@ -2,7 +2,7 @@
 
 use tailrace_core::{Bytes, Time};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::{Outcome, magnitude, refused};
 use crate::scratch;

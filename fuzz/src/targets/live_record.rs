@@ -7,7 +7,7 @@ use tailrace_linux::{Record, RecordError, replay};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::dctcp::Dctcp;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::{Outcome, magnitude};
 

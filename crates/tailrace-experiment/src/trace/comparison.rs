@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tailrace_config::ScenarioError;
 use tailrace_core::Reveals;
 use tailrace_scenario::Level;
-use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
+use tailrace_workload::feed::Feed;
 use toml::{Table, Value};
 
 use super::described::Described;

@@ -11,9 +11,9 @@
 
 mod class;
 #[cfg(test)]
-mod naive;
+mod naive_tests;
 #[cfg(test)]
-mod properties;
+mod property_tests;
 mod settle;
 mod slack;
 mod tied;

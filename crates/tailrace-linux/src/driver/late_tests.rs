@@ -9,7 +9,7 @@ use tailrace_core::{Ending, Outcome};
 use tailrace_packet::Watch;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::fifo::Fifo;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::tests::{KINDS, NEVER, OTHER, Rig, frame, is_root};
 use super::*;

@@ -6,7 +6,7 @@ use tailrace_fabric::Fabric;
 use tailrace_packet::Watch;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::dctcp::{Dctcp, Params};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::tests::{ALWAYS, IPV4, KINDS, NEVER, OTHER, PATIENCE, ipv4, is_root};
 use super::*;

@@ -5,7 +5,7 @@ use tailrace_core::{Ecn, QueueLength, Time};
 use tailrace_packet::Watch;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::dctcp::{Dctcp, Params};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::*;
 use crate::frame::{Frame, ipv4_of, ipv6_of, mac_of};

@@ -9,8 +9,8 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tailrace_core::transport::FctEnd;
 use tailrace_core::{Bytes, FlowId, FlowRecords, Lag, TaskRecord, Time};
-use tailrace_traffic::{Feed, GammaControl};
 use tailrace_workload::FlowSpec;
+use tailrace_workload::feed::{Feed, GammaControl};
 
 use super::connections::{Connection, Connections, End, Slot};
 use super::settings::Terms;

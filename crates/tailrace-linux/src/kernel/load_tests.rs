@@ -25,7 +25,7 @@ impl Tagger for Plain {
 
 /// What becomes of a flow that is far from its end when its destination resets the connection.
 fn after_a_reset(hosts: &Hosts, scenario: &Scenario) -> Result<(), LiveError> {
-    let feed = tailrace_traffic::Feed::new(&scenario.workload, &scenario.base, scenario.setting(), 1);
+    let feed = tailrace_workload::feed::Feed::new(&scenario.workload, &scenario.base, scenario.setting(), 1);
     let flows = Flows { feed: feed.unwrap(), gamma: None, tagger: Box::new(|| Box::new(Plain)) };
     let terms = Terms::new(&scenario.transport, false, None);
     terms.apply(hosts)?;

@@ -6,8 +6,8 @@ use tailrace_core::{Bytes, Outcome, PacketKind, PortCounts, Reveals, Scheme};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{awafs::Awafs, baraat::Baraat, dctcp::Dctcp, pfabric::Pfabric, pias::Pias};
-use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
+use tailrace_workload::feed::Feed;
 
 use super::*;
 use crate::forward::{Forwarding, Way};

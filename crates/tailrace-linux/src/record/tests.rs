@@ -5,7 +5,7 @@ use tailrace_core::{Ecn, Header, HostId, Packet, PacketKind, Reason, Scheme, Tim
 use tailrace_packet::{Pause, Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{awafs::Awafs, baraat::Baraat, dctcp::Dctcp, pfabric::Pfabric, pias::Pias};
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use super::format::What;
 use super::*;

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
+use crate::switch::{Departure, Holders, Switching};
 use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, QueueUnit, SeriesSink, Time};
 use tailrace_fabric::{PortId, SwitchId};
-use tailrace_switch::{Departure, Holders, Switching};
 
 use super::{Lost, Network, note_loss};
 use crate::cut::Cut;

@@ -9,13 +9,13 @@
 //! flows have the same numbers and slots in each of them.
 
 #[cfg(test)]
-mod interleavings;
+mod interleaving_tests;
 mod mail;
 #[cfg(test)]
 mod mail_tests;
 mod run;
 
-/// What threads are kept in step with; `interleavings.rs` puts another in its place.
+/// What threads are kept in step with; `interleaving_tests.rs` puts another in its place.
 mod sync {
     pub(super) use std::sync::atomic;
     pub(super) use std::{hint, thread};

@@ -6,7 +6,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{FlowRecord, Scheme, TaskRecord};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::setup::{Setup, WithScheme, preset};
 

@@ -6,9 +6,9 @@ mod feedback;
 mod header;
 mod law;
 #[cfg(test)]
-mod lossy;
+mod lossy_tests;
 #[cfg(test)]
-mod naive;
+mod naive_tests;
 mod numbers;
 mod port;
 mod rate;

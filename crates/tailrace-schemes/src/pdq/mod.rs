@@ -4,7 +4,7 @@
 mod header;
 mod law;
 #[cfg(test)]
-mod lossy;
+mod lossy_tests;
 mod port;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! RCP: every link has one rate for all its flows, and they send at the lowest of their way.
 
 #[cfg(test)]
-mod closed_loop;
+mod closed_loop_tests;
 mod fair_rate;
 mod header;
 mod law;

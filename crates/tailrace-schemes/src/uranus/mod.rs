@@ -4,7 +4,7 @@ mod allocate;
 mod controller;
 mod guests;
 #[cfg(test)]
-mod properties;
+mod property_tests;
 mod ps_n;
 mod sharing;
 mod slice;

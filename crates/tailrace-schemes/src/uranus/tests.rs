@@ -9,7 +9,7 @@ fn flow(from: HostId, to: HostId, metric: f64) -> Demand {
 
 /// What flows of a slice have of its weight; they are in order.
 fn weights(params: ShareParams, weight: f64, flows: &[Demand]) -> Vec<f64> {
-    let mut sharing = PsN::new(params, &properties::facts(Vec::new()));
+    let mut sharing = PsN::new(params, &property_tests::facts(Vec::new()));
     let (mut parts, mut weights, mut all) = (Vec::new(), Vec::new(), Vec::new());
     sharing.divide(weight, flows, &mut parts);
     for (members, &part) in aggregates(flows).zip(&parts) {
@@ -106,7 +106,7 @@ struct Told {
 impl Told {
     fn new() -> Self {
         let slice = Slice { weight: 1.0, objective: Objective::Deadline };
-        let facts = properties::facts(vec![slice; 2]);
+        let facts = property_tests::facts(vec![slice; 2]);
         let sharing = PsN::new(ShareParams::default(), &facts);
         let controller = SliceController::new(ControlParams::default(), sharing, &facts);
         Told { controller, now: Time::ZERO }
@@ -168,7 +168,7 @@ fn all_weights_have_one_scale_which_between_slots_only_grows() {
 /// Eq. 1 beside Eq. 2: hosts 0 and 1 are a rack, 2 and 3 another.
 #[test]
 fn ends_are_racks_or_hosts() {
-    let facts = Facts { racks: vec![0, 0, 1, 1], ..properties::facts(vec![]) };
+    let facts = Facts { racks: vec![0, 0, 1, 1], ..property_tests::facts(vec![]) };
     let flow = |src, dst| FlowInfo {
         id: 0,
         src,
@@ -197,7 +197,7 @@ fn flows_sink_by_thresholds_inside_slices() {
         Slice { weight: 1.0, objective: Objective::Completion },
         Slice { weight: 4.0, objective: Objective::Completion },
     ];
-    let facts = properties::facts(slices);
+    let facts = property_tests::facts(slices);
     let flow =
         FlowInfo { id: 0, src: 0, dst: 1, size: None, start: Time::ZERO, deadline: None, slice: 1, task: 0 };
     let directive = Uranus::new(params, &facts).unwrap().host().directive(&flow);

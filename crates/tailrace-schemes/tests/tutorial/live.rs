@@ -6,7 +6,7 @@ use tailrace_core::{Ending, Scheme};
 use tailrace_linux::{Driver, Hosts, Limits, Priorities, Wanted, run};
 use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::sjf::{Params, Sjf};
 

@@ -7,7 +7,7 @@ use tailrace_packet::{Watch, World};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::dctcp::Dctcp;
 use tailrace_schemes::pias::Pias;
-use tailrace_traffic::Feed;
+use tailrace_workload::feed::Feed;
 
 use crate::blocks;
 use crate::sjf::Sjf;

@@ -10,6 +10,6 @@ mod egress;
 mod memory;
 mod switching;
 
-pub use egress::{Departure, Egress};
-pub use memory::Holders;
-pub use switching::Switching;
+pub(crate) use egress::{Departure, Egress};
+pub(crate) use memory::Holders;
+pub(crate) use switching::Switching;

@@ -16,8 +16,6 @@ const EVERYTHING: Bytes = Bytes::new(u64::MAX >> 1);
 /// A packet that leaves a port.
 #[derive(Clone, Copy)]
 pub struct Departure<'a, H> {
-    /// When its transmission starts.
-    pub start: Time,
     /// When its last bit has left.
     pub end: Time,
     /// The packet.
@@ -187,7 +185,7 @@ impl<P: PortPolicy<H>, H: Header> Egress<P, H> {
     fn transmit(&mut self, start: Time, packet: &Packet<H>, send: &mut impl FnMut(Departure<'_, H>)) {
         self.count_sent(packet);
         self.free_at = start + self.rate.time_for(packet.bytes);
-        send(Departure { start, end: self.free_at, packet });
+        send(Departure { end: self.free_at, packet });
     }
 
     #[inline]
@@ -345,10 +343,11 @@ mod tests {
 
     /// Departures and drops of packets that arrive at these times, if the port is also looked at at those.
     fn departures(arrivals: &[(u64, u16)], looks: &[u64]) -> Vec<(u32, Time, Time)> {
-        let mut port = Egress::new(Fifo::default(), LinkRate::new(Rate::from_gbps(10)));
+        let rate = LinkRate::new(Rate::from_gbps(10));
+        let mut port = Egress::new(Fifo::default(), rate);
         let mut left = Vec::new();
         let mut dropped = Vec::new();
-        let mut send = |d: Departure<'_, ()>| left.push((d.packet.flow, d.start, d.end));
+        let mut send = |d: Departure<'_, ()>| left.push((d.packet.flow, d.end - rate.time_for(d.packet.bytes), d.end));
         let mut looks = looks.iter().copied().peekable();
         for (flow, &(at, bytes)) in (0..).zip(arrivals) {
             while let Some(look) = looks.next_if(|look| *look <= at) {

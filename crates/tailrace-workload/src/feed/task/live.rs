@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
+use crate::FlowSpec;
+use crate::task::{Shape, total};
 use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
-use tailrace_workload::FlowSpec;
-use tailrace_workload::task::{Shape, total};
 
 /// A task about to arrive.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ impl Tasks {
         let Task { id, start, class, slice, .. } = task;
         let flows = task.sizes.len() as u32;
         self.records.push(TaskRecord { bytes, start, end: Time::MAX, id, flows, slice, class });
-        let progress = |stage: &tailrace_workload::task::Stage| Progress {
+        let progress = |stage: &crate::task::Stage| Progress {
             waits_for: stage.waits_for,
             flows: stage.flows.end - stage.flows.start,
         };

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::{FlowSpec, HostLoad, Plan, Setting, Workload, published};
 use tailrace_core::{Bytes, HostId, Rate, Time};
 use tailrace_fabric::Racks;
-use tailrace_workload::{FlowSpec, HostLoad, Plan, Setting, Workload, published};
 
-use crate::FlowSource;
+use crate::feed::FlowSource;
 
 const SETTING: Setting = Setting {
     hosts: 16,

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
+use crate::task::{Compute, PlannedTasks, Shape, TaskSizes, uneven};
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, Time};
-use tailrace_workload::task::{Compute, PlannedTasks, Shape, TaskSizes, uneven};
 
 use super::ids::Counters;
 use super::live::Task;
 use super::places::Places;
-use crate::clock::Clock;
+use crate::feed::clock::Clock;
 
 /// The tasks of one table.
 #[derive(Clone, Debug)]

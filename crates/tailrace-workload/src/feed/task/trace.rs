@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
+use crate::task::Coflow;
 use tailrace_core::Time;
-use tailrace_workload::task::Coflow;
 
 use super::ids::Counters;
 use super::live::Task;

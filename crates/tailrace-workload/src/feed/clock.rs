@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use crate::Arrivals;
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
-use tailrace_workload::Arrivals;
 
 /// Tells when flows, bursts or tasks start.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ pub trait Holders {
 pub(crate) enum Memory {
     /// Each port may hold so much.
     PerPort(Bytes),
-    /// The ports of a switch share its memory. In a box, for the reason that a [`Balancer`](crate::balance::Balancer) has.
+    /// The ports of a switch share its memory. In a box, for the reason that a [`Balancer`](crate::switch::balance::Balancer) has.
     Shared(Box<Shared>),
 }
 

@@ -6,13 +6,13 @@ mod watched;
 
 use std::hint::black_box;
 
+use crate::switch::{Holders, Switching};
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
     Bytes, Count, Header, HostId, Ledger, LinkRate, Packet, PortFacts, PortPolicy, Reason, SeriesSink, Time,
 };
 use tailrace_engine::{Agenda, Digest, Due, Entity};
 use tailrace_fabric::{Buffer, Fabric, Node, PortId, PortSpec, SwitchId};
-use tailrace_switch::{Holders, Switching};
 
 use self::border::{Border, Holding};
 use crate::failing::Failing;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use tailrace_core::Rank;
 
-use super::naive::{self, Wanted};
+use super::naive_tests::{Wanted, levels};
 use super::{BundleId, Change, ClassId, LinkId, Precision, Solver};
 
 /// What may happen to the bundles in the network.
@@ -151,7 +151,7 @@ fn check(
     }
     check_links(solver, capacities, there)?;
     let wanted: Vec<Wanted> = there.iter().map(|(_, wanted)| wanted.clone()).collect();
-    let expected = naive::levels(capacities, &wanted);
+    let expected = levels(capacities, &wanted);
     for ((bundle, wanted), expected) in there.iter().zip(expected) {
         let level = solver.level(*bundle);
         let scale = wanted.path.iter().map(|&link| capacities[link as usize]).fold(f64::INFINITY, f64::min);

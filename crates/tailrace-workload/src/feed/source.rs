@@ -4,16 +4,14 @@
 //! stretches time: runs at different loads, or with different schemes, see the same flows (common random
 //! numbers).
 
+use crate::{Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting, flow_list};
 use tailrace_config::ScenarioError;
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
-use tailrace_workload::{
-    Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting, flow_list,
-};
 
-use crate::bursts::Bursts;
-use crate::clock::Clock;
-use crate::gamma::GammaControl;
+use crate::feed::bursts::Bursts;
+use crate::feed::clock::Clock;
+use crate::feed::gamma::GammaControl;
 
 /// Flows in order of start; at equal times, in order of their rules.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! [`GammaControl`] that decides at a flow's start whether it gets a deadline.
 //!
 //! ```
-//! use tailrace_traffic::Feed;
+//! use tailrace_workload::feed::Feed;
 //! use tailrace_workload::FlowSpec;
 //!
 //! let flow = FlowSpec { src: 0, dst: 1, size: tailrace_core::Bytes::new(1), ..FlowSpec::default() };
@@ -13,13 +13,13 @@
 
 mod bursts;
 mod clock;
-mod feed;
+mod flows;
 mod gamma;
 mod source;
 #[cfg(test)]
 mod source_tests;
 mod task;
 
-pub use feed::Feed;
+pub use flows::Feed;
 pub use gamma::GammaControl;
 pub use source::FlowSource;

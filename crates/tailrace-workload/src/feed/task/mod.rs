@@ -12,9 +12,9 @@ mod trace;
 
 pub(crate) use trace::TraceSource;
 
+use crate::FlowSpec;
+use crate::task::{PlannedTasks, TaskCounters};
 use tailrace_core::{TaskRecord, Time};
-use tailrace_workload::FlowSpec;
-use tailrace_workload::task::{PlannedTasks, TaskCounters};
 
 use self::ids::Counters;
 use self::live::{Task, Tasks};

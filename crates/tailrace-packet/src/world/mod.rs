@@ -23,8 +23,8 @@ use tailrace_core::{
 };
 use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
-use tailrace_traffic::{Feed, GammaControl};
 use tailrace_transport::{Receiver, Sender};
+use tailrace_workload::feed::{Feed, GammaControl};
 
 use self::control::Control;
 use self::edicts::Edicts;

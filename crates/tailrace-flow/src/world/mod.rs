@@ -17,8 +17,8 @@ use tailrace_core::{
 };
 use tailrace_engine::{Digest, Entity};
 use tailrace_fabric::Fabric;
-use tailrace_traffic::Feed;
 use tailrace_workload::FlowSpec;
+use tailrace_workload::feed::Feed;
 
 use self::control::Control;
 use self::feedback::Feedback;

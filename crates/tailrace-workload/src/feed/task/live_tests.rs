@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::FlowSpec;
+use crate::task::{Origin, Role, Shape};
 use proptest::prelude::*;
 use tailrace_core::Time;
-use tailrace_workload::FlowSpec;
-use tailrace_workload::task::{Origin, Role, Shape};
 
 use super::live::{Task, Tasks};
 

@@ -6,8 +6,8 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{Bytes, Header, HostId, Packet, Time};
 use tailrace_fabric::{EdgePlace, Fabric, PortId, Reroute, Routes, SwitchId};
 
-use crate::balance::{Balancer, Choice};
-use crate::memory::{Holders, Memory};
+use crate::switch::balance::{Balancer, Choice};
+use crate::switch::memory::{Holders, Memory};
 
 /// Where a host hangs.
 #[derive(Clone, Copy)]
