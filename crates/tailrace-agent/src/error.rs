@@ -1,28 +1,21 @@
-//! What can go wrong, in words for users.
+//! Why an agent or a controller cannot do its work.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Why the agent cannot do what is asked of it.
+use tailrace_bpf::BpfError;
+use tailrace_config::ScenarioError;
+use tailrace_core::LiveError;
+
+/// Why an agent or a controller cannot do its work.
 #[derive(Debug, thiserror::Error)]
-pub enum AgentError {
-    /// This process may not load programs into the kernel.
-    #[error("{0}")]
-    Rights(String),
-    /// The kernel lacks something.
-    #[error("{0}")]
-    Kernel(String),
-    /// What is pinned, or where it is to be, is not as it must be.
-    #[error("{0}")]
-    Pins(String),
-    /// The kernel refuses something.
-    #[error("{what}: {source}")]
-    Refused {
-        /// What was tried.
-        what: String,
-        /// What the kernel says.
-        source: io::Error,
-    },
+pub enum Error {
+    /// A file or an option is wrong.
+    #[error(transparent)]
+    Input(#[from] ScenarioError),
+    /// The machine refuses.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// A file cannot be written.
     #[error("{path}: {source}")]
     File {
@@ -33,17 +26,25 @@ pub enum AgentError {
     },
 }
 
-impl AgentError {
-    /// For `map_err`: a file that could not be written.
-    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> AgentError {
-        let path = path.to_owned();
-        |source| AgentError::File { path, source }
+impl From<BpfError> for Error {
+    fn from(error: BpfError) -> Self {
+        match error {
+            BpfError::Pins(message) => ScenarioError::new("agent.pins", message).into(),
+            BpfError::Rights(message) => Error::Live(LiveError::Rights(message)),
+            BpfError::File { path, source } => Error::File { path, source },
+            other => Error::Live(LiveError::SetUp(other.to_string())),
+        }
     }
+}
 
-    /// For `map_err`: what the kernel did not do.
-    #[cfg(feature = "bpf")]
-    pub(crate) fn refused<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> AgentError {
-        let what = what.into();
-        |source| AgentError::Refused { what, source: source.into() }
+/// The same with the place in `file`, if the file is wrong.
+#[cfg(feature = "daemon")]
+pub(crate) fn in_file(error: Error, file: &std::path::Path) -> Error {
+    match error {
+        Error::Input(error) => {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            Error::Input(error.locate(&text).in_file(file))
+        }
+        other => other,
     }
 }

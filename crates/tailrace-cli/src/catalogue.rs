@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
 use tailrace_config::{ScenarioError, suggest::unknown};
+use tailrace_console::say;
 use tailrace_core::{FlowScheme, Knowledge, Scheme};
 use tailrace_experiment::Error;
 use tailrace_fabric::{ListedFabric, list as fabric_list};

@@ -1,5 +1,6 @@
 //! `tailrace check`.
 
+use tailrace_console::{complain_part, say, say_part};
 use tailrace_experiment::{Error, Experiment, Line, Outcome, PASSES};
 use tailrace_run::Threads;
 

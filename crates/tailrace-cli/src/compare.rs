@@ -1,6 +1,7 @@
 //! `tailrace compare`.
 
 use std::path::{Path, PathBuf};
+use tailrace_console::{say, say_part};
 
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};

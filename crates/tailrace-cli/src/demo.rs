@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use tailrace_console::say;
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::Error;

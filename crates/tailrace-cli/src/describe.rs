@@ -1,6 +1,7 @@
 //! `tailrace describe`.
 
 use std::path::Path;
+use tailrace_console::say_part;
 
 use tailrace_core::{SizeDistribution, duration};
 use tailrace_experiment::Error;

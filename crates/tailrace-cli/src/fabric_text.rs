@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use tailrace_console::say_part;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::Rate;

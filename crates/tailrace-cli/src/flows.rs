@@ -1,10 +1,10 @@
 //! `tailrace flows`.
 
-use std::path::Path;
-
+use tailrace_console::say;
 use tailrace_experiment::{Error, Experiment};
 
 use crate::args;
+use crate::mistake::in_file;
 use crate::run::overrides;
 
 pub fn flows(options: &args::Flows) -> Result<i32, Error> {
@@ -14,15 +14,4 @@ pub fn flows(options: &args::Flows) -> Result<i32, Error> {
     tailrace_experiment::write_flows(&options.out, flows)?;
     say!("{}", options.out.display());
     Ok(0)
-}
-
-/// Says where in the experiment a mistake is.
-pub fn in_file(error: Error, file: &Path) -> Error {
-    match error {
-        Error::Input(error) => {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            error.locate(&text).in_file(file).into()
-        }
-        other => other,
-    }
 }

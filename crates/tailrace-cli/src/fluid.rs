@@ -1,6 +1,7 @@
 //! `tailrace fluid`.
 
 use std::path::Path;
+use tailrace_console::{complain, say};
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};

@@ -1,5 +1,6 @@
 //! `tailrace gather` and `tailrace show`: tables of what is finished, from a folder alone.
 
+use tailrace_console::{complain, complain_part, say};
 use tailrace_experiment::{Entry, Error, Gathered, axis_text};
 
 use crate::run::{draw, tables};

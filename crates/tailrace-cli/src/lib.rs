@@ -1,35 +1,30 @@
 //! The command line. [`run`] is the whole program; the binary and the Python package call it.
 
-#[macro_use]
-mod say;
-
-mod agent;
 mod args;
-mod bench;
 mod catalogue;
 mod check;
 mod claims;
 mod compare;
-mod control;
 mod demo;
 mod describe;
-mod emulate;
-mod enter;
 mod fabric_text;
 mod flows;
 mod fluid;
 mod forecast;
 mod gather;
+#[cfg(live)]
+mod live;
+#[cfg(not(live))]
+#[path = "no_live.rs"]
+mod live;
 mod manual;
+mod mistake;
 mod new_scheme;
 mod output;
 mod progress;
-mod proxy;
 mod qos;
-mod replay;
 mod report;
 mod run;
-mod switch;
 mod tables;
 mod thresholds;
 mod traffic;
@@ -38,13 +33,14 @@ mod watch;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use tailrace_console::complain;
 
 use clap::Parser;
 use tailrace_experiment::{Error, Experiment, Folder, Observer};
 use tikv_jemallocator::Jemalloc;
 
-pub use agent::agents;
 pub use compare::comparison_of;
+pub use live::provide as provide_live;
 
 /// Of all programs that have this library: the command and the Python package.
 #[global_allocator]
@@ -99,6 +95,7 @@ pub struct Drawn {
 /// Runs the command with `args` (the program's name first); returns its exit status: 0 for success, 1 for
 /// a failure or an unmet expectation, 2 for the user's mistakes.
 pub fn run(args: impl IntoIterator<Item = OsString>, host: &dyn Host) -> i32 {
+    live::provide();
     let args = match args::Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
@@ -135,16 +132,15 @@ fn dispatch(command: &args::Command, host: &dyn Host) -> Result<i32, Error> {
         Command::Qos(options) => qos::qos(options),
         Command::Flows(options) => flows::flows(options),
         Command::Fluid(options) => fluid::fluid(options, host),
-        Command::Emulate(options) => emulate::emulate(options, host),
-        Command::Switch(options) => switch::switch(options, host),
-        Command::Enter(options) => enter::enter(options),
-        Command::Proxy(options) => proxy::proxy(options, host),
-        Command::Measure(options) => agent::measure(options, host),
-        Command::Agent(options) => agent::agent(options, host),
-        Command::Control(options) => control::control(options, host),
+        Command::Emulate(options) => live::emulate(options, host),
+        Command::Switch(options) => live::switch(options, host),
+        Command::Enter(options) => live::enter(options),
+        Command::Proxy(options) => live::proxy(options, host),
+        Command::Measure(options) => live::measure(options, host),
+        Command::Agent(options) => live::agent(options, host),
+        Command::Control(options) => live::control(options, host),
         Command::NewScheme(options) => new_scheme::new_scheme(options),
-        Command::Replay(options) => replay::replay(options),
-        Command::Bench(options) => bench::bench(options),
+        Command::Replay(options) => live::replay(options),
         Command::Completions(options) => manual::completions(options),
         Command::Man(options) => manual::man(options),
     }

@@ -1,6 +1,7 @@
 //! `tailrace completions` and `tailrace man`: what shells and manuals know of the command.
 
 use clap::CommandFactory;
+use tailrace_console::{say, say_part};
 use tailrace_experiment::Error;
 
 use crate::args;

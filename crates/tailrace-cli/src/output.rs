@@ -106,7 +106,7 @@ pub fn level_notes(experiment: &Experiment) -> Result<String, ScenarioError> {
             Level::Flow => "flow",
             Level::Live => "live",
         };
-        let much = (scenario.level == Level::Live).then(|| tailrace_run::asks_for_much(scenario)).flatten();
+        let much = (scenario.level == Level::Live).then(|| crate::live::asks_for_much(scenario)).flatten();
         let what = left_out.iter().chain(&much);
         notes.extend(what.map(|what| format!("note: {label} at {level} level: {what}\n")));
         seen.push(asked);

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use tailrace_console::complain;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tailrace_config::shown;
 use tailrace_core::{Progress, Time, duration};
 use tailrace_experiment::{Experiment, Observer};
-use tailrace_run::StartAgents;
 use tailrace_scenario::Scenario;
 
 use crate::Host;
@@ -197,9 +197,6 @@ impl Observer for Display<'_> {
     }
     fn interrupted(&mut self) -> bool {
         self.host.interrupted()
-    }
-    fn agents(&self) -> Option<StartAgents> {
-        crate::agents()
     }
 }
 

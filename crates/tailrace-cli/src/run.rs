@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use tailrace_console::{complain, complain_part, say, say_part};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
@@ -11,7 +12,7 @@ use tailrace_scenario::Level;
 use crate::forecast::Machine;
 use crate::progress::Display;
 use crate::watch::Watching;
-use crate::{Cluster, Drawn, Host, agent, args, forecast, output, report, tables};
+use crate::{Cluster, Drawn, Host, args, forecast, live, output, report, tables};
 
 pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
     made(options, host).map(|(status, _)| status)
@@ -26,7 +27,7 @@ pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experimen
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
     check_several(options, &experiments)?;
     for experiment in &experiments {
-        agent::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
+        live::check_hosts(experiment.runs.iter().map(|run| run.but_for_seed()))?;
         if !options.dry_run {
             complain_part!("{}", forecast::note(experiment, foreseen(experiment, options))?);
         }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use tailrace_config::{ScenarioError, suggest::unknown};
+use tailrace_config::suggest::unknown;
 use tailrace_core::SizeDistribution;
 use tailrace_experiment::Error;
 use tailrace_workload::{OwnSizes, Sizes, published};
 
 use crate::args::Traffic;
+use crate::mistake::wrong;
 
 /// Flows of one kind as given: the name of their sizes, the sizes, their load.
 pub struct Kind {
@@ -116,9 +117,4 @@ pub fn sizes(flag: &str, text: &str) -> Result<SizeDistribution, Error> {
 /// Those options that were given, of some that mean nothing here, are a mistake.
 pub fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Error> {
     options.iter().find(|(_, given)| *given).map_or(Ok(()), |(option, _)| Err(wrong(option, why)))
-}
-
-/// A mistake in an option.
-pub fn wrong(flag: &str, message: impl Into<String>) -> Error {
-    ScenarioError::new(flag, message.into()).into()
 }

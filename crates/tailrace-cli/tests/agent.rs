@@ -5,10 +5,10 @@
 #[cfg(feature = "agent")]
 mod agents;
 #[cfg(feature = "agent")]
-#[path = "../../tailrace-agent/tests/common/mod.rs"]
+#[path = "../../tailrace-bpf/tests/common/mod.rs"]
 mod common;
 #[cfg(feature = "agent")]
-#[path = "../../tailrace-agent/tests/frames/mod.rs"]
+#[path = "../../tailrace-bpf/tests/frames/mod.rs"]
 mod frames;
 
 #[cfg(not(feature = "agent"))]

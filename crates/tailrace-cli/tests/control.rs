@@ -4,7 +4,7 @@
 #![cfg(feature = "agent")]
 
 mod agents;
-#[path = "../../tailrace-agent/tests/common/mod.rs"]
+#[path = "../../tailrace-bpf/tests/common/mod.rs"]
 mod common;
 #[path = "control/crowd.rs"]
 mod crowd;
@@ -15,7 +15,7 @@ mod emulated;
 mod etcd;
 #[path = "control/fleet.rs"]
 mod fleet;
-#[path = "../../tailrace-agent/tests/frames/mod.rs"]
+#[path = "../../tailrace-bpf/tests/frames/mod.rs"]
 mod frames;
 #[path = "control/mistakes.rs"]
 mod mistakes;

@@ -4,11 +4,11 @@
 #![allow(clippy::disallowed_methods, reason = "both ends of a connection, in real time")]
 
 mod agents;
-#[path = "../../tailrace-agent/tests/common/mod.rs"]
+#[path = "../../tailrace-bpf/tests/common/mod.rs"]
 mod common;
-#[path = "../../tailrace-agent/tests/frames/mod.rs"]
+#[path = "../../tailrace-bpf/tests/frames/mod.rs"]
 mod frames;
-#[path = "../../tailrace-agent/tests/teller/mod.rs"]
+#[path = "../../tailrace-bpf/tests/teller/mod.rs"]
 mod teller;
 
 #[path = "operation/asking.rs"]

@@ -7,6 +7,7 @@ mod duration;
 mod flow;
 mod lag;
 mod ledger;
+mod live_error;
 mod outcome;
 mod packet;
 pub mod policy;
@@ -25,6 +26,7 @@ mod switch;
 mod tags;
 pub mod transport;
 mod units;
+mod view;
 mod wrapper;
 
 pub use controller::{Controller, WeightUpdate};
@@ -33,6 +35,7 @@ pub use duration::duration;
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
+pub use live_error::LiveError;
 pub use outcome::{
     Ending, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
 };
@@ -54,4 +57,5 @@ pub use strays::Strays;
 pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};
+pub use view::{Frames, View};
 pub use wrapper::{Adds, Headers, Same, Wrapper};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
-use tailrace_run::{StartAgents, Threads, Wish};
+use tailrace_run::{Threads, Wish};
 use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Wrong};
@@ -57,9 +57,6 @@ impl Observer for Second<'_> {
     }
     fn interrupted(&mut self) -> bool {
         self.observer.interrupted()
-    }
-    fn agents(&self) -> Option<StartAgents> {
-        self.observer.agents()
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, read_text, table};
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Level, Scenario};
 use toml::{Table, Value};
 
 use crate::claim::Claim;
@@ -126,6 +126,11 @@ impl Experiment {
             claims: own.claim,
             expectations: own.expect,
         })
+    }
+
+    /// Whether any of its runs is live.
+    pub fn is_live(&self) -> bool {
+        self.but_for_seeds().iter().any(|(scenario, _)| scenario.level == Level::Live)
     }
 
     /// The scenarios of all runs but for their seeds, and how many runs have each.

@@ -1,5 +1,6 @@
 //! Experiments: what a file asks for is run, kept, measured, and compared with what was claimed.
 
+mod build;
 mod check;
 mod claim;
 mod class_summary;
@@ -44,6 +45,7 @@ pub mod trace;
 mod values;
 mod vet;
 
+pub use build::BUILD;
 pub use check::{Line, Outcome, PASSES, check};
 pub use claim::{Claim, Deviation, Direction, Figure, Otherwise, Record, Wrong};
 pub use class_summary::{ClassSummary, METRICS};
@@ -77,8 +79,3 @@ pub use task_stats::{TASK_METRICS, TaskSummary};
 
 /// The version that results name.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The build that results name: 16 hexadecimal digits that depend on the sources that decide what a run leaves,
-/// on the versions of the libraries that they use, and on nothing of the machine or the day. Edits of tests,
-/// prose and smoke files do not change it.
-pub const BUILD: &str = env!("TAILRACE_BUILD");

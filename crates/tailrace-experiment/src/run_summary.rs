@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tailrace_core::{Ending, Lag, Ledger, Outcome, RealTime, Strays};
 
+use crate::build::build_of;
 use crate::class_summary::ClassSummary;
 
 /// What a run says in short. Unless it was in real time it holds nothing that depends on the machine, so equal
@@ -135,7 +136,7 @@ impl Summary {
         Summary {
             scheme: scheme.to_owned(),
             version: crate::VERSION.to_owned(),
-            build: crate::BUILD.to_owned(),
+            build: build_of(outcome.real_time.is_some()),
             digest: format!("{:016x}", outcome.digest),
             virtual_seconds: outcome.end.as_secs_f64(),
             ended: why(ending).to_owned(),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tailrace_core::{Ledger, PortView, Progress, Running};
-use tailrace_run::{Control, StartAgents, Threads, Wish};
+use tailrace_run::{Control, Threads, Wish, required_live};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
@@ -38,10 +38,6 @@ pub trait Observer {
     fn note(&mut self, text: &str);
     /// Whether all runs should stop. Asked several times a second.
     fn interrupted(&mut self) -> bool;
-    /// How agents are started at hosts of live runs, if the caller can do that.
-    fn agents(&self) -> Option<StartAgents> {
-        None
-    }
 }
 
 /// A run, seen at one time.
@@ -92,6 +88,10 @@ pub fn run_all(
     for port in &options.pcap {
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
+    }
+    // Nor should a level that this build lacks.
+    if experiment.is_live() {
+        required_live()?;
     }
     let folder = Folder::open(experiment, dir, &mut |text| observer.note(text))?;
     let results = match &experiment.stop {
@@ -213,7 +213,7 @@ impl Folder {
         observer: &mut dyn Observer,
     ) -> Result<Results, Error> {
         let numbers = options.runs.clone().unwrap_or_else(|| (0..experiment.runs.len()).collect());
-        let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
+        let (next, looks_every) = (AtomicUsize::new(0), observer.looks_every());
         let mut threads = options.threads;
         if looks_every.is_some() {
             if threads.at_most > 1 && threads.wish == Wish::Asked {
@@ -227,7 +227,7 @@ impl Folder {
             loop {
                 let Some(&index) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                 let line = Mutex::new(Line { sender: sender.clone(), looked: None });
-                let link = Link { index, line, stop: &stop, agents, looks_every, threads };
+                let link = Link { index, line, stop: &stop, looks_every, threads };
                 let done = one(&experiment.runs[index], &self.entries[index], &self.store, options, &link);
                 let failed = done.is_err();
                 if sender.send(Message::Done(index, Box::new(done))).is_err() || failed {
@@ -348,7 +348,6 @@ struct Link<'a> {
     index: usize,
     line: Mutex<Line>,
     stop: &'a AtomicBool,
-    agents: Option<StartAgents>,
     looks_every: Option<Duration>,
     threads: Threads,
 }
@@ -396,8 +395,5 @@ impl Control for Link<'_> {
     }
     fn threads(&self) -> Threads {
         self.threads
-    }
-    fn agents(&self) -> Option<StartAgents> {
-        self.agents
     }
 }

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
-use tailrace_core::{HostId, PortFacts, PortPolicy, Scheme, Time};
+use tailrace_core::{Frames, HostId, LiveError, PortFacts, PortPolicy, Scheme, Time};
 
 use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::error::LiveError;
 use crate::frame::{self, host_of_mac, ipv4_of, mac_of};
 use crate::hosts::{Hosts, INTERFACE};
-use crate::link::{Frames, Links, Wanted, is_full};
+use crate::link::{Links, Wanted, is_full};
 use crate::packets::{Priorities, packet_of, write_back};
 use crate::slab::Slab;
 use crate::sys::{BATCH, HEADROOM, Poll, Punctual, packet_socket, send_frames};

@@ -3,9 +3,7 @@
 use std::io;
 
 use nix::time::{ClockId, clock_gettime};
-use tailrace_core::Time;
-
-use crate::error::LiveError;
+use tailrace_core::{LiveError, Time};
 
 /// Tells the time since it was started.
 #[derive(Clone, Copy, Debug)]

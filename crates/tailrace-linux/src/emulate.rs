@@ -2,35 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Lateness, Ledger, Outcome, Place, PortView, Running, Scheme, SeriesRow, Strays, Time};
+use tailrace_core::{LiveError, Outcome, Running, Scheme, Time, View};
 
 use crate::driver::Driver;
-use crate::error::LiveError;
-use crate::link::Frames;
 
 /// How often the fabric is looked at.
 pub const LOOK_EVERY: Time = Time::from_ms(200);
-
-/// A fabric, seen at one time.
-#[derive(Clone, Debug, Default)]
-pub struct View {
-    /// Since the start.
-    pub now: Time,
-    /// Each port, in order of number.
-    pub ports: Vec<PortView>,
-    /// Where every frame is that has come to a port.
-    pub ledger: Ledger,
-    /// Frames that no port has seen.
-    pub strays: Strays,
-    /// How late frames left.
-    pub lateness: Lateness,
-    /// How late they had come in.
-    pub entry: Lateness,
-    /// How frames come in and leave.
-    pub frames: Frames,
-    /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
-    pub reported: Vec<(Place, SeriesRow)>,
-}
 
 /// Runs a fabric without Tailrace's transport, whose feed must be empty, until `watch` says stop. It is shown the fabric
 /// every [`LOOK_EVERY`].

@@ -5,9 +5,8 @@ use std::marker::PhantomData;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use tailrace_core::{Header, HostId, Packet};
+use tailrace_core::{Header, HostId, LiveError, Packet};
 
-use crate::error::LiveError;
 use crate::frame::{ipv4_of, wire};
 use crate::hosts::Hosts;
 use crate::outbox::{Outbox, transport_socket};

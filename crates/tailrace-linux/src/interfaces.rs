@@ -4,8 +4,8 @@ use std::io;
 
 use nix::net::if_::if_nametoindex;
 
-use crate::error::LiveError;
 use crate::namespace::Namespace;
+use tailrace_core::LiveError;
 
 /// Interfaces of one network namespace, in the order of the hosts that they lead to.
 #[derive(Debug)]

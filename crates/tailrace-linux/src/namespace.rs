@@ -9,7 +9,7 @@ use std::process;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 
-use crate::error::LiveError;
+use tailrace_core::LiveError;
 
 /// A network namespace. Without a name it is gone when this value and all processes in it are, however they end.
 #[derive(Debug)]

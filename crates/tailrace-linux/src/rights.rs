@@ -5,7 +5,7 @@ use std::io;
 use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::{Gid, Uid, User, setgroups, setresgid, setresuid};
 
-use crate::error::LiveError;
+use tailrace_core::LiveError;
 
 /// A user without rights, as whom a process goes on that has what it needs.
 #[derive(Clone, Debug)]

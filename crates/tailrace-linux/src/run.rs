@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use tailrace_core::{Ending, Lag, Outcome, Running, Scheme, Time, duration};
+use tailrace_core::{Ending, Lag, LiveError, Outcome, Running, Scheme, Time, duration};
 use tailrace_packet::Pause;
 
 use crate::driver::Driver;
-use crate::error::LiveError;
 
 /// How often the caller hears of a run.
 pub(crate) const REPORT_EVERY: Time = Time::from_ms(100);

@@ -7,11 +7,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use nix::unistd::geteuid;
-use tailrace_core::{Outcome, Scheme};
+use tailrace_core::{LiveError, Outcome, Scheme, View};
 
 use crate::driver::Driver;
-use crate::emulate::{View, watched};
-use crate::error::LiveError;
+use crate::emulate::watched;
 use crate::interfaces::Interfaces;
 use crate::rights::{Account, no_new_rights};
 use crate::sys::{Keeper, OffloadsOn, offloads_off, promiscuous};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use crate::error::LiveError;
 use crate::rights::check_rights;
+use tailrace_core::LiveError;
 
 /// Who has the socket of this name has the turn. It is no file: the kernel takes it back however its process ends.
 const NAME: &str = "tailrace-live-run";

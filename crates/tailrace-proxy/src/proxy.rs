@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 
 use nix::poll::PollFlags;
-use tailrace_core::{HostId, Time};
-use tailrace_linux::{Clock, Event, LiveError, Messages};
+use tailrace_core::{HostId, LiveError, Time};
+use tailrace_linux::{Clock, Event, Messages};
 
 use crate::client::Clients;
 use crate::envelope::{Envelope, Say};

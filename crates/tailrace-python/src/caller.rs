@@ -8,7 +8,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use tailrace_core::{Progress, Running};
 use tailrace_experiment::Observer;
-use tailrace_run::{Control, StartAgents, Threads};
+use tailrace_run::{Control, Threads};
 
 /// Time between two looks at Python. Shorter ones would make runs in several threads wait for one
 /// another's interpreter lock.
@@ -113,9 +113,6 @@ impl Observer for &Caller {
     fn interrupted(&mut self) -> bool {
         Control::interrupted(*self)
     }
-    fn agents(&self) -> Option<StartAgents> {
-        tailrace_cli::agents()
-    }
 }
 
 /// The function is told how far the run is.
@@ -139,9 +136,5 @@ impl Control for Caller {
 
     fn threads(&self) -> Threads {
         self.threads
-    }
-
-    fn agents(&self) -> Option<StartAgents> {
-        tailrace_cli::agents()
     }
 }

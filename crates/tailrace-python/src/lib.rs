@@ -74,6 +74,13 @@ mod _tailrace {
     #[pymodule_export]
     use super::{Entry, FluidResult, Plan, Prospect, RunResult, Table};
 
+    /// Gives the package the live level, where this build has it.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        tailrace_cli::provide_live();
+        Ok(())
+    }
+
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

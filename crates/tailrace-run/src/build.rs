@@ -22,7 +22,7 @@ pub fn switch_plan(scenario: &Scenario, link: Rate) -> Result<Option<SwitchPlan>
 }
 
 /// Lets `visitor` work with the scenario's scheme, which must exist at packet level.
-pub(crate) fn visit<T, V>(scenario: &Scenario, visitor: V) -> Result<T, ScenarioError>
+pub fn visit<T, V>(scenario: &Scenario, visitor: V) -> Result<T, ScenarioError>
 where
     V: SchemeVisitor<Output = Result<T, ScenarioError>>,
 {
@@ -40,7 +40,7 @@ where
 }
 
 /// The same where packets are real, so that there is no other level.
-pub(crate) fn visit_for_frames<T, V>(scenario: &Scenario, visitor: V) -> Result<T, ScenarioError>
+pub fn visit_for_frames<T, V>(scenario: &Scenario, visitor: V) -> Result<T, ScenarioError>
 where
     V: SchemeVisitor<Output = Result<T, ScenarioError>>,
 {
@@ -56,7 +56,7 @@ where
 }
 
 /// Builds scheme `S` for a scenario of packets.
-pub(crate) fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
+pub fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     if fabric.hosts > Packet::MOST_HOSTS {
         let message = format!(
             "has {} hosts, but packets have room for the numbers of {}; at flow level (level = \"flow\") there may be more",
@@ -77,7 +77,7 @@ pub(crate) fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Re
 }
 
 /// Builds scheme `S` with the scenario's parameters.
-pub(crate) fn with_params<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
+pub fn with_params<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
     let defaults = match Table::try_from(S::Params::default()) {
         Ok(table) => table,
         Err(error) => panic!("{}'s default parameters cannot be written: {error}", S::NAME),

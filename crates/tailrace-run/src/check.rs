@@ -3,10 +3,11 @@
 use tailrace_config::ScenarioError;
 use tailrace_core::Scheme;
 use tailrace_fabric::Fabric;
-use tailrace_scenario::{Level, Scenario, Stack};
+use tailrace_scenario::{Level, Scenario};
 use tailrace_schemes::SchemeVisitor;
 
-use crate::{build, kernel, packets, rates};
+use crate::live::live;
+use crate::{build, packets, rates};
 
 /// Finds out, before anything runs, whether the scenario's scheme exists at its level, takes its parameters, and can
 /// run on its fabric.
@@ -18,8 +19,8 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             if scenario.level == Level::Packet {
                 ends(scenario, &fabric)?;
             }
-            if scenario.level == Level::Live && scenario.live.stack == Stack::Kernel {
-                kernel::check(scenario)?;
+            if let (Level::Live, Some(live)) = (scenario.level, live()) {
+                live.check(scenario)?;
             }
             build::visit(scenario, Check { scenario, fabric: &fabric })
         }

@@ -4,8 +4,6 @@ use std::ops::ControlFlow;
 
 use tailrace_core::Running;
 
-use crate::agents::StartAgents;
-
 /// Who follows a run and may stop it.
 pub trait Control: Sync {
     /// The run goes on; called now and then.
@@ -17,10 +15,6 @@ pub trait Control: Sync {
     /// How many threads a run may have. What comes of it does not depend on that.
     fn threads(&self) -> Threads {
         Threads::default()
-    }
-    /// How agents are started at hosts, if whoever follows can do that.
-    fn agents(&self) -> Option<StartAgents> {
-        None
     }
 }
 
@@ -86,7 +80,7 @@ impl Control for Unattended {
 }
 
 /// Shows `control` a run, and hears whether it should go on.
-pub(crate) fn look(control: &dyn Control, run: &mut dyn Running) -> ControlFlow<()> {
+pub fn look(control: &dyn Control, run: &mut dyn Running) -> ControlFlow<()> {
     control.progress(run);
     if control.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -1,7 +1,7 @@
 //! Why a run has no results.
 
 use tailrace_config::ScenarioError;
-use tailrace_linux::LiveError;
+use tailrace_core::LiveError;
 
 /// Why a run has no results.
 #[derive(Debug, thiserror::Error)]

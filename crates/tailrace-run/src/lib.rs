@@ -3,56 +3,34 @@
 //! The packet path is compiled here, once for each scheme of the registry. Nothing here knows of tables, stores or
 //! statistics, so that changing those compiles no packet path.
 
-mod agent;
-mod agents;
-mod bench;
-mod build;
+pub mod build;
 mod check;
 mod control;
-mod emulate;
 mod error;
-mod fleet;
-mod host_tags;
-mod kernel;
-mod limits;
 mod live;
-mod messages;
-mod packets;
+pub mod packets;
 mod pays;
 mod rates;
-mod record;
-mod replay;
-mod switch;
 
-pub use agent::{HostPart, for_agent, for_hosts};
-pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
-pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
-pub use control::{Control, Threads, Unattended, Wish, processors};
-pub use emulate::{Programs, emulate, for_programs};
+pub use control::{Control, Threads, Unattended, Wish, look, processors};
 pub use error::RunError;
-pub use fleet::{FleetPart, for_all_hosts, for_fleet};
-pub use limits::asks_for_much;
-pub use live::run_live;
-pub use messages::{for_proxies, messages};
+pub use live::{LiveRunner, NO_LIVE, live, provide_live, required_live};
 pub use packets::{Mutation, Parts, run_cut, threads_of};
 pub use pays::{Shares, shares};
 pub use rates::{OwnRule, run_by_rule};
-pub use record::Live;
-pub use replay::replay;
-pub use switch::{for_switch, switch};
-pub use tailrace_linux::LiveError;
+pub use tailrace_core::LiveError;
 pub use tailrace_packet::Tap;
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId};
-use tailrace_scenario::{Level, Scenario, Stack};
+use tailrace_scenario::{Level, Scenario};
 use tailrace_workload::feed::Feed;
 
 /// Runs a scenario with the flows of `feed`. Each tap is told of all that its port sends; at flow level there
 /// is nothing to tell, and live runs have no taps. Fails if the scheme cannot run in this scenario, as [`check`] does, or if
-/// the machine cannot run it live.
+/// the level is live and nothing here, or the machine, can run it.
 pub fn run(
     scenario: &Scenario,
     feed: Feed,
@@ -69,7 +47,7 @@ pub fn run(
     match scenario.level {
         Level::Packet => Ok(packets::run(scenario, feed, control, taps)?),
         Level::Flow => Ok(rates::run(scenario, feed, control)?),
-        Level::Live => run_live(scenario, feed, control, &Live::default()),
+        Level::Live => required_live()?.run(scenario, feed, control),
     }
 }
 
@@ -80,10 +58,10 @@ pub fn feed(scenario: &Scenario) -> Result<Feed, ScenarioError> {
 
 /// What the scenario asks for that its level cannot express, in words for users: a sentence each.
 pub fn leaves_out(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
-    let mut left_out = match (scenario.level, scenario.live.stack) {
-        (Level::Packet, _) | (Level::Live, Stack::Tailrace) => Vec::new(),
-        (Level::Live, Stack::Kernel) => kernel::leaves_out(scenario)?,
-        (Level::Flow, _) => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
+    let mut left_out = match scenario.level {
+        Level::Packet => Vec::new(),
+        Level::Live => live().map_or(Ok(Vec::new()), |live| live.leaves_out(scenario))?,
+        Level::Flow => rates::leaves_out(scenario)?.iter().map(|&what| what.to_owned()).collect(),
     };
     let fields = scenario.without_effect();
     if !fields.is_empty() {

@@ -252,23 +252,19 @@ impl SchemeVisitor for Tester<'_> {
 /// # Panics
 ///
 /// If the network has lost packets or made some up.
-pub(crate) fn balanced(outcome: Outcome) -> Outcome {
+pub fn balanced(outcome: Outcome) -> Outcome {
     let balanced = outcome.ledger.is_some_and(|ledger| ledger.balances());
     assert!(balanced, "packets were lost or made up: {:?}", outcome.ledger);
     outcome
 }
 
 /// The world of a scenario under scheme `S`, at time zero.
-pub(crate) fn world<S: Scheme>(
-    scenario: &Scenario,
-    fabric: &Fabric,
-    feed: Feed,
-) -> Result<World<S>, ScenarioError> {
+pub fn world<S: Scheme>(scenario: &Scenario, fabric: &Fabric, feed: Feed) -> Result<World<S>, ScenarioError> {
     world_watching(scenario, fabric, feed, watch(scenario, fabric)?)
 }
 
 /// The same, with something else observed.
-pub(crate) fn world_watching<S: Scheme>(
+pub fn world_watching<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     feed: Feed,
@@ -292,7 +288,7 @@ fn part_of<S: Scheme>(
 }
 
 /// What is observed: the ports that the scenario names, and the hosts whose network cards are among them.
-pub(crate) fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
+pub fn watch(scenario: &Scenario, fabric: &Fabric) -> Result<Watch, ScenarioError> {
     let measure = &scenario.measure;
     let within = |e: ScenarioError| e.within("measure.sample_ports");
     let ports = measure.sample_ports.of(fabric).map_err(within)?;

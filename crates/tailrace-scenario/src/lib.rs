@@ -32,9 +32,6 @@
 //! # Ok::<(), tailrace_config::ScenarioError>(())
 //! ```
 
-mod agent;
-mod control;
-mod fleet;
 mod level;
 mod measure;
 mod samples;
@@ -43,14 +40,7 @@ mod scenario;
 mod scenario_property_tests;
 #[cfg(test)]
 mod scenario_tests;
-mod subnet;
-mod switch;
 
-pub use agent::{AgentConfig, FlowRule, LawFor};
-pub use control::{ControlConfig, Rack};
-pub use fleet::{Fleet, check_name};
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};
-pub use scenario::{Scenario, SchemeChoice};
-pub use subnet::Subnet;
-pub use switch::{MacAddress, SwitchConfig, SwitchPort};
+pub use scenario::{MAX_MSS, Scenario, SchemeChoice, check_buffer};

@@ -16,7 +16,7 @@ use crate::measure::{Measure, SamplePorts};
 use crate::samples;
 
 /// Segments and headers must fit the 16 bits of a packet's length.
-pub(crate) const MAX_MSS: u16 = 60_000;
+pub const MAX_MSS: u16 = 60_000;
 
 /// Everything that determines a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -338,7 +338,8 @@ fn check_transport(transport: &TransportParams) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-pub(crate) fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
+/// Fails if a full segment has no room in a buffer of the fabric.
+pub fn check_buffer(fabric: &FabricParams, transport: &TransportParams) -> Result<(), ScenarioError> {
     let packet = fabric.port_rules.queue_unit.one_packet(transport.mss + HEADER_BYTES);
     let (field, bytes) = match fabric.buffer {
         Buffer::PerPort(bytes) => ("buffer", bytes),

@@ -17,7 +17,7 @@ pub enum By {
     Slice,
 }
 
-#[derive(ClapArgs)]
+#[derive(Clone, ClapArgs)]
 #[command(after_help = "Examples:
   tailrace measure --for 10m --interface eth0 --out out/monday
   tailrace thresholds --sizes out/monday/sizes.cdf --load 0.3
@@ -143,7 +143,7 @@ pub struct AskTop {
     pub lasts: Option<Time>,
 }
 
-#[derive(ClapArgs)]
+#[derive(Clone, ClapArgs)]
 #[command(after_help = "Examples:
   tailrace control control.toml
   tailrace control control.toml --metrics 127.0.0.1:9401

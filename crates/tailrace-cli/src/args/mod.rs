@@ -11,7 +11,7 @@ pub use agent::{Agent, Control, Measure};
 #[cfg(feature = "agent")]
 pub use agent::{Ask, AskFlows, AskStatus, AskTop, By};
 pub use catalogue::{Catalogue, Fabrics};
-pub use developing::{Bench, BenchLevel, NewScheme};
+pub use developing::NewScheme;
 pub use live::{Emulate, Enter, Proxy, Replay, Switch};
 pub use own::{Compare, Demo, OwnTrace};
 pub use results::{Gather, Report};
@@ -97,8 +97,6 @@ pub enum Command {
     NewScheme(NewScheme),
     /// Give the packets of a live network's record to a fresh one, and compare what it does
     Replay(Replay),
-    /// Measure the simulator's speed, and the live level's
-    Bench(Bench),
     /// Print what completes this command's words in a shell
     Completions(Completions),
     /// Write this command's manual pages

@@ -4,14 +4,13 @@
 use std::process::Command;
 
 use serde_json::Value;
-use tailrace_core::{MarkedLength, Rate, SwitchPlan};
+use tailrace_core::{LiveError, MarkedLength, Rate, SwitchPlan};
 use tailrace_experiment::Error;
-use tailrace_linux::LiveError;
 
-use super::Job;
+use super::job::Job;
 #[cfg(feature = "agent")]
 use super::sort::sort;
-use crate::traffic::wrong;
+use crate::mistake::wrong;
 
 /// What the kernel calls the program.
 const PROGRAM: &str = "port_out";
@@ -132,7 +131,7 @@ fn put_queues(interface: &str, rate: Rate, plan: &SwitchPlan) -> Result<(), Erro
 
 #[cfg(not(feature = "agent"))]
 fn sort(_: &Job, _: &SwitchPlan, _: &str) -> Result<(), Error> {
-    Err(crate::agent::absent())
+    Err(crate::live::absent())
 }
 
 /// The program goes with `clsact`; the first failure is said, and the rest is taken away all the same.

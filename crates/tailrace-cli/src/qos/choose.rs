@@ -10,10 +10,11 @@ use tailrace_scenario::Scenario;
 use tailrace_schemes::{NAMES, SchemeVisitor, with_scheme};
 use tailrace_workload::published;
 
-use super::Job;
+use super::job::Job;
 use crate::args;
+use crate::mistake::wrong;
 use crate::run::overrides;
-use crate::traffic::{Kinds, refuse, wrong};
+use crate::traffic::{Kinds, refuse};
 
 /// The scheme of an experiment file, at the first point of its sweep, or one by name.
 pub fn scenario(options: &args::Qos) -> Result<Scenario, Error> {

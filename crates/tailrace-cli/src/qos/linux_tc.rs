@@ -10,7 +10,7 @@ use std::ops::Range;
 use tailrace_core::{MTU_BYTES, MarkedLength, Rate};
 use tailrace_experiment::Error;
 
-use super::{Job, Written};
+use super::job::{Job, Written};
 
 /// What an interface may hold, in multiples of K: `red` wants a limit, and drops beyond it.
 const LIMIT: u64 = 16;

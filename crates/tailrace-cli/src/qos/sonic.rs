@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tailrace_core::{MAX_PRIORITIES, MarkedLength, Rate};
 use tailrace_experiment::Error;
 
-use super::{Job, Written};
+use super::job::{Job, Written};
 
 const MAPS: &str = "TAILRACE";
 const STRICT: &str = "TAILRACE_STRICT";

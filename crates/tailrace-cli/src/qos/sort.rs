@@ -1,11 +1,11 @@
 //! The program before the queues of a port: which class has which DSCP, and from where on it marks.
 
-use tailrace_agent::{PortClasses, PortProgram, interface_number};
+use tailrace_bpf::{PortClasses, PortProgram, interface_number};
 use tailrace_core::{MTU_BYTES, SwitchPlan};
 use tailrace_experiment::Error;
 
-use super::Job;
 use super::apply::{ROOT, refused};
+use super::job::Job;
 
 const LINK_HEADER: u64 = 14;
 

@@ -1,12 +1,14 @@
 //! Karuna: the first queue for deadlines, the others split by known size and sieved by bytes sent.
 
 use serde_json::json;
+use tailrace_console::say;
 use tailrace_core::{Bytes, dscp_of};
 use tailrace_experiment::Error;
 use tailrace_schemes::karuna::model::{Kind, Mix, Model, Plan};
 
 use crate::args;
-use crate::traffic::{self, Kinds, wrong};
+use crate::mistake::wrong;
+use crate::traffic::{self, Kinds};
 
 pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
     if !(2..=8).contains(&options.queues) {

@@ -1,12 +1,14 @@
 //! PIAS: one distribution, flows sink through all queues.
 
 use serde_json::json;
+use tailrace_console::say;
 use tailrace_core::Bytes;
 use tailrace_experiment::Error;
 use tailrace_schemes::pias::model::{Model, optimal};
 
 use crate::args;
-use crate::traffic::{sizes, wrong};
+use crate::mistake::wrong;
+use crate::traffic::sizes;
 
 pub fn thresholds(options: &args::Thresholds) -> Result<i32, Error> {
     let missing = |flag, what: &str| wrong(flag, format!("missing: give {what}"));

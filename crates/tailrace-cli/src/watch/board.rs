@@ -3,9 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use tailrace_core::{HostId, Place, PortCounts, PortId, PortView, Rate, Time};
+use tailrace_core::{HostId, Place, PortCounts, PortId, PortView, Rate, Time, View};
 use tailrace_fabric::{Fabric, PortSpec};
-use tailrace_linux::View;
 
 /// Rates are of so long, where nothing else is said.
 const RATE_SPAN: Time = Time::from_ms(1_000);
@@ -137,6 +136,7 @@ impl Board {
     }
 
     /// How a place is called.
+    #[cfg(live)]
     pub fn name(&self, spot: Spot) -> String {
         match spot {
             Spot::Port(port) => self.ports[port as usize].name.clone(),

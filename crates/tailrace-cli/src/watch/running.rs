@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tailrace_console::complain;
 
 use serde_json::{Value, json};
-use tailrace_core::{PortView, Progress, Time};
+use tailrace_core::{PortView, Progress, Time, View};
 use tailrace_experiment::{Experiment, Observer, Sight};
-use tailrace_linux::View;
-use tailrace_run::StartAgents;
 
 use super::board::{Board, PortName};
-use super::live::{self, Line, Tone};
 use super::screen::Screen;
+use super::text::{self, Line, Tone};
 use crate::progress::Display;
 
 /// Time between two looks on a terminal, and between two lines of a run.
@@ -61,7 +60,7 @@ impl<'a> Watching<'a> {
     fn show(&mut self, run: usize) {
         let shown = match &self.screen {
             None => self.seen.get(&run).map_or(Ok(()), |(board, progress)| {
-                crate::say::try_write(format_args!("{}\n", self.line(run, board, progress)))
+                tailrace_console::try_write(format_args!("{}\n", self.line(run, board, progress)))
             }),
             // One of them is shown to its end.
             Some(screen) => match self.seen.first_key_value() {
@@ -85,11 +84,12 @@ impl<'a> Watching<'a> {
             ),
         ];
         let view = board.latest().filter(|view| !view.ports.is_empty());
-        lines.extend(view.map(|view| (Tone::Plain, live::frames(&view.ledger))));
+        lines.extend(view.map(|view| (Tone::Plain, text::frames(&view.ledger))));
         let left = rows.saturating_sub(lines.len() + self.notes.len());
-        lines.extend(view.into_iter().flat_map(|_| live::ports(board, left)));
+        lines.extend(view.into_iter().flat_map(|_| text::ports(board, left)));
+        lines.extend(text::hints(board));
         lines.extend(self.notes.iter().map(|note| (Tone::Hint, note.clone())));
-        live::fit(lines, columns, rows)
+        text::fit(lines, columns, rows)
     }
 
     /// The same as a line of JSON.
@@ -130,7 +130,7 @@ impl Observer for Watching<'_> {
         self.seen.remove(&run);
         if self.screen.is_none() {
             let line = json!({ "experiment": self.experiment.name, "run": run, "is_finished": true, "was_there": resumed });
-            self.is_over |= crate::say::try_write(format_args!("{line}\n")).is_err();
+            self.is_over |= tailrace_console::try_write(format_args!("{line}\n")).is_err();
         }
     }
 
@@ -166,9 +166,5 @@ impl Observer for Watching<'_> {
     fn interrupted(&mut self) -> bool {
         self.is_over |= self.screen.as_ref().is_some_and(|screen| screen.asked_to_end().unwrap_or(true));
         self.is_over || self.display.interrupted()
-    }
-
-    fn agents(&self) -> Option<StartAgents> {
-        self.display.agents()
     }
 }

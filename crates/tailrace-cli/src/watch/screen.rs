@@ -13,7 +13,7 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use tailrace_config::shown;
 
-use super::live::{Line, Tone};
+use super::text::{Line, Tone};
 
 /// A terminal, which is as it was before when this goes.
 pub struct Screen(());

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use tailrace_scenario::Scenario;
+use tailrace_scenario::{Level, Scenario};
 
-use crate::BUILD;
+use crate::build::{BUILD, build_of};
 
 /// The key of a run: of its scenario, which knows the content of every file that it names, and of the build.
 /// Both decide what the run leaves, and nothing else does.
 pub fn run_key(scenario: &Scenario) -> String {
-    format!("{}-{BUILD}", scenario.key())
+    format!("{}-{}", scenario.key(), build_of(scenario.level == Level::Live))
 }
 
 /// The build that a key names.
@@ -23,9 +23,10 @@ pub(super) fn build(key: &str) -> Option<&str> {
 pub(super) fn of_other_builds<'a>(runs: &Path, keys: impl Iterator<Item = &'a str>) -> Option<String> {
     let folders =
         fs::read_dir(runs).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = [build_of(false), build_of(true)];
     // Versions without builds in their keys left folders that have the scenario's name alone.
     let of_others = folders.filter_map(|name| match name.split_once('-') {
-        Some((scenario, build)) => (build != BUILD).then(|| scenario.to_owned()),
+        Some((scenario, build)) => (!own.iter().any(|own| own == build)).then(|| scenario.to_owned()),
         None => Some(name),
     });
     let of_others: Vec<String> = of_others.collect();

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 
-use tailrace_core::{Scheme, Time};
+use tailrace_core::{LiveError, Scheme, Time};
 
 use super::Driver;
 use crate::endpoints::Endpoints;
-use crate::error::LiveError;
 use crate::interfaces::is_down;
 use crate::packets::packet_of;
 

@@ -15,17 +15,17 @@ mod tests;
 use std::io;
 use std::time::Duration;
 
-use tailrace_core::{HostId, Lag, Packet, RealTime, Scheme, Strays, Time};
+use tailrace_core::{Frames, HostId, Lag, LiveError, Packet, RealTime, Scheme, Strays, Time};
+
 use tailrace_fabric::Fabric;
 use tailrace_packet::{Pause, World};
 
 use crate::clock::Clock;
 use crate::endpoints::Endpoints;
-use crate::error::LiveError;
 use crate::forward::Forwarding;
 use crate::hosts::Hosts;
 use crate::interfaces::{Interfaces, is_down};
-use crate::link::{Frames, Links, Wanted};
+use crate::link::{Links, Wanted};
 use crate::mac_table::MacTable;
 use crate::namespace::Namespace;
 use crate::packets::{Priorities, packet_of, sent_at, write_back};

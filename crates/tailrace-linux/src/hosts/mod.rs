@@ -8,9 +8,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tailrace_core::HostId;
+use tailrace_core::{HostId, LiveError};
 
-use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of, mac_of};
 use crate::interfaces::Interfaces;
 use crate::namespace::Namespace;

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use tailrace_core::HostId;
+use tailrace_core::{HostId, LiveError};
 
 use super::programs;
-use crate::error::LiveError;
 use crate::frame::{ipv4_of, ipv6_of};
 use crate::namespace::Namespace;
 

@@ -10,9 +10,9 @@ use std::process::Command;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::sethostname;
+use tailrace_core::LiveError;
 
 use super::site::{ETC, MADE, NAMES, SITES, lock, names, turn};
-use crate::error::LiveError;
 
 /// The hosts of a running process, by their name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,11 +10,10 @@ use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, connect, listen, setsockopt, socket, sockopt,
 };
-use tailrace_core::{HostId, Time};
+use tailrace_core::{HostId, LiveError, Time};
 
 use super::settings::Terms;
 use super::tags::tag;
-use crate::error::LiveError;
 use crate::frame::ipv4_of;
 use crate::hosts::Hosts;
 use crate::sys::Poll;

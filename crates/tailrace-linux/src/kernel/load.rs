@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tailrace_core::transport::FctEnd;
-use tailrace_core::{Bytes, FlowId, FlowRecords, Lag, TaskRecord, Time};
+use tailrace_core::{Bytes, FlowId, FlowRecords, Lag, LiveError, TaskRecord, Time};
 use tailrace_workload::FlowSpec;
 use tailrace_workload::feed::{Feed, GammaControl};
 
@@ -16,7 +16,6 @@ use super::connections::{Connection, Connections, End, Slot};
 use super::settings::Terms;
 use super::tags::{InForce, Room, Tagger, Tags, tag, tell};
 use crate::clock::Clock;
-use crate::error::LiveError;
 use crate::hosts::Hosts;
 use crate::sys::{TcpInfo, tcp_info};
 

@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use tailrace_core::{Ending, Outcome, Progress, RealTime, Running, Scheme, Time};
+use tailrace_core::{Ending, LiveError, Outcome, Progress, RealTime, Running, Scheme, Time};
+
 use tailrace_packet::{Pause, World};
 
 use self::load::{Load, Loaded};
 use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::error::LiveError;
 use crate::hosts::Hosts;
 use crate::link::Wanted;
 use crate::packets::Priorities;

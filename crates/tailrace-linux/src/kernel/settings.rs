@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io;
 
 use nix::sys::socket::{setsockopt, sockopt};
-use tailrace_core::HostId;
 use tailrace_core::transport::{FctEnd, TransportParams};
+use tailrace_core::{HostId, LiveError};
 
-use crate::error::LiveError;
 use crate::frame::ipv4_of;
 use crate::hosts::{Hosts, INTERFACE, ip_batch};
 

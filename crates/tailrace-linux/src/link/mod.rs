@@ -9,16 +9,15 @@ mod packet;
 mod xdp;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::BorrowedFd;
 
-use crate::error::LiveError;
 use crate::interfaces::Interfaces;
 use crate::namespace::Namespace;
 use crate::slab::Slab;
 use crate::sys::XdpMode;
+use tailrace_core::{Frames, LiveError};
 
 use drops::Drops;
 pub(crate) use packet::PacketLinks;
@@ -34,32 +33,6 @@ pub enum Wanted {
     Xdp,
     /// Packet sockets.
     Packet,
-}
-
-/// How frames come in and leave, in words for users.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Frames {
-    /// Not at all, yet.
-    #[default]
-    None,
-    /// Over AF_XDP, in copy mode. Whether the program that catches frames runs in the interfaces' driver.
-    Xdp {
-        /// If not, the kernel runs it, which takes longer.
-        in_driver: bool,
-    },
-    /// Over packet sockets, and why not over AF_XDP.
-    Packet(String),
-}
-
-impl fmt::Display for Frames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Frames::None => write!(f, "not yet"),
-            Frames::Xdp { in_driver: true } => write!(f, "AF_XDP (copy mode)"),
-            Frames::Xdp { in_driver: false } => write!(f, "AF_XDP (copy mode, generic)"),
-            Frames::Packet(reason) => write!(f, "AF_PACKET ({reason})"),
-        }
-    }
 }
 
 /// Frames that a link has taken in, and those that it could not.

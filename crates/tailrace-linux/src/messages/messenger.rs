@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Ecn, FlowId, FlowInfo, HEADER_BYTES, Header, HostId, Packet, PacketKind, Scheme, TaskId, Time,
+    Ecn, FlowId, FlowInfo, HEADER_BYTES, Header, HostId, LiveError, Packet, PacketKind, Scheme, TaskId, Time,
 };
 use tailrace_packet::Endpoint;
 
@@ -15,7 +15,6 @@ use super::arrivals::{Arrivals, Segment};
 use super::label::{Cut, LABEL_BYTES, Label};
 use super::{Event, LONGEST_MESSAGE, Messages};
 use crate::clock::Clock;
-use crate::error::LiveError;
 use crate::frame::wire;
 use crate::link::is_full;
 use crate::outbox::Outbox;

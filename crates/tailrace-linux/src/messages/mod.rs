@@ -12,9 +12,8 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::BorrowedFd;
 
 use nix::ifaddrs::getifaddrs;
-use tailrace_core::{HostId, TaskId, Time};
+use tailrace_core::{HostId, LiveError, TaskId, Time};
 
-use crate::error::LiveError;
 use crate::frame::{host_of_ipv4, ipv4_of, wire};
 use crate::outbox::transport_socket;
 
