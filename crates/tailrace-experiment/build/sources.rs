@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// The crates whose sources decide a run's bytes: all that this one needs to make a run, and this one.
-pub const CRATES: [&str; 16] = [
+pub const CRATES: [&str; 14] = [
     "tailrace-config",
     "tailrace-core",
     "tailrace-engine",
@@ -20,8 +20,6 @@ pub const CRATES: [&str; 16] = [
     "tailrace-run",
     "tailrace-scenario",
     "tailrace-schemes",
-    "tailrace-switch",
-    "tailrace-traffic",
     "tailrace-transport",
     "tailrace-workload",
 ];
