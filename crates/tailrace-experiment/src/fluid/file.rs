@@ -7,7 +7,7 @@ use tailrace_config::{ScenarioError, read_text, table};
 use tailrace_core::{HEADER_BYTES, ParamError, QueueLength, Rate, Time};
 use tailrace_fluid::{Lag, Law, Model, uniform_windows};
 
-use crate::name;
+use crate::spec::name;
 
 /// The most flows of a model: more would be solved for days.
 const MOST_FLOWS: usize = 1000;
