@@ -7,10 +7,10 @@ use tailrace_core::Bytes;
 use tailrace_fabric::Fabric;
 use tailrace_workload::FlowSpec;
 
-use super::capture::of_capture;
-use super::columns::{self, Mapping, Recognised};
-use super::rows::Rows;
-use super::table::Table;
+use crate::trace::capture::of_capture;
+use crate::trace::columns::{self, Mapping, Recognised};
+use crate::trace::rows::Rows;
+use crate::trace::table::Table;
 
 /// Flows of a file that says of each who sends how much to whom, and when.
 #[derive(Clone, Debug)]
@@ -96,5 +96,4 @@ fn check_types(table: &Table, columns: &[Recognised]) -> Result<(), ScenarioErro
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

@@ -274,5 +274,4 @@ impl FluidFile {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -14,8 +14,8 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{DataLink, PcapError, TsResolution};
 use tailrace_config::ScenarioError;
 
-use super::connections::{Connections, Segment};
-use super::table::{Column, Table};
+use crate::trace::connections::{Connections, Segment};
+use crate::trace::table::{Column, Table};
 
 /// A second, in nanoseconds.
 const SECOND: u64 = 1_000_000_000;
@@ -258,5 +258,4 @@ fn segment(packet: &LaxSlicedPacket, at_ns: u64, stored: usize, length: u32) -> 
 }
 
 #[cfg(test)]
-#[path = "capture_tests.rs"]
 mod tests;
