@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::experiment::file::Experiment;
 
 use crate::claims::judge::{Standing, Verdict};
-use crate::experiment::runner::{Observer, Options, run_all};
+use crate::experiment::runner::{Observer, Options, run_all, run_and_judge};
 use crate::runs::results::Results;
 use crate::runs::store;
 use crate::stats::numbers::rounded;
@@ -72,7 +72,7 @@ pub fn check(
     observer: &mut dyn Observer,
 ) -> Result<(Results, Vec<Line>), Error> {
     let options = Options { jobs, threads: Threads::default(), resume: false, pcap: Vec::new(), runs: None };
-    let first = run_all(experiment, &dir.join("first"), &options, observer)?;
+    let (first, verdicts) = run_and_judge(experiment, &dir.join("first"), &options, observer)?;
     let mut observer = Second { observer, first: experiment.runs.len() };
     let some_are_cut = experiment.runs.iter().any(|run| run.scenario().level == Level::Packet);
     let options = if jobs >= 2 && some_are_cut {
@@ -91,8 +91,8 @@ pub fn check(
         let text = format!("{word}: {} ({value}; expected {bounds})", expectation.text);
         lines.push(Line { outcome, text });
     }
-    for claim in &experiment.claims {
-        lines.push(judge(claim, &claim.judge(&first)?, experiment.scale));
+    for (claim, verdict) in std::iter::zip(&experiment.claims, &verdicts) {
+        lines.push(judge(claim, verdict, experiment.scale));
     }
     Ok((first, lines))
 }

@@ -4,6 +4,7 @@ pub mod check;
 pub mod elsewhere;
 pub mod file;
 pub mod gather;
+pub mod places;
 pub mod plan_table;
 pub mod runner;
 pub mod summary;

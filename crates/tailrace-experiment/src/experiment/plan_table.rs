@@ -10,7 +10,7 @@ use toml::Table;
 
 use crate::error::Error;
 use crate::experiment::file::Experiment;
-use crate::experiment::summary::{batch, places};
+use crate::experiment::places::{batch, places};
 use crate::output::files::{parquet_bytes, read_parquet};
 use crate::runs::results::Finished;
 use crate::runs::store::{self, Store};

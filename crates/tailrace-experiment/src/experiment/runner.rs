@@ -11,6 +11,7 @@ use tailrace_core::{Ledger, PortView, Progress, Running};
 use tailrace_run::{Control, StartAgents, Threads, Wish};
 use tailrace_scenario::{Level, Scenario};
 
+use crate::claims::judge::Verdict;
 use crate::claims::stop::{Needed, Stop};
 use crate::error::Error;
 use crate::experiment::file::Experiment;
@@ -91,6 +92,16 @@ pub fn run_all(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Results, Error> {
+    run_and_judge(experiment, dir, options, observer).map(|(results, _)| results)
+}
+
+/// As [`run_all`], with the verdicts on the claims, in their order; a part has none.
+pub(crate) fn run_and_judge(
+    experiment: &Experiment,
+    dir: &Path,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<(Results, Vec<Verdict>), Error> {
     for port in &options.pcap {
         // A port that does not exist should not leave a folder behind.
         experiment.runs.iter().try_for_each(|run| pcap::port_number(run.but_for_seed(), port).map(drop))?;
@@ -100,10 +111,11 @@ pub fn run_all(
         Some(stop) if options.runs.is_none() => folder.make_enough(experiment, stop, options, observer)?,
         _ => folder.make(experiment, options, observer)?,
     };
-    if options.runs.is_none() {
-        summary::write(&folder.store, &experiment.axes(), &experiment.claims, &results)?;
-    }
-    Ok(results)
+    let verdicts = match options.runs {
+        None => summary::write(&folder.store, &experiment.axes(), &experiment.claims, &results)?,
+        Some(_) => Vec::new(),
+    };
+    Ok((results, verdicts))
 }
 
 /// A folder that is ready for the runs of an experiment, and says which they are.

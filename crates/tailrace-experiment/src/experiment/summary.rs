@@ -6,39 +6,50 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
-use serde_json::json;
-use toml::Value;
+use serde_json::{Value, json};
 
 use crate::claims::claim::Claim;
+use crate::claims::judge::Verdict;
 use crate::error::Error;
+use crate::experiment::places::{batch, places};
 use crate::runs::over_seeds::{Mean, OverSeeds, over_seeds};
 use crate::runs::results::{Finished, Results};
 use crate::runs::store::Store;
-use crate::spec::sweep::{Point, SEED, axis_text};
+use crate::spec::sweep::SEED;
 use crate::stats::class_summary::{ClassSummary, METRICS};
 use crate::stats::task_stats::TASK_METRICS;
 
 /// What the name of a column ends with that holds halves of 95 % intervals.
 pub const HALF: &str = "_half95";
 
-/// Writes `summary` and `means`, each as `.parquet` and `.csv`, and `claims.json`.
-pub fn write(store: &Store, axes: &[String], claims: &[Claim], results: &Results) -> Result<(), Error> {
+/// Writes `summary` and `means`, each as `.parquet` and `.csv`, and `claims.json`; returns the
+/// verdicts, in the order of the claims.
+pub fn write(
+    store: &Store,
+    axes: &[String],
+    claims: &[Claim],
+    results: &Results,
+) -> Result<Vec<Verdict>, Error> {
     for (name, table) in [("summary", runs(axes, results)), ("means", means(axes, results))] {
         store.write_table(&format!("{name}.parquet"), &table)?;
         store.write(&format!("{name}.csv"), &csv(&table))?;
     }
-    let claims = claims.iter().map(|claim| {
-        let verdict = claim.judge(results)?;
-        Ok(json!({
-            "id": claim.id, "source": claim.source, "text": claim.text, "paper": claim.paper,
-            "tolerance": claim.tolerance, "measured": verdict.measured.value, "spread": verdict.measured.spread,
-            "standing": verdict.standing, "verdict": verdict.words, "wrong": claim.wrong,
-            "measured_wrong": verdict.measured.wrong, "holds_for_wrong": verdict.holds_for_wrong,
-            "deviation": claim.deviation,
-        }))
-    });
-    let claims = claims.collect::<Result<Vec<_>, Error>>()?;
-    store.write("claims.json", format!("{:#}\n", json!(claims)).as_bytes())
+    let verdicts = claims.iter().map(|claim| claim.judge(results)).collect::<Result<Vec<_>, Error>>()?;
+    let judged: Vec<Value> =
+        std::iter::zip(claims, &verdicts).map(|(claim, verdict)| judged(claim, verdict)).collect();
+    store.write("claims.json", format!("{:#}\n", json!(judged)).as_bytes())?;
+    Ok(verdicts)
+}
+
+/// A claim with its verdict, as `claims.json` has it.
+fn judged(claim: &Claim, verdict: &Verdict) -> Value {
+    json!({
+        "id": claim.id, "source": claim.source, "text": claim.text, "paper": claim.paper,
+        "tolerance": claim.tolerance, "measured": verdict.measured.value, "spread": verdict.measured.spread,
+        "standing": verdict.standing, "verdict": verdict.words, "wrong": claim.wrong,
+        "measured_wrong": verdict.measured.wrong, "holds_for_wrong": verdict.holds_for_wrong,
+        "deviation": claim.deviation,
+    })
 }
 
 fn rows(results: &Results) -> impl Iterator<Item = (&Finished, &ClassSummary)> + Clone {
@@ -85,39 +96,6 @@ fn means(axes: &[String], results: &Results) -> RecordBatch {
 
 fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> (String, ArrayRef) {
     (name.to_owned(), Arc::new(StringArray::from_iter_values(values)))
-}
-
-/// The columns that say which run a row is about: its scheme, and its point on each axis.
-pub(crate) fn places<'a>(
-    axes: &[String],
-    rows: impl Iterator<Item = (&'a str, &'a Point)> + Clone,
-) -> Vec<(String, ArrayRef)> {
-    let schemes = StringArray::from_iter_values(rows.clone().map(|(scheme, _)| scheme));
-    let mut columns: Vec<(String, ArrayRef)> = vec![("scheme".into(), Arc::new(schemes))];
-    for axis in axes {
-        let value = |point: &Point| point.get(axis).cloned().unwrap_or(Value::Boolean(false));
-        let values: Vec<Value> = rows.clone().map(|(_, point)| value(point)).collect();
-        columns.push((axis.clone(), axis_column(&values)));
-    }
-    columns
-}
-
-pub(crate) fn batch(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
-    // One schema, whichever values a table lacks: tables of different experiments can be put together.
-    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
-    match RecordBatch::try_from_iter_with_nullable(columns) {
-        Ok(batch) => batch,
-        Err(error) => panic!("columns of a table of runs differ in length: {error}"),
-    }
-}
-
-/// Numbers where all values are numbers, else text.
-fn axis_column(values: &[Value]) -> ArrayRef {
-    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
-    match values.iter().map(number).collect::<Option<Vec<f64>>>() {
-        Some(numbers) => Arc::new(Float64Array::from(numbers)),
-        None => Arc::new(StringArray::from_iter_values(values.iter().map(axis_text))),
-    }
 }
 
 /// A table as CSV. Numbers are as short as they can be and still be read back the same.
