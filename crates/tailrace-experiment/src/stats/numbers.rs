@@ -63,7 +63,7 @@ pub fn rounded(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Names that [`SeriesQuery::stat`] and [`crate::Quantity::points`] may have.
+/// Names that [`crate::SeriesQuery::stat`] and [`crate::Quantity::points`] may have.
 pub const STATISTICS: [&str; 6] = ["mean", "median", "min", "max", "std", "last"];
 
 #[cfg(test)]
