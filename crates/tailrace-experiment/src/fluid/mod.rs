@@ -10,8 +10,8 @@ use tailrace_config::ScenarioError;
 use tailrace_fluid::{FluidError, Phase, Trajectory};
 
 use crate::error::Error;
-use crate::store::Store;
-use crate::tables;
+use crate::output::tables;
+use crate::runs::store::Store;
 
 pub use file::FluidFile;
 

@@ -7,9 +7,9 @@ use toml::{Table, Value};
 
 use super::read::SERIES;
 use super::{Ground, Kind, MOST_CURVES, Of, Plot};
-use crate::sweep::axis_text;
-use crate::sweep::same;
-use crate::task_stats::TASK_METRICS;
+use crate::spec::sweep::axis_text;
+use crate::spec::sweep::same;
+use crate::stats::task_stats::TASK_METRICS;
 
 impl Plot {
     /// The plot as whoever draws it needs it, if the runs have what it asks for; `None` if it is about schemes or

@@ -6,8 +6,8 @@ use tailrace_config::{ScenarioError, table};
 use tailrace_scenario::Level;
 use toml::{Table, Value};
 
-use crate::plan::Planned;
-use crate::sweep::axis_text;
+use crate::spec::plan::Planned;
+use crate::spec::sweep::axis_text;
 
 /// The runs of an experiment, as far as plots choose between them.
 #[derive(Clone, Debug, Default)]

@@ -7,11 +7,11 @@ use tailrace_workload::published;
 use toml::{Table, Value};
 
 use super::{Kind, Of, Plot, Side};
-use crate::class_summary::METRICS;
-use crate::name;
-use crate::tables::{FLOW_COLUMNS, TASK_COLUMNS};
-use crate::task_stats::TASK_METRICS;
-use crate::vet::class_exists;
+use crate::claims::vet::class_exists;
+use crate::output::tables::{FLOW_COLUMNS, TASK_COLUMNS};
+use crate::spec::name;
+use crate::stats::class_summary::METRICS;
+use crate::stats::task_stats::TASK_METRICS;
 
 /// What stands before the name of a series that is drawn by its mean.
 pub(super) const SERIES: &str = "series:";

@@ -200,7 +200,7 @@ fn what_is_about_schemes_or_points_that_are_not_there_is_not_drawn() {
 fn ground_of(table: &Table) -> Ground {
     let schemes = table["scheme"].as_array().unwrap();
     let label = |scheme: &toml::Value| scheme.get("label").unwrap_or(&scheme["name"]).clone();
-    let points: Vec<_> = crate::sweep::Sweep::of(table).unwrap().points().collect();
+    let points: Vec<_> = crate::spec::sweep::Sweep::of(table).unwrap().points().collect();
     let runs = || points.iter().flat_map(|point| schemes.iter().map(move |scheme| (point, scheme)));
     let mut axes = vec![("scheme".to_owned(), runs().map(|(_, scheme)| label(scheme)).collect::<Vec<_>>())];
     for axis in points[0].names() {

@@ -12,8 +12,8 @@ use toml::{Table, Value};
 
 use super::described::Described;
 use crate::error::Error;
-use crate::files::write_whole;
-use crate::flow_list::write_flows;
+use crate::output::files::write_whole;
+use crate::output::flow_list::write_flows;
 
 /// Schemes that are compared where nobody names others: a baseline, one for unknown sizes, one that is told all.
 const USUAL: [&str; 3] = ["dctcp", "pias", "pfabric"];

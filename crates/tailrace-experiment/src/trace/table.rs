@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use tailrace_config::{ScenarioError, read_file};
 
-use crate::files::read_parquet;
+use crate::output::files::read_parquet;
 
 /// Columns of one length.
 #[derive(Clone, Debug, Default)]
