@@ -17,7 +17,6 @@ STRICT = {"tailrace-run", "tailrace-experiment"}
 CIRCULAR = {
     "tailrace-cli",
     "tailrace-scenario",
-    "tailrace-workload",
 }
 
 NOISE = re.compile(
