@@ -45,6 +45,7 @@ mod scenario_property_tests;
 mod scenario_tests;
 mod subnet;
 mod switch;
+mod without_effect;
 
 pub use agent::{AgentConfig, FlowRule, LawFor};
 pub use control::{ControlConfig, Rack};
