@@ -160,7 +160,7 @@ pub struct PortFacts {
     pub rate: Rate,
     /// What it may hold at most, as its unit counts.
     pub buffer: Bytes,
-    /// What `buffer`, the room of [`PortPolicy::enqueue`] and thresholds count.
+    /// What `buffer`, the room of [`enqueue`](crate::PortPolicy::enqueue) and thresholds count.
     pub unit: QueueUnit,
     /// When it marks; `None` if it does not, whatever its scheme would have it do.
     pub marking: Option<MarkingAt>,
