@@ -16,11 +16,6 @@ STRICT = {"tailrace-run", "tailrace-experiment"}
 # Crates that have circles yet; a crate without leaves this list.
 CIRCULAR = {
     "tailrace-cli",
-    "tailrace-core",
-    "tailrace-fabric",
-    "tailrace-scenario",
-    "tailrace-schemes",
-    "tailrace-workload",
 }
 
 NOISE = re.compile(

@@ -4,12 +4,14 @@
 mod controller;
 mod directives;
 mod duration;
+mod facts;
 mod flow;
 mod lag;
 mod ledger;
 mod live_error;
 mod outcome;
 mod packet;
+mod param_error;
 pub mod policy;
 mod queue;
 pub mod random;
@@ -32,6 +34,7 @@ mod wrapper;
 pub use controller::{Controller, WeightUpdate};
 pub use directives::Directives;
 pub use duration::duration;
+pub use facts::{Facts, Knowledge, PortFacts, PortPlace, Traffic, TrafficClass};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
 pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
@@ -40,6 +43,7 @@ pub use outcome::{
     Ending, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
 };
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
+pub use param_error::ParamError;
 pub use policy::{
     AckSample, Allowance, Cap, CongestionLaw, Directive, HostPolicy, Loss, PortPolicy, Refresh, Segment,
     Standing, Untagged,
@@ -49,7 +53,7 @@ pub use rate::{FlowScheme, NoParams, Prospect, Queues, Rank, RateRule};
 pub use real_time::RealTime;
 pub use record::{FlowRecord, SeriesRow, SeriesSink, TaskRecord};
 pub use records::FlowRecords;
-pub use scheme::{Facts, Knowledge, ParamError, PortFacts, PortPlace, Scheme, Traffic, TrafficClass};
+pub use scheme::Scheme;
 pub use shim::{HostLaw, HostLawKind, HostMcp, WindowShim};
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};

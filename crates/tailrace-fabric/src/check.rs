@@ -1,9 +1,9 @@
-//! Which parts fit together, and what follows from them without building the fabric.
+//! Which parts of a fabric fit together, and how many and how fast they may be.
 
 use tailrace_config::ScenarioError;
 use tailrace_core::{Rate, Time};
 
-use super::{Dumbbell, FabricKind, FabricParams, LeafSpine, ParkingLot, Star, Tree};
+use super::{Dumbbell, LeafSpine, ParkingLot, Star, Tree};
 
 /// A million servers; packets know fewer, see [`tailrace_core::Packet::MOST_HOSTS`].
 pub const MAX_HOSTS: u64 = 1 << 20;
@@ -23,82 +23,8 @@ const MAX_DELAY: Time = Time::from_ms(10_000);
 
 pub(super) type Checked = Result<(), ScenarioError>;
 
-impl FabricKind {
-    /// Checks that the parts fit together.
-    pub(super) fn check(&self) -> Checked {
-        match self {
-            FabricKind::Star(kind) => kind.check(),
-            FabricKind::Dumbbell(kind) => kind.check(),
-            FabricKind::ParkingLot(kind) => kind.check(),
-            FabricKind::LeafSpine(kind) => kind.check(),
-            FabricKind::Tree(kind) => kind.check(),
-            // It is checked while it is read.
-            FabricKind::Graph(_) => Ok(()),
-        }
-    }
-}
-
-impl FabricParams {
-    /// Number of hosts.
-    pub fn hosts(&self) -> u32 {
-        let product = |factors: &[u16]| factors.iter().map(|&factor| u32::from(factor)).product();
-        match &self.kind {
-            FabricKind::Star(kind) => kind.hosts.into(),
-            FabricKind::Dumbbell(kind) => u32::from(kind.left) + u32::from(kind.right),
-            FabricKind::ParkingLot(kind) => product(&[kind.switches, kind.hosts_per_switch]),
-            FabricKind::LeafSpine(kind) => product(&[kind.leaves, kind.hosts_per_leaf]),
-            FabricKind::Tree(kind) => product(&[kind.pods, kind.edges_per_pod, kind.hosts_per_edge]),
-            FabricKind::Graph(graph) => graph.hosts.len() as u32,
-        }
-    }
-
-    /// Rate of the hosts' links; of the fastest where they differ.
-    pub fn host_rate(&self) -> Rate {
-        match &self.kind {
-            FabricKind::Star(kind) => kind.host_rate,
-            FabricKind::Dumbbell(kind) => kind.host_rate,
-            FabricKind::ParkingLot(kind) => kind.host_rate,
-            FabricKind::LeafSpine(kind) => kind.host_rate,
-            FabricKind::Tree(kind) => kind.host_rate,
-            FabricKind::Graph(graph) => graph.host_rates().into_iter().max().unwrap_or(Rate::from_bps(1)),
-        }
-    }
-
-    /// The rate of each host's link as a share of the fastest one's; none where all are alike.
-    pub fn host_speeds(&self) -> Vec<f64> {
-        let FabricKind::Graph(graph) = &self.kind else { return Vec::new() };
-        let (rates, fastest) = (graph.host_rates(), self.host_rate());
-        if rates.iter().all(|&rate| rate == fastest) {
-            return Vec::new();
-        }
-        rates.iter().map(|rate| rate.bytes_per_sec() / fastest.bytes_per_sec()).collect()
-    }
-
-    /// Rate of the hosts below a tier over the rate of the links out of it, at the worst tier; 0 if there
-    /// is but one switch.
-    pub fn oversubscription(&self) -> f64 {
-        let ratio = |hosts: u32, links: u16, rate: Rate| {
-            f64::from(hosts) * self.host_rate().bytes_per_sec() / (f64::from(links) * rate.bytes_per_sec())
-        };
-        match &self.kind {
-            FabricKind::Star(_) => 0.0,
-            FabricKind::Dumbbell(kind) => ratio(kind.left.min(kind.right).into(), 1, kind.bottleneck_rate),
-            FabricKind::ParkingLot(kind) => {
-                ratio(u32::from(kind.switches / 2) * u32::from(kind.hosts_per_switch), 1, kind.row_rate)
-            }
-            FabricKind::LeafSpine(kind) => ratio(kind.hosts_per_leaf.into(), kind.spines, kind.spine_rate),
-            FabricKind::Tree(kind) => {
-                let edge = ratio(kind.hosts_per_edge.into(), kind.aggs_per_pod, kind.edge_rate);
-                let pod = u32::from(kind.hosts_per_edge) * u32::from(kind.edges_per_pod);
-                edge.max(ratio(pod, kind.cores, kind.core_rate))
-            }
-            FabricKind::Graph(graph) => graph.oversubscription(),
-        }
-    }
-}
-
 impl Star {
-    fn check(&self) -> Checked {
+    pub(super) fn check(&self) -> Checked {
         hosts("hosts", &[self.hosts])?;
         rate("host_rate", self.host_rate)?;
         delay("host_delay", self.host_delay)
@@ -106,7 +32,7 @@ impl Star {
 }
 
 impl Dumbbell {
-    fn check(&self) -> Checked {
+    pub(super) fn check(&self) -> Checked {
         positive("left", self.left)?;
         positive("right", self.right)?;
         if u64::from(self.left) + u64::from(self.right) > MAX_HOSTS {
@@ -123,7 +49,7 @@ impl Dumbbell {
 }
 
 impl ParkingLot {
-    fn check(&self) -> Checked {
+    pub(super) fn check(&self) -> Checked {
         positive("switches", self.switches)?;
         positive("hosts_per_switch", self.hosts_per_switch)?;
         hosts("hosts_per_switch", &[self.switches, self.hosts_per_switch])?;
@@ -139,7 +65,7 @@ impl ParkingLot {
 }
 
 impl LeafSpine {
-    fn check(&self) -> Checked {
+    pub(super) fn check(&self) -> Checked {
         positive("leaves", self.leaves)?;
         positive("spines", self.spines)?;
         positive("hosts_per_leaf", self.hosts_per_leaf)?;
@@ -154,7 +80,7 @@ impl LeafSpine {
 }
 
 impl Tree {
-    fn check(&self) -> Checked {
+    pub(super) fn check(&self) -> Checked {
         positive("pods", self.pods)?;
         positive("edges_per_pod", self.edges_per_pod)?;
         positive("hosts_per_edge", self.hosts_per_edge)?;
@@ -230,7 +156,7 @@ pub(super) fn delay(field: &str, delay: Time) -> Checked {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::FabricParams;
 
     fn error(preset: &str, change: &str) -> String {
         let text = format!("preset = \"{preset}\"\n{change}");
@@ -260,18 +186,5 @@ mod tests {
             error("tree36k", "pods = 16000\nedges_per_pod = 1\nhosts_per_edge = 1")
                 .starts_with("pods: gives 512016000 ways from switches to pods, but there may be 67108864")
         );
-    }
-
-    #[test]
-    fn oversubscription_is_that_of_the_worst_tier() {
-        let of = |preset: &str| {
-            let text = format!("preset = \"{preset}\"");
-            FabricParams::from_table(&text.parse().unwrap()).unwrap().oversubscription()
-        };
-        assert_eq!(of("spine144"), 1.0);
-        assert_eq!(of("spine144x3"), 3.0);
-        assert_eq!(of("fattree64"), 4.0);
-        assert_eq!(of("tree36k"), 41.0 / 20.0);
-        assert_eq!(of("micro4"), 0.0);
     }
 }

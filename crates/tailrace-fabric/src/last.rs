@@ -2,21 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Fabric, FabricParams};
+use super::Fabric;
 
 /// Keeps one fabric with what it was built from. A run asks for its fabric a dozen times, all runs of a sweep often for
 /// the same, and one of 65,536 hosts takes a while to lay out. What is kept is what would be built again: nobody can
 /// tell the difference but by a clock.
-pub(super) struct Last(Mutex<Option<(FabricParams, Arc<Fabric>)>>);
+pub(super) struct Last<P>(Mutex<Option<(P, Arc<Fabric>)>>);
 
-impl Last {
+impl<P: Clone + PartialEq> Last<P> {
     /// None yet.
     pub(super) const fn new() -> Self {
         Last(Mutex::new(None))
     }
 
     /// The fabric of these parameters.
-    pub(super) fn get_or_build(&self, params: &FabricParams, build: impl FnOnce() -> Fabric) -> Arc<Fabric> {
+    pub(super) fn get_or_build(&self, params: &P, build: impl FnOnce() -> Fabric) -> Arc<Fabric> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, fabric)) = &*kept()
             && of == params
@@ -33,6 +33,7 @@ impl Last {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FabricParams;
 
     fn preset(fields: &str) -> FabricParams {
         FabricParams::from_table(&format!("preset = \"micro4\"\n{fields}").parse().unwrap()).unwrap()

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
 use tailrace_config::{ScenarioError, suggest, table};
 use tailrace_core::Time;
 use toml::{Table, Value};
@@ -12,34 +11,17 @@ use super::common::{self, Common, Resolved};
 use super::failures;
 use super::fat_tree::FatTree;
 use super::graph::{self, FileFields, Graph};
+use super::kind::{FabricKind, KINDS};
 use super::last::Last;
 use super::{
     Buffer, Dumbbell, Fabric, Failures, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets,
 };
 
 /// What was built last.
-static LAST: Last = Last::new();
+static LAST: Last<FabricParams> = Last::new();
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
-
-/// The structure of a fabric.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum FabricKind {
-    /// One switch with all hosts.
-    Star(Star),
-    /// Two switches joined by one link.
-    Dumbbell(Dumbbell),
-    /// Switches in a row, each with hosts.
-    ParkingLot(ParkingLot),
-    /// Two tiers: every leaf switch has a link to every spine switch.
-    LeafSpine(LeafSpine),
-    /// Three tiers: pods of edge and aggregation switches, joined by core switches.
-    Tree(Tree),
-    /// Any structure.
-    Graph(Graph),
-}
 
 /// A fabric's parameters, complete and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +39,6 @@ pub struct FabricParams {
     /// Links and switches that fail.
     pub failures: Failures,
 }
-
-/// The names of the kinds.
-pub(super) const KINDS: [&str; 7] =
-    ["star", "dumbbell", "parking-lot", "leaf-spine", "tree", "fat-tree", "graph"];
 
 impl FabricParams {
     /// Reads `[fabric]`. Field names in errors are relative to it.

@@ -1,22 +1,17 @@
-//! Fabrics of published experiments, and what `tailrace fabrics` lists.
+//! Fabrics of published experiments.
 
-use tailrace_config::{ScenarioError, suggest, table};
+use tailrace_config::{ScenarioError, suggest};
 use toml::Table;
 
-use super::fat_tree::FatTree;
-use super::graph::FileFields;
-use super::params::KINDS;
-use super::{Dumbbell, Graph, LeafSpine, ParkingLot, Star, Tree};
-
-struct Preset {
-    name: &'static str,
-    summary: &'static str,
-    source: &'static str,
+pub(super) struct Preset {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) source: &'static str,
     fields: &'static str,
 }
 
 /// Delays of spine144: 20 µs in the host and 0.2 µs of wire on host links, 0.2 µs on core links.
-const PRESETS: [Preset; 7] = [
+pub(super) const PRESETS: [Preset; 7] = [
     Preset {
         name: "spine144",
         summary: "144 hosts under 9 leaves, 4 spines, no oversubscription, packets sprayed",
@@ -130,58 +125,6 @@ const PRESETS: [Preset; 7] = [
     },
 ];
 
-/// A kind of fabric or a preset, for lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedFabric {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it is a preset (`preset = "…"`) and not a kind (`kind = "…"`).
-    pub preset: bool,
-    /// What it is.
-    pub summary: &'static str,
-    /// Where it was used; empty for kinds.
-    pub source: &'static str,
-    /// Its fields, with their description (kind) or value (preset).
-    pub fields: Vec<(String, String)>,
-}
-
-/// All kinds and presets.
-pub fn list() -> Vec<ListedFabric> {
-    let kinds = [
-        ("one switch with all hosts", table::fields::<Star>()),
-        ("two switches joined by one link", table::fields::<Dumbbell>()),
-        ("switches in a row, each with hosts", table::fields::<ParkingLot>()),
-        ("two tiers: every leaf switch has a link to every spine switch", table::fields::<LeafSpine>()),
-        (
-            "three tiers: pods of edge and aggregation switches, joined by core switches",
-            table::fields::<Tree>(),
-        ),
-        ("two or three tiers of switches that are all alike, by their ports", table::fields::<FatTree>()),
-        ("any structure: hosts, switches and links by name, here or in a file", graph_fields()),
-    ];
-    let kinds = KINDS.into_iter().zip(kinds).map(|(name, (summary, fields))| ListedFabric {
-        name,
-        preset: false,
-        summary,
-        source: "",
-        fields,
-    });
-    let presets = PRESETS.iter().map(|preset| ListedFabric {
-        name: preset.name,
-        preset: true,
-        summary: preset.summary,
-        source: preset.source,
-        fields: preset.table().into_iter().map(|(field, value)| (field, value.to_string())).collect(),
-    });
-    kinds.chain(presets).collect()
-}
-
-fn graph_fields() -> Vec<(String, String)> {
-    let mut fields = [table::fields::<Graph>(), table::fields::<FileFields>()].concat();
-    fields.sort();
-    fields
-}
-
 /// The names of the presets.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
@@ -196,7 +139,7 @@ pub(super) fn table(name: &str) -> Result<Table, ScenarioError> {
 }
 
 impl Preset {
-    fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         self.fields.parse().expect("presets are valid TOML")
     }
 }
@@ -231,18 +174,5 @@ mod tests {
         assert_eq!(rtt("spine144"), Time::from_ps(84_680_000));
         assert_eq!(rtt("rack16"), Time::from_us(100));
         assert_eq!(rtt("tree5x4"), Time::from_ms(1));
-    }
-
-    #[test]
-    fn lists_tell_fields() {
-        let list = list();
-        let star = list.iter().find(|fabric| fabric.name == "star").unwrap();
-        assert!(
-            star.fields.contains(&("hosts".to_owned(), "Number of hosts.".to_owned())),
-            "{:?}",
-            star.fields
-        );
-        let micro = list.iter().find(|fabric| fabric.name == "micro4").unwrap();
-        assert!(micro.fields.contains(&("hosts".to_owned(), "4".to_owned())));
     }
 }

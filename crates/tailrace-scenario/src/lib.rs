@@ -40,6 +40,7 @@ mod scenario;
 mod scenario_property_tests;
 #[cfg(test)]
 mod scenario_tests;
+mod without_effect;
 
 pub use level::{FlowLevel, Level, LiveLevel, Stack};
 pub use measure::{Measure, SamplePorts};

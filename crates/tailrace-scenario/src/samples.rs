@@ -2,10 +2,10 @@
 
 use tailrace_config::ScenarioError;
 use tailrace_core::Time;
-use tailrace_workload::Plan;
+use tailrace_fabric::FabricParams;
+use tailrace_workload::{Plan, Workload};
 
-use crate::measure::SamplePorts;
-use crate::scenario::Scenario;
+use crate::measure::{Measure, SamplePorts};
 
 /// Bytes of a sampled number with its time, name and place.
 const ROW_BYTES: f64 = 48.0;
@@ -15,18 +15,23 @@ const ROWS_A_PORT: usize = 10;
 const MOST_BYTES: f64 = 8e9;
 
 /// Refuses samples that would fill memory. Where nothing says when flows stop to start, nothing is known of it.
-pub(crate) fn check(scenario: &Scenario, plan: &Plan) -> Result<(), ScenarioError> {
-    let measure = &scenario.measure;
-    let (Some(every), Some(end)) = (measure.sample_every, expected_end(scenario, plan)) else {
+pub(crate) fn check(
+    measure: &Measure,
+    fabric: &FabricParams,
+    slices: usize,
+    workload: &Workload,
+    plan: &Plan,
+) -> Result<(), ScenarioError> {
+    let (Some(every), Some(end)) = (measure.sample_every, expected_end(measure, workload, plan)) else {
         return Ok(());
     };
     let ports = match &measure.sample_ports {
         SamplePorts::None => 0,
-        SamplePorts::All => scenario.fabric.build().ports.len(),
+        SamplePorts::All => fabric.build().ports.len(),
         SamplePorts::Named(names) => names.len(),
     };
     let samples = end.as_secs_f64() / every.as_secs_f64();
-    let bytes = samples * (ports * ROWS_A_PORT + scenario.slices.len()) as f64 * ROW_BYTES;
+    let bytes = samples * (ports * ROWS_A_PORT + slices) as f64 * ROW_BYTES;
     if bytes <= MOST_BYTES {
         return Ok(());
     }
@@ -41,12 +46,11 @@ pub(crate) fn check(scenario: &Scenario, plan: &Plan) -> Result<(), ScenarioErro
 }
 
 /// When the run ends, roughly: at its horizon, or when the last flow starts.
-fn expected_end(scenario: &Scenario, plan: &Plan) -> Option<Time> {
-    let workload = &scenario.workload;
+fn expected_end(measure: &Measure, workload: &Workload, plan: &Plan) -> Option<Time> {
     let rate: f64 = (0..workload.rules.len()).map(|rule| plan.flows_per_sec(rule)).sum();
     let by_flows =
         workload.flows.filter(|_| rate > 0.0).map(|flows| Time::from_secs_f64(flows as f64 / rate));
-    [scenario.measure.horizon, workload.duration, by_flows].into_iter().flatten().min()
+    [measure.horizon, workload.duration, by_flows].into_iter().flatten().min()
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ impl Scenario {
     pub fn read_files(&mut self, base: &Path) -> Result<(), ScenarioError> {
         self.base = base.to_owned();
         self.workload.read_files(base).map_err(|error| error.within("workload"))?;
-        samples::check(self, &self.plan()?)
+        samples::check(&self.measure, &self.fabric, self.slices.len(), &self.workload, &self.plan()?)
     }
 
     /// The scenario as a table with all defaults written out.

@@ -7,6 +7,7 @@ use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, Time};
 use toml::{Table, Value};
 
+use super::multiple::{Multiple, check_factor, check_round};
 use super::{Gamma, Setting};
 
 /// No generated deadline is shorter than this many times what the flow takes alone
@@ -27,31 +28,6 @@ pub enum Deadlines {
     /// §8.2.1); the others reveal their size or nothing, each half of them. Classes are counted on from the rule's:
     /// deadline, size, nothing.
     Gamma(Gamma),
-}
-
-/// `factor × (base + size / host rate)`, rounded up to whole `round`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Multiple {
-    /// How many times.
-    #[serde(default = "two")]
-    pub factor: f64,
-    /// What a flow takes besides its bytes.
-    #[serde(default = "prototype_base")]
-    pub base: Time,
-    /// Deadlines are multiples of this.
-    #[serde(default = "prototype_round")]
-    pub round: Time,
-}
-
-fn two() -> f64 {
-    2.0
-}
-pub(super) fn prototype_base() -> Time {
-    Time::from_us(200)
-}
-pub(super) fn prototype_round() -> Time {
-    Time::from_ms(1)
 }
 
 impl Deadlines {
@@ -89,23 +65,6 @@ impl Deadlines {
     }
 }
 
-/// Checks how many times what a flow takes alone a deadline is.
-pub(super) fn check_factor(factor: f64) -> Result<(), ScenarioError> {
-    if (1.0..=1e6).contains(&factor) {
-        return Ok(());
-    }
-    let message = format!("is {factor:?}, but must be from 1 to 1000000: no flow is faster than alone");
-    Err(ScenarioError::new("factor", message))
-}
-
-/// Checks what deadlines are multiples of.
-pub(super) fn check_round(round: Time) -> Result<(), ScenarioError> {
-    if round > Time::ZERO {
-        return Ok(());
-    }
-    Err(ScenarioError::new("round", "is 0, but must be a positive time, such as \"1ms\""))
-}
-
 /// The forms of a deadline.
 const FORMS: [&str; 4] = ["fixed", "exp", "ideal", "gamma"];
 
@@ -126,18 +85,6 @@ pub(super) fn check_form(rule: &Table) -> Result<(), ScenarioError> {
         ),
     };
     Err(ScenarioError::new("deadline", message))
-}
-
-impl Multiple {
-    fn of(&self, size: Bytes, setting: &Setting) -> Time {
-        let alone = self.base.saturating_add(setting.slowest().time_for(size));
-        rounded_up(alone.as_ps() as f64 * self.factor, self.round)
-    }
-}
-
-/// So many picoseconds, rounded up to a multiple of `round`.
-pub fn rounded_up(ps: f64, round: Time) -> Time {
-    Time::from_ps(((ps / round.as_ps() as f64).ceil() as u64).saturating_mul(round.as_ps()))
 }
 
 /// The shortest deadline that is generated for a flow.

@@ -6,7 +6,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, SizeDistribution, Time};
 
 use super::Setting;
-use super::deadlines::{check_factor, check_round, prototype_base, prototype_round};
+use super::multiple::{check_factor, check_round, prototype_base, prototype_round};
 
 /// `{ share = 0.5 }`: Γ control.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,13 +3,16 @@
 //! is [`feed`].
 
 mod cdf_file;
+mod check_of_rule;
 mod deadlines;
 pub mod feed;
 mod flow;
 pub mod flow_list;
 mod gamma;
+mod host_load;
 mod hosts;
 mod input_file;
+mod multiple;
 mod offered;
 mod pairs;
 mod pairs_of_rule;
@@ -25,15 +28,17 @@ mod sizes;
 mod spec;
 pub mod task;
 
-pub use deadlines::{Deadlines, least, rounded_up};
+pub use deadlines::{Deadlines, least};
 pub use flow::FlowSpec;
 pub use gamma::{Gamma, Scope};
+pub use host_load::HostLoad;
 pub use hosts::Hosts;
 pub use input_file::InputFile;
+pub use multiple::rounded_up;
 pub use offered::{Offered, on_the_wire};
 pub use pairs::Pairs;
 pub use pattern::{Incast, PairFilter, Pattern};
-pub use plan::{HostLoad, Plan, PlannedRule};
+pub use plan::{Plan, PlannedRule};
 pub use rule::{Arrivals, Rule};
 pub use sampler::Sampler;
 pub use setting::{Setting, check_slice};

@@ -5,6 +5,7 @@ use tailrace_core::{HEADER_BYTES, Reveals, SizeDistribution, Time, TrafficClass}
 
 use super::Sampler;
 use super::deadlines::Deadlines;
+use super::host_load::{HostLoad, busiest};
 use super::offered::on_the_wire;
 use super::pairs::Pairs;
 use super::pattern::{PairFilter, Pattern};
@@ -47,17 +48,15 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// Expected load of a host's link in both directions, as shares of its own rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct HostLoad {
-    /// What the host sends.
-    pub sends: f64,
-    /// What it receives.
-    pub receives: f64,
+impl Workload {
+    /// What rules and tasks amount to.
+    pub fn plan(&self, setting: &Setting, seed: u64) -> Result<Plan, ScenarioError> {
+        Plan::new(self, setting, seed)
+    }
 }
 
 impl Plan {
-    pub(super) fn new(workload: &Workload, setting: &Setting, seed: u64) -> Result<Self, ScenarioError> {
+    fn new(workload: &Workload, setting: &Setting, seed: u64) -> Result<Self, ScenarioError> {
         let mut rules = Vec::with_capacity(workload.rules.len());
         for (number, rule) in workload.rules.iter().enumerate() {
             let sampler =
@@ -220,11 +219,6 @@ impl Plan {
         }
         loads
     }
-}
-
-/// The largest load of any link.
-pub(super) fn busiest(loads: &[HostLoad]) -> f64 {
-    loads.iter().map(|load| load.sends.max(load.receives)).fold(0.0, f64::max)
 }
 
 impl PlannedRule {

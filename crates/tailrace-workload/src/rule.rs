@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Reveals, Time};
 
-use super::Setting;
 use super::deadlines::Deadlines;
 use super::hosts::Hosts;
 use super::pattern::{PairFilter, Pattern};
@@ -86,62 +85,6 @@ pub enum Arrivals {
 }
 
 impl Rule {
-    /// Checks everything that does not depend on other rules.
-    pub(super) fn check(&self, setting: &Setting) -> Result<(), ScenarioError> {
-        let wrong = |field: &str, message: String| Err(ScenarioError::new(field, message));
-        self.check_pattern(setting)?;
-        if self.arrivals == Arrivals::Once {
-            let given = [
-                ("load", self.load.is_some()),
-                ("flow_share", self.flow_share.is_some()),
-                ("byte_share", self.byte_share.is_some()),
-                ("every", self.every.is_some()),
-            ];
-            if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
-                return wrong(field, "has no meaning where all flows start at once".to_owned());
-            }
-        }
-        let rates = [
-            ("load", self.load.is_some()),
-            ("flow_share", self.flow_share.is_some()),
-            ("byte_share", self.byte_share.is_some()),
-            ("every", self.every.is_some()),
-        ];
-        let mut given = rates.iter().filter(|(_, given)| *given).map(|(field, _)| *field);
-        match (given.next(), given.next()) {
-            (Some(one), Some(other)) => {
-                return wrong(other, format!("give {one} or {other}, not both"));
-            }
-            (None, _) if self.arrivals != Arrivals::Once => {
-                return wrong(
-                    "load",
-                    "is missing; give a share of the host links' rate such as 0.6".to_owned(),
-                );
-            }
-            _ => {}
-        }
-        if let Some(load) = self.load {
-            check_load(load)?;
-        }
-        for (field, share) in [("flow_share", self.flow_share), ("byte_share", self.byte_share)] {
-            if let Some(share) = share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-                return wrong(field, format!("is {share}, but must be above 0 and at most 1"));
-            }
-        }
-        self.check_classes(setting)?;
-        if self.every == Some(Time::ZERO) {
-            return wrong("every", "is 0, but must be a positive time".to_owned());
-        }
-        match self.stop {
-            Some(stop) if stop <= self.start => {
-                wrong("stop", format!("is {stop}, but must come after start = {}", self.start))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Rule {
     /// What the rule's flows tell of themselves.
     pub fn revealed(&self) -> Reveals {
         let most = if self.deadline.is_some() { Reveals::Deadline } else { Reveals::Size };
@@ -162,28 +105,6 @@ impl Rule {
     pub(super) fn classes_end(&self) -> u16 {
         let taken = if matches!(self.deadline, Some(Deadlines::Gamma(_))) { 3 } else { 1 };
         u16::from(self.class.unwrap_or_default()) + taken
-    }
-
-    /// Checks deadlines and what is told of them.
-    fn check_classes(&self, setting: &Setting) -> Result<(), ScenarioError> {
-        if let Some(deadline) = &self.deadline {
-            deadline.check(setting)?;
-        }
-        match (&self.deadline, self.reveals) {
-            (None, Some(Reveals::Deadline)) => Err(ScenarioError::new(
-                "deadline",
-                "is missing; flows that reveal a deadline need one, such as { exp = \"20ms\" }",
-            )),
-            (Some(Deadlines::Gamma(_)), Some(_)) => {
-                let message = "cannot be combined with deadline.gamma, which decides for each flow";
-                Err(ScenarioError::new("reveals", message))
-            }
-            (Some(Deadlines::Gamma(_)), None) if self.class.is_some_and(|class| class > 253) => {
-                let message = "must be at most 253: deadline.gamma counts on for sizes and nothing";
-                Err(ScenarioError::new("class", message))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

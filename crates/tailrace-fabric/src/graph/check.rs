@@ -11,13 +11,13 @@ use crate::check::{self, Checked};
 /// A way's length has 32 bits.
 const LONGEST_METRIC: u32 = 1_000_000;
 /// No two switches of a graph need be alike, and then route tables grow with the square of this.
-pub(super) const MAX_SWITCHES: u64 = 4_096;
+pub(crate) const MAX_SWITCHES: u64 = 4_096;
 /// What a file may have; none that is known comes near.
-pub(super) const MAX_HOSTS: u64 = 65_536;
+pub(crate) const MAX_HOSTS: u64 = 65_536;
 /// A list of equal-cost ports has as many entries as their weights together.
 const LARGEST_WEIGHT: u16 = 100;
 /// Each has two ports.
-pub(super) const MOST_LINKS: u64 = 1 << 19;
+pub(crate) const MOST_LINKS: u64 = 1 << 19;
 
 fn wrong<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError::new(field, message))

@@ -1,14 +1,9 @@
 //! Fabrics of any structure: hosts, switches and links by name.
 
 mod check;
-mod drawn;
-mod file;
-mod gml;
-mod graphml;
-mod lists;
+mod file_fields;
 #[cfg(test)]
 mod tests;
-mod tiers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +17,8 @@ use super::routes::gcd;
 use super::wiring::{Wire, Wiring};
 use super::{Buffer, Fabric, LoadBalancing, Node, PortId, Racks};
 
-pub(super) use file::FileFields;
-pub use file::{graph_of_text, read_files};
-
-/// Fields of `[fabric]` that are no longer there when a graph is read: what they say stands in its links.
-pub(super) const SHORTHANDS: [&str; 3] = ["file", "rate", "units"];
+pub(super) use check::{MAX_HOSTS, MAX_SWITCHES, MOST_LINKS};
+pub(super) use file_fields::{FileFields, SHORTHANDS, Units};
 
 /// A fabric of any structure: hosts with one link each, to a switch; switches and the links between them.
 ///

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use tailrace_core::{Bytes, FlowId, TaskId, Time};
 use tailrace_queues::{Epoch, SoftState, Tally};
 
-use super::header::{Hop, Wish};
+use super::held::Held;
 use super::numbers::search;
-use super::scale::{Grains, Scale, bps_of};
+use super::scale::{Grains, bps_of};
 
 /// Which flows go first: how flows are mapped to priority classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,58 +33,6 @@ impl Order {
             Order::Fair => 0,
             Order::Flow => flow,
         }
-    }
-}
-
-/// What a port has counted of a flow, or of the flows of a task or of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Flows.
-    pub flows: u32,
-    /// Of these, flows that are allocated all that they demand.
-    pub content: u32,
-    /// What they demand.
-    pub demand: Grains,
-    /// What those demand that are allocated it.
-    pub content_demand: Grains,
-    /// What they are allocated: AR.
-    pub allocated: Grains,
-}
-
-impl Held {
-    /// What a flow holds that has asked for `wish` and was given `hop`, in this scale. What it was given beyond what
-    /// is counted as its demand is not kept for it.
-    #[inline]
-    pub fn at(scale: Scale, wish: Wish, hop: &Hop) -> Self {
-        let demand = scale.grains(if hop.receipt.most { wish.most } else { wish.demand });
-        Held::flow(demand, scale.grains(hop.allocated()).min(demand))
-    }
-
-    /// What one flow holds.
-    #[inline]
-    pub fn flow(demand: Grains, allocated: Grains) -> Self {
-        let content = allocated == demand;
-        let content_demand = if content { demand } else { 0 };
-        Held { flows: 1, content: content.into(), demand, content_demand, allocated }
-    }
-}
-
-impl Tally for Held {
-    #[inline]
-    fn add(&mut self, other: Held) {
-        self.flows += other.flows;
-        self.content += other.content;
-        self.demand += other.demand;
-        self.content_demand += other.content_demand;
-        self.allocated += other.allocated;
-    }
-    #[inline]
-    fn take(&mut self, other: Held) {
-        self.flows = self.flows.saturating_sub(other.flows);
-        self.content = self.content.saturating_sub(other.content);
-        self.demand = self.demand.saturating_sub(other.demand);
-        self.content_demand = self.content_demand.saturating_sub(other.content_demand);
-        self.allocated = self.allocated.saturating_sub(other.allocated);
     }
 }
 

@@ -40,7 +40,7 @@ impl Feedback {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::classifier::Held;
+    use super::super::held::Held;
     use super::*;
 
     /// Max-min by hand: `others` flows of equal demand, and one that could use `most`.

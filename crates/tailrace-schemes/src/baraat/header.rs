@@ -8,7 +8,7 @@ use tailrace_core::{Header, TaskId};
 use tailrace_queues::Epoch;
 use tailrace_transport::Message;
 
-use super::classifier::Held;
+use super::held::Held;
 use super::scale::{Grains, Scale};
 
 /// Ports that a header has room for.
@@ -120,6 +120,16 @@ pub struct Wish {
     pub demand: u8,
     /// What it could use, as far as the scale goes.
     pub most: u8,
+}
+
+impl Held {
+    /// What a flow holds that has asked for `wish` and was given `hop`, in this scale. What it was given beyond what
+    /// is counted as its demand is not kept for it.
+    #[inline]
+    pub fn at(scale: Scale, wish: Wish, hop: &Hop) -> Self {
+        let demand = scale.grains(if hop.receipt.most { wish.most } else { wish.demand });
+        Held::flow(demand, scale.grains(hop.allocated()).min(demand))
+    }
 }
 
 /// A rate request, its answer, or the end of a flow.

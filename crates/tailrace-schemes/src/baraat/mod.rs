@@ -4,6 +4,7 @@
 mod classifier;
 mod feedback;
 mod header;
+mod held;
 mod law;
 #[cfg(test)]
 mod lossy_tests;
@@ -17,9 +18,10 @@ pub mod scale;
 mod tests;
 mod unused;
 
-pub use classifier::{Classifier, Held, Order, Place, Standing};
+pub use classifier::{Classifier, Order, Place, Standing};
 pub use feedback::Feedback;
 pub use header::{BaraatHeader, HOPS, Hop, Index, Receipt, Wish};
+pub use held::Held;
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;
 use rate::Ordered;

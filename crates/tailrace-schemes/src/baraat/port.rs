@@ -4,9 +4,10 @@ use tailrace_core::{Bytes, FlowId, HEADER_BYTES, Header, MTU_BYTES, Packet, Time
 use tailrace_queues::{DrainedLink, Router};
 use tailrace_transport::Message;
 
-use super::classifier::{Classifier, Held};
+use super::classifier::Classifier;
 use super::feedback::Feedback;
 use super::header::{BaraatHeader, HOPS, Hop, Receipt};
+use super::held::Held;
 use super::scale::{Grains, Scale, bps_of, grains_in};
 use super::unused::Unused;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, TaskId, Time};
 
-use super::nanoseconds;
+use super::nanoseconds::nanoseconds;
 use crate::{FlowSpec, Setting, check_slice};
 
 /// Checks listed flows, and puts them in order of start (those at equal times keep their order).

@@ -1,6 +1,7 @@
 //! Lists of flows in CSV files: one flow a line, named columns.
 
 mod check;
+mod nanoseconds;
 
 pub use self::check::in_order;
 
@@ -8,9 +9,10 @@ use std::io;
 use std::path::Path;
 
 use tailrace_config::{ScenarioError, read_file, suggest};
-use tailrace_core::{Bytes, HostId, Reveals, Time};
+use tailrace_core::{Bytes, HostId, Reveals};
 
 use self::check::check;
+use self::nanoseconds::{nanoseconds, picoseconds};
 use super::{FlowSpec, Setting};
 
 const COLUMNS: [&str; 9] =
@@ -175,30 +177,11 @@ fn flow(record: &csv::StringRecord, column_of: &[Option<usize>; COLUMNS.len()]) 
     })
 }
 
-/// Reads nanoseconds with up to three decimals.
-fn picoseconds(text: &str) -> Option<Time> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || part.len() > 3 || !digits(whole) || !digits(part) {
-        return None;
-    }
-    let part: u64 = format!("{part:0<3}").parse().ok()?;
-    whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(part).map(Time::from_ps)
-}
-
-/// Writes nanoseconds as they are read.
-fn nanoseconds(time: Time) -> String {
-    match time.as_ps() % 1_000 {
-        0 => format!("{}", time.as_ns()),
-        part => format!("{}.{part:03}", time.as_ns()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tailrace_core::Rate;
+    use tailrace_core::{Rate, Time};
     use tailrace_fabric::Racks;
 
     fn read(text: &str) -> Result<Vec<FlowSpec>, String> {

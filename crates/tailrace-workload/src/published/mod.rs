@@ -5,19 +5,10 @@ mod data_mining;
 mod facebook;
 mod long_flow;
 mod mapreduce;
+mod table;
 mod web_search;
 
-use tailrace_core::SizeDistribution;
-
-/// A published flow-size table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Published {
-    /// The name in `sizes = "…"`.
-    pub name: &'static str,
-    /// The paper it stems from and the public file its points were taken from.
-    pub source: &'static str,
-    points: &'static [(f64, f64)],
-}
+pub use table::Published;
 
 /// All tables.
 pub fn list() -> &'static [Published] {
@@ -39,13 +30,6 @@ pub fn list() -> &'static [Published] {
 /// The table of that name.
 pub fn find(name: &str) -> Option<&'static Published> {
     list().iter().find(|table| table.name == name)
-}
-
-impl Published {
-    /// Its distribution.
-    pub fn distribution(&self) -> SizeDistribution {
-        SizeDistribution::new(self.points.to_vec()).expect("published tables are valid")
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use super::offered::Offered;
 use super::pattern::Pattern;
 use super::rule::Rule;
 use super::task::{TaskCounters, TaskRule};
-use super::{Plan, Setting};
 
 /// Which flows start when, complete and checked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,11 +66,6 @@ impl Workload {
     /// Whether its flows may be of tasks that the feed follows.
     pub fn has_tasks(&self) -> bool {
         !self.tasks.is_empty() || self.coflow_trace.is_some()
-    }
-
-    /// What rules and tasks amount to.
-    pub fn plan(&self, setting: &Setting, seed: u64) -> Result<Plan, ScenarioError> {
-        Plan::new(self, setting, seed)
     }
 
     /// The traffic class of a trace's tasks: the first above those of all rules and tasks.

@@ -11,7 +11,7 @@ use super::placement::Placement;
 use super::shape::{Shape, largest_share};
 use crate::Sampler;
 use crate::Setting;
-use crate::plan::HostLoad;
+use crate::host_load::{HostLoad, busiest};
 use crate::rule::Arrivals;
 use crate::sizes::{Round, Sizes};
 
@@ -80,7 +80,7 @@ impl PlannedTasks {
         } else if let Some(load) = rule.load {
             let mut loads = vec![HostLoad::default(); setting.hosts as usize];
             tasks.add_load(1.0, setting, &mut loads);
-            tasks.tasks_per_sec = load / crate::plan::busiest(&loads);
+            tasks.tasks_per_sec = load / busiest(&loads);
         }
         Ok(tasks)
     }

@@ -155,20 +155,6 @@ impl<'a> Model<'a> {
         points.windows(2).map(|pair| pair[0].cost_to(&pair[1])).sum()
     }
 
-    /// Thresholds for so many levels that make the mean completion time least.
-    pub fn optimal(&self, levels: usize) -> Plan {
-        let (splitting, sieving) = search::optimal(self, levels);
-        let whole = |sizes: &[f64]| -> Vec<f64> { sizes.iter().map(|size| size.round()).collect() };
-        let (splitting, sieving) = (whole(&splitting), whole(&sieving));
-        Plan {
-            mean: self.mean(&splitting, &sieving),
-            known_shares: shares(&splitting, self.known, Kind::split),
-            unknown_shares: shares(&sieving, self.unknown, Kind::sieved),
-            splitting: splitting.iter().map(|&size| Bytes::new(size as u64)).collect(),
-            sieving: sieving.iter().map(|&size| Bytes::new(size as u64)).collect(),
-        }
-    }
-
     /// The largest size of each type; of an absent type that of the other.
     fn top(&self) -> (f64, f64) {
         let max = |kind: Option<Kind>| kind.map(|kind| kind.sizes.max());
@@ -191,12 +177,4 @@ impl<'a> Model<'a> {
             wait: (split.squares + sieved.squares) / (2.0 * idle),
         }
     }
-}
-
-/// The share of a type's bytes that each level serves, with levels ending at `ends`.
-fn shares<'a>(ends: &[f64], kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Part) -> Vec<f64> {
-    let Some(kind) = kind else { return vec![0.0; ends.len() + 1] };
-    let served = |end: f64| part(&kind, end).served / kind.load;
-    let served: Vec<f64> = ends.iter().map(|&end| served(end)).chain([1.0]).collect();
-    (0..served.len()).map(|level| served[level] - if level > 0 { served[level - 1] } else { 0.0 }).collect()
 }

@@ -4,7 +4,9 @@
 //! candidates is a shortest path. First over a coarse grid of pairs, then within a corridor around the path
 //! found, finer and finer: no random numbers, and all thresholds move at once.
 
-use super::{Kind, Model, Part, Point};
+use tailrace_core::Bytes;
+
+use super::{Kind, Model, Part, Plan, Point};
 use crate::pias::model::grid;
 
 /// Coarse candidates for each type, besides the corners of its CDF.
@@ -53,8 +55,32 @@ impl Axis {
     }
 }
 
+impl Model<'_> {
+    /// Thresholds for so many levels that make the mean completion time least.
+    pub fn optimal(&self, levels: usize) -> Plan {
+        let (splitting, sieving) = optimal(self, levels);
+        let whole = |sizes: &[f64]| -> Vec<f64> { sizes.iter().map(|size| size.round()).collect() };
+        let (splitting, sieving) = (whole(&splitting), whole(&sieving));
+        Plan {
+            mean: self.mean(&splitting, &sieving),
+            known_shares: shares(&splitting, self.known, Kind::split),
+            unknown_shares: shares(&sieving, self.unknown, Kind::sieved),
+            splitting: splitting.iter().map(|&size| Bytes::new(size as u64)).collect(),
+            sieving: sieving.iter().map(|&size| Bytes::new(size as u64)).collect(),
+        }
+    }
+}
+
+/// The share of a type's bytes that each level serves, with levels ending at `ends`.
+fn shares<'a>(ends: &[f64], kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Part) -> Vec<f64> {
+    let Some(kind) = kind else { return vec![0.0; ends.len() + 1] };
+    let served = |end: f64| part(&kind, end).served / kind.load;
+    let served: Vec<f64> = ends.iter().map(|&end| served(end)).chain([1.0]).collect();
+    (0..served.len()).map(|level| served[level] - if level > 0 { served[level - 1] } else { 0.0 }).collect()
+}
+
 /// The best thresholds β and α for so many levels, in bytes.
-pub fn optimal(model: &Model<'_>, levels: usize) -> (Vec<f64>, Vec<f64>) {
+fn optimal(model: &Model<'_>, levels: usize) -> (Vec<f64>, Vec<f64>) {
     let known = Axis::new(model.known, Kind::split);
     let unknown = Axis::new(model.unknown, Kind::sieved);
     let point = |(beta, alpha): Pair| model.join(&known.parts[beta], &unknown.parts[alpha]);

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 
-use super::{Built, Group, check_flows};
+use super::Group;
+use super::built::{Built, check_flows};
 use crate::Setting;
 use crate::task::shape::{Origin, Part, Role, Shape};
 

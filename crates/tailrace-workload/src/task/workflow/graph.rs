@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::{ScenarioError, suggest};
 use tailrace_core::HostId;
 
-use super::{Built, check_flows, check_hosts, check_selectivity};
+use super::built::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::Placement;

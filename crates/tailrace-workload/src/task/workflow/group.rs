@@ -8,7 +8,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tailrace_config::ScenarioError;
 
-use super::check_hosts;
+use super::built::check_hosts;
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::Placement;

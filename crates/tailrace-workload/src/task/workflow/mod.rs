@@ -1,6 +1,7 @@
 //! `workflow = …`: what a task consists of.
 
 mod aggregate;
+mod built;
 mod collective;
 mod graph;
 mod group;
@@ -8,6 +9,7 @@ mod parallel;
 mod shuffle;
 
 pub use aggregate::PartitionAggregate;
+pub(super) use built::MOST_FLOWS;
 pub use collective::{Collective, Pipeline};
 pub use graph::GraphStage;
 pub use group::Group;
@@ -19,8 +21,7 @@ use serde::{Deserialize, Serialize};
 use tailrace_config::ScenarioError;
 use toml::Value;
 
-use super::placement::Placement;
-use super::shape::{Role, Shape};
+use self::built::Built;
 use crate::Setting;
 
 /// What a task consists of. Exactly one of these.
@@ -44,15 +45,6 @@ pub enum Workflow {
     /// Named stages between given hosts, in the order that they say.
     Graph(Vec<GraphStage>),
 }
-
-/// The stages of a workflow, and how hosts are drawn for them.
-type Built = Result<(Shape, Placement), ScenarioError>;
-
-/// The flows of a task at most.
-pub(super) const MOST_FLOWS: u64 = 1 << 20;
-
-/// Bytes that a stage sends on for each that came in, at most.
-const MOST_SENT_ON: f64 = 1e6;
 
 /// The names of the workflows.
 const NAMES: [&str; 8] = [
@@ -107,32 +99,4 @@ impl Workflow {
                 | Workflow::Pipeline(_)
         )
     }
-}
-
-/// Refuses tasks of too many flows.
-fn check_flows(field: &str, flows: u64) -> Result<(), ScenarioError> {
-    if flows <= MOST_FLOWS {
-        return Ok(());
-    }
-    Err(ScenarioError::new(field, format!("makes tasks of {flows} flows, but {MOST_FLOWS} are the most")))
-}
-
-/// Refuses tasks of more hosts than there are numbers of roles.
-fn check_hosts(field: &str, hosts: usize) -> Result<(), ScenarioError> {
-    let most = Role::MAX;
-    if hosts <= usize::from(most) {
-        return Ok(());
-    }
-    Err(ScenarioError::new(field, format!("makes tasks of {hosts} hosts, but {most} are the most")))
-}
-
-/// Refuses a share of its input that nobody can send on.
-fn check_selectivity(selectivity: f64) -> Result<(), ScenarioError> {
-    if selectivity > 0.0 && selectivity <= MOST_SENT_ON {
-        return Ok(());
-    }
-    let message = format!(
-        "is {selectivity}, but must be above 0 and at most {MOST_SENT_ON}: bytes sent on for each that came in"
-    );
-    Err(ScenarioError::new("selectivity", message))
 }

@@ -1,38 +1,21 @@
-//! A graph that stands in a file of its own: which format it has, and the table that it amounts to.
+//! Graphs that stand in files of their own: which format a file has, and the table that it amounts to.
+
+mod drawn;
+mod gml;
+mod graphml;
+mod lists;
+#[cfg(test)]
+mod tests;
+mod tiers;
 
 use std::path::Path;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use tailrace_config::{ScenarioError, read_text, table};
-use tailrace_core::Rate;
+use tailrace_config::{ScenarioError, read_text};
 use toml::{Table, Value};
 
-use super::drawn::{Drawn, Units};
-use super::{SHORTHANDS, gml, graphml, lists, tiers};
-use crate::FabricParams;
-
-/// Fields of `[fabric]` that say where a graph's links are, and what those have that say no more.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileFields {
-    /// A file with the graph, instead of `hosts`, `switches` and `link`: GraphML, GML, a list of links (CSV or
-    /// `a b 10Gbps 1us` in lines), HPCC's topology.txt or htsim's .topo.
-    pub(crate) file: Option<String>,
-    /// Rate of each link of a graph that has none of its own.
-    pub(crate) rate: Option<Rate>,
-    /// What numbers in the file that have no unit are, such as { rate = "Gbps", delay = "us" }.
-    #[serde(default)]
-    pub(crate) units: Units,
-}
-
-impl FileFields {
-    /// Those that `[fabric]` has.
-    pub(super) fn of(fabric: &Table) -> Result<Self, ScenarioError> {
-        let own = SHORTHANDS.into_iter().filter_map(|field| fabric.get_key_value(field));
-        table::read(own.map(|(field, value)| (field.clone(), value.clone())).collect())
-    }
-}
+use self::drawn::Drawn;
+use super::FabricParams;
+use super::graph::{FileFields, Units};
 
 /// Replaces `file` in `[fabric]`, if it is there, by what the file says; names of files are relative to `base`.
 pub fn read_files(fabric: &mut Table, base: &Path) -> Result<(), ScenarioError> {
@@ -115,6 +98,3 @@ fn drawn(text: &str) -> Result<Drawn, ScenarioError> {
         lists::links(text)
     }
 }
-
-#[cfg(test)]
-mod tests;

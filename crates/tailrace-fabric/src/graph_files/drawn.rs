@@ -2,23 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Rate, Time};
 use toml::{Table, Value};
 
-/// What numbers without unit are.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Units {
-    /// Of rates, such as "Gbps".
-    #[serde(default)]
-    pub(crate) rate: Option<String>,
-    /// Of delays, such as "us".
-    #[serde(default)]
-    pub(crate) delay: Option<String>,
-}
+use crate::graph::Units;
 
 /// Attributes by name.
 pub(super) type Attributes = BTreeMap<String, String>;
