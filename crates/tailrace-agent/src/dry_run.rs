@@ -139,7 +139,7 @@ mod tests {
                       \"1MB\"], sieving = [\"20KB\", \"2MB\"] } }";
         let lines = said(karuna);
         // As the guide prints it, but for what it leaves out of the tables.
-        let guide = include_str!("../../../../docs/guide/telling.md");
+        let guide = include_str!("../../../docs/guide/telling.md");
         let shown = guide.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let mut rest = lines.iter();
         for line in shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")) {

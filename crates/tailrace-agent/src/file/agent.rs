@@ -245,15 +245,15 @@ mod tests {
     /// The reference has each field of each section, and no other.
     #[test]
     fn the_reference_has_all_fields() {
-        let reference = include_str!("../../../docs/reference/agent.md");
+        let reference = include_str!("../../../../docs/reference/agent.md");
         let section = |heading: &str| {
             let rest = reference.split(&format!("## `{heading}`")).nth(1).unwrap();
             rest.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"))
         };
         for (heading, source, of) in [
             ("[agent]", include_str!("agent.rs"), "struct Agent {"),
-            ("[[rule]]", include_str!("agent/rules.rs"), "pub struct FlowRule {"),
-            ("[law]", include_str!("agent/law.rs"), "struct Given {"),
+            ("[[rule]]", include_str!("rules.rs"), "pub struct FlowRule {"),
+            ("[law]", include_str!("law.rs"), "struct Given {"),
             ("[control]", include_str!("fleet.rs"), "pub struct Fleet {"),
         ] {
             let fields = source.split(of).nth(1).unwrap().split("\n}").next().unwrap().lines();
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_guides_file_is_one() {
-        let guide = include_str!("../../../docs/guide/measure.md");
+        let guide = include_str!("../../../../docs/guide/measure.md");
         let file = guide.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
         let config = AgentConfig::parse(file).unwrap();
         assert_eq!((config.interface.as_str(), config.scenario.scheme.name.as_str()), ("eth0", "pias"));

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_guides_files_are_some() {
-        let guide = include_str!("../../../docs/guide/control.md");
+        let guide = include_str!("../../../../docs/guide/control.md");
         let files: Vec<&str> =
             guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
         let awafs = ControlConfig::parse(files[0]).unwrap();

@@ -1,8 +1,9 @@
 //! What of schemes an agent does at a host.
 
+use tailrace_core::{Bytes, Directive, Directives, HostLawKind, Reveals, Time};
 use tailrace_schemes::NAMES;
 
-use super::part::{HostPart, for_agent, for_hosts};
+use super::part::{HostPart, for_agent};
 use crate::file::AgentConfig;
 
 fn part(scheme: &str) -> Result<HostPart, String> {

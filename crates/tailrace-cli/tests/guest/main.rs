@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test may panic, and says what came of it")]
 #![allow(clippy::disallowed_methods, reason = "both ends of connections, in the guest's time")]
 
-#[path = "../agents/mod.rs"]
+#[path = "../live/agents.rs"]
 mod agents;
 mod laws;
 mod left;

@@ -1,10 +1,12 @@
 //! What the switches' load balancing makes of real frames: each uplink carries what it carries of simulated packets.
 
-use crate::machine::{Failure, live, may_run, some_try_holds};
 use tailrace_core::Outcome;
 use tailrace_fabric::Fabric;
-use tailrace_run::{Live, Unattended, feed, run};
+use tailrace_live::Live;
+use tailrace_run::{Unattended, feed, run};
 use tailrace_scenario::Scenario;
+
+use crate::machine::{Failure, live, may_run, some_try_holds};
 
 /// Two racks, three spines, and flows that all cross over.
 const SCENARIO: &str = r#"

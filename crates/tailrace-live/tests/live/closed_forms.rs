@@ -1,11 +1,13 @@
 //! Real packets in real time, beside closed forms and the simulated packets. Timing is the machine's, so what is
 //! asserted has room for it; where it was too slow a run says so and is tried again.
 
-use crate::machine::{alone, hold, live, may_run, some_try_holds};
 use tailrace_core::{Bytes, HEADER_BYTES, Outcome, Time};
 use tailrace_fabric::Buffer;
-use tailrace_run::{Live, Unattended, feed, replay, run, run_live};
+use tailrace_live::{Live, replay, run_live};
+use tailrace_run::{Unattended, feed, run};
 use tailrace_scenario::Scenario;
+
+use crate::machine::{alone, hold, live, may_run, some_try_holds};
 
 /// Four hosts under two leaves, with round trips of 2 ms.
 const FABRIC: &str = r#"

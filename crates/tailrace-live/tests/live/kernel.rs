@@ -1,9 +1,10 @@
 //! The kernel's TCP over a scheme's fabric.
 
-use crate::machine::{Failure, hold, live, may_run, some_try_holds};
 use tailrace_core::{Outcome, Place, Time};
-use tailrace_run::Live;
+use tailrace_live::Live;
 use tailrace_scenario::Scenario;
+
+use crate::machine::{Failure, hold, live, may_run, some_try_holds};
 
 /// Later than any packet is when the machine has nothing else to do.
 const LATE: Time = Time::from_ms(2);

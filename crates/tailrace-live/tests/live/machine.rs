@@ -4,7 +4,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tailrace_core::{Outcome, Time};
-use tailrace_run::{Live, LiveError, RunError, Unattended, feed, run_live};
+use tailrace_live::{Live, run_live};
+use tailrace_run::{LiveError, RunError, Unattended, feed};
 use tailrace_scenario::{Level, Scenario};
 
 /// So many tries a test has.

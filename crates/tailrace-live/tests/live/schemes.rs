@@ -1,11 +1,12 @@
 //! Every scheme of the registry on real packets, in a few flows each: that a scheme runs at this level without a line
 //! more, and not how fast. How close it is to its simulation, `benches/validate --live` measures.
 
-use crate::machine::{Failure, live, may_run, some_try_holds};
 use tailrace_core::Outcome;
-use tailrace_run::Live;
+use tailrace_live::Live;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
+
+use crate::machine::{Failure, live, may_run, some_try_holds};
 
 /// Two tenants, for schemes that know of such; the flows of one are due. Round trips are long, so that a machine which is
 /// busy is in time all the same.
