@@ -8,7 +8,8 @@ mod cut;
 mod endpoint;
 mod failing;
 mod flows;
-mod letter;
+
+mod message;
 mod network;
 mod parts;
 mod port;

@@ -23,7 +23,7 @@ impl LookAheads {
     pub fn new(cut: &Cut, fabric: &Fabric, transport: &TransportParams) -> Self {
         let shortest = transport.ack_bytes.min(HEADER_BYTES);
         let parts = cut.parts();
-        let mut between = vec![edict_delay(fabric).as_ps(); parts * parts];
+        let mut between = vec![global_event_delay(fabric).as_ps(); parts * parts];
         (0..parts).for_each(|own| between[own * parts + own] = NEVER);
         for (port, number) in fabric.ports.iter().zip(0..) {
             let own = cut.of_port(number);
@@ -65,8 +65,8 @@ impl LookAheads {
     }
 }
 
-/// How long after it is decreed an edict counts.
-pub(crate) fn edict_delay(fabric: &Fabric) -> Time {
+/// How long after it is announced a global event happens.
+pub(crate) fn global_event_delay(fabric: &Fabric) -> Time {
     let longest = Bytes::new(MTU_BYTES.into());
     let slowest = fabric.ports.iter().map(|port| port.delay + port.rate.time_for(longest)).max();
     slowest.unwrap_or_default()

@@ -11,7 +11,7 @@ use tailrace_core::HostId;
 use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 
 pub use self::ahead::LookAheads;
-pub(crate) use self::ahead::edict_delay;
+pub(crate) use self::ahead::global_event_delay;
 
 /// Which part each port is of. A host is of its network card's. At the end of a link a packet is where the port is by which it
 /// goes on, so that a link may lead to several parts.

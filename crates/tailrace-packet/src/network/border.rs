@@ -16,7 +16,7 @@ use tailrace_fabric::{PortId, SwitchId};
 
 use super::{Lost, Network, note_loss};
 use crate::cut::Cut;
-use crate::letter::{Edict, Letter};
+use crate::message::{GlobalEvent, Message};
 use crate::port::Port;
 
 /// Why something cannot be.
@@ -31,7 +31,7 @@ pub(crate) struct Border<H> {
     /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before.
     waiting: Vec<(Time, PortId)>,
     /// What has left for each part and is not sent yet; for this one, what is not taken in yet.
-    out: Vec<Vec<Letter<H>>>,
+    out: Vec<Vec<Message<H>>>,
 }
 
 /// What is known of a port that leads out.
@@ -94,7 +94,7 @@ impl<H: Header> Border<H> {
         let post = move |departure: Departure<'_, H>| {
             let part = to.part(*own, cut, switching, departure.packet);
             let at = departure.end + delay;
-            out[part].push(Letter::Packet { at, port, packet: *departure.packet });
+            out[part].push(Message::Packet { at, port, packet: *departure.packet });
         };
         (free_at, post)
     }
@@ -181,7 +181,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         };
         exit.free_at = end;
         let part = exit.to.part(border.own, &border.cut, switching, packet);
-        border.out[part].push(Letter::Packet { at: end + port.delay(), port: number, packet: *packet });
+        border.out[part].push(Message::Packet { at: end + port.delay(), port: number, packet: *packet });
         if part == border.own {
             self.import_own();
         }
@@ -237,8 +237,8 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     #[inline(never)]
     fn import_own(&mut self) {
         let Network { now, ports, agenda, border: Some(border), .. } = self else { return };
-        for letter in border.out[border.own].drain(..) {
-            let Letter::Packet { at, port, packet } = letter else { continue };
+        for message in border.out[border.own].drain(..) {
+            let Message::Packet { at, port, packet } = message else { continue };
             assert!(at >= *now, "a packet that arrives at {at} has left unseen until {now}");
             if ports[port as usize].put_flight(at, &packet) {
                 agenda.wake(port, at.as_ps());
@@ -311,7 +311,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     }
 
     /// When the next event is, or now if ports have something for other parts without one.
-    pub(crate) fn next_concern(&self) -> Option<Time> {
+    pub(crate) fn next_event_or_message(&self) -> Option<Time> {
         let busy =
             |border: &Border<H>| !border.waiting.is_empty() || border.out.iter().any(|out| !out.is_empty());
         if self.border.as_ref().is_some_and(busy) { Some(self.now) } else { self.next_event() }
@@ -319,12 +319,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
 
     /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
     /// must have happened.
-    pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
+    pub(crate) fn messages(&mut self, end: Time, unsent: &mut Vec<GlobalEvent>) -> &mut [Vec<Message<H>>] {
         self.catch_up_exits(end);
         let Some(border) = &mut self.border else { return &mut [] };
-        for edict in news.drain(..) {
+        for event in unsent.drain(..) {
             let others = border.out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
-            others.for_each(|(_, out)| out.push(Letter::Edict(edict)));
+            others.for_each(|(_, out)| out.push(Message::GlobalEvent(event)));
         }
         &mut border.out
     }

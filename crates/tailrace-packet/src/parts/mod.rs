@@ -5,7 +5,7 @@
 //! a round of look-aheads, so that nobody waits for the slower one of the moment, but only for who is slower for long.
 //!
 //! Nothing that comes of a run depends on the cut. Within an instant, order is by a hash of time and entity; what is told
-//! across the fabric takes its time in every run, cut or whole (`world/edicts.rs`); and all parts draw all flows, so that
+//! across the fabric takes its time in every run, cut or whole (`world/global_events.rs`); and all parts draw all flows, so that
 //! flows have the same numbers and slots in each of them.
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use tailrace_core::{Ending, FlowRecord, Outcome, Progress, Running, Scheme, Time
 use super::mail::{END, Mail, mail};
 use crate::World;
 use crate::cut::{Cut, LookAheads, PartOf};
-use crate::letter::Letter;
+use crate::message::Message;
 use crate::world::Stretch;
 
 /// Steps of a part's clock in the shortest round of look-aheads from it back to it: the more, the less parts wait for each other, and
@@ -68,7 +68,7 @@ pub fn run_parts<S: Scheme, E: Send>(
 struct Part<'a, S: Scheme> {
     own: usize,
     world: World<S>,
-    mail: Mail<Letter<S::Header>>,
+    mail: Mail<Message<S::Header>>,
     /// How far it goes before others may know.
     step: u64,
     /// It is done up to here.
@@ -87,7 +87,7 @@ impl<S: Scheme> Part<'_, S> {
             let Some(limit) = self.wait(self.done + 1) else {
                 return (self.world.into_outcome(), Ending::Interrupted);
             };
-            match self.world.rests_until().as_ps() {
+            match self.world.idle_until().as_ps() {
                 until if until >= limit && stops.is_none() => self.mail.rest(until),
                 _ => self.mail.stir(),
             }
@@ -117,14 +117,14 @@ impl<S: Scheme> Part<'_, S> {
     /// Has all stop. That this part rests it must have taken back, and all others must have moved since: until then somebody may
     /// have found that nobody has anything to do for long, and have gone there.
     fn stop(&mut self) {
-        self.world.decree_stop(Time::from_ps(self.done.max(self.mail.quiet())));
+        self.world.announce_stop(Time::from_ps(self.done.max(self.mail.quiet())));
     }
 
     /// Waits until nothing that others do concerns this part before `time`, and takes in what they have sent. Returns until when
     /// that holds; `None` if somebody is gone.
     fn wait(&mut self, time: u64) -> Option<u64> {
         let Part { world, mail, done, .. } = self;
-        mail.wait(time, |letter| world.read(letter, Time::from_ps(*done)))
+        mail.wait(time, |message| world.receive(message, Time::from_ps(*done)))
     }
 
     /// Goes on up to `limit`, and lets others know every now and then. Returns how the run has ended, if it has.
@@ -145,7 +145,7 @@ impl<S: Scheme> Part<'_, S> {
 
     /// Sends what others are to know of what was before `end`. While there is no room, they may wait for room here.
     fn send(&mut self, end: Time) {
-        while !self.mail.send(self.world.letters(end)) && !self.mail.is_broken() {
+        while !self.mail.send(self.world.messages(end)) && !self.mail.is_broken() {
             thread::yield_now();
             self.wait(0);
         }

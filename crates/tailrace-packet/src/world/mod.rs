@@ -2,7 +2,7 @@
 
 mod capped;
 mod control;
-mod edicts;
+mod global_events;
 mod life;
 mod live;
 mod observe;
@@ -27,7 +27,7 @@ use tailrace_transport::{Receiver, Sender};
 use tailrace_workload::feed::{Feed, GammaControl};
 
 use self::control::Control;
-use self::edicts::Edicts;
+use self::global_events::GlobalEvents;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
@@ -107,7 +107,7 @@ pub struct World<S: Scheme> {
     watched_host: Vec<bool>,
     series: Series,
     taps: Vec<Tap>,
-    edicts: Edicts,
+    global_events: GlobalEvents,
     stall: Stall,
 }
 
@@ -138,7 +138,7 @@ impl<S: Scheme> World<S> {
         part: Option<PartOf>,
     ) -> Self {
         let control = scheme.controller().map(Control::new);
-        // The controller, the driver's clock, edicts and the watch over stalls come last: they move no other entity.
+        // The controller, the driver's clock, global events and the watch over stalls come last: they move no other entity.
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 4;
         let mut network =
             Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
@@ -175,7 +175,7 @@ impl<S: Scheme> World<S> {
             watched_host,
             series: Series::default(),
             taps: Vec::new(),
-            edicts: Edicts::new(fabric),
+            global_events: GlobalEvents::new(fabric),
             stall: Stall::new(fabric, &transport),
         };
         world.arm_at_start();
@@ -277,7 +277,7 @@ impl<S: Scheme> World<S> {
                 if self.stall.is_certain() {
                     return Some(Ending::Stalled);
                 }
-                if self.edicts.are_to_stop() {
+                if self.global_events.is_stopping() {
                     return Some(Ending::Interrupted);
                 }
             }

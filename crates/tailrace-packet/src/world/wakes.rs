@@ -21,8 +21,8 @@ impl<S: Scheme> World<S> {
             self.start_flows();
         } else if entity == self.special(SAMPLER) {
             self.sample();
-        } else if entity == self.edicts_entity() {
-            self.wake_edicts();
+        } else if entity == self.global_events_entity() {
+            self.wake_global_events();
         } else if entity == self.control_entity() {
             self.wake_control();
         } else if entity == self.stall_entity() {
