@@ -11,7 +11,7 @@ mod flows;
 
 mod message;
 mod network;
-mod parts;
+mod parallel;
 mod port;
 pub mod reflect;
 mod ring;
@@ -20,9 +20,9 @@ mod tap;
 mod timers;
 mod world;
 
-pub use cut::{Cut, LookAheads, PartOf};
+pub use cut::{Cut, LookAheads, ProcessSpec};
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
-pub use parts::run_parts;
+pub use parallel::run_parallel;
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId, Scheme};
 use tailrace_fabric::Fabric;
-use tailrace_packet::{Cut, LookAheads, PartOf, Tap, Watch, World, run_parts};
+use tailrace_packet::{Cut, LookAheads, ProcessSpec, Tap, Watch, World, run_parallel};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_workload::feed::{Feed, GammaControl};
@@ -171,7 +171,7 @@ fn in_parts<S: Scheme>(
 ) -> Result<(Outcome, Ending), ScenarioError> {
     let ahead = LookAheads::new(&cut, fabric, &scenario.transport).percent(percent);
     let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
-    let (outcome, ending) = run_parts(&Arc::new(cut), &ahead, &build, &mut |run| look(control, run))?;
+    let (outcome, ending) = run_parallel(&Arc::new(cut), &ahead, &build, &mut |run| look(control, run))?;
     Ok((balanced(outcome), ending))
 }
 
@@ -283,11 +283,12 @@ fn part_of<S: Scheme>(
     fabric: &Fabric,
     feed: Feed,
     watch: Watch,
-    part: Option<PartOf>,
+    part: Option<ProcessSpec>,
 ) -> Result<World<S>, ScenarioError> {
     let scheme = build::for_packets::<S>(scenario, fabric)?;
     let horizon = scenario.measure.horizon;
-    let world = World::part(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed, part);
+    let world =
+        World::for_process(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed, part);
     Ok(world.controlled(gamma(scenario)).omniscient(scenario.scheme.oracle))
 }
 

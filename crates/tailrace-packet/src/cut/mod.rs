@@ -146,7 +146,7 @@ impl Cut {
 
 /// Which part of a run a world is to be.
 #[derive(Clone, Debug)]
-pub struct PartOf {
+pub struct ProcessSpec {
     /// The cut.
     pub cut: Arc<Cut>,
     /// The part's number.

@@ -83,7 +83,7 @@ impl<S: Scheme> World<S> {
     /// Schedules an event in this logical process and sends it to all others.
     fn broadcast(&mut self, event: GlobalEvent) {
         self.schedule(event);
-        if self.network.is_part() {
+        if self.network.is_logical_process() {
             self.global_events.unsent.push(event);
         }
     }

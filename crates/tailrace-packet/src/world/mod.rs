@@ -31,7 +31,7 @@ use self::global_events::GlobalEvents;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
-use crate::cut::PartOf;
+use crate::cut::ProcessSpec;
 use crate::flows::FlowTable;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
@@ -122,12 +122,12 @@ impl<S: Scheme> World<S> {
         watch: Watch,
         seed: u64,
     ) -> Self {
-        Self::part(scheme, fabric, transport, feed, horizon, watch, seed, None)
+        Self::for_process(scheme, fabric, transport, feed, horizon, watch, seed, None)
     }
 
-    /// The same, or one part of it.
+    /// The same; that of one logical process, if `process` is given.
     #[allow(clippy::too_many_arguments, reason = "a world's, and one more")]
-    pub fn part(
+    pub fn for_process(
         scheme: S,
         fabric: &Fabric,
         transport: TransportParams,
@@ -135,14 +135,14 @@ impl<S: Scheme> World<S> {
         horizon: Option<Time>,
         watch: Watch,
         seed: u64,
-        part: Option<PartOf>,
+        process: Option<ProcessSpec>,
     ) -> Self {
         let control = scheme.controller().map(Control::new);
         // The controller, the driver's clock, global events and the watch over stalls come last: they move no other entity.
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 4;
         let mut network =
             Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
-        if let Some(PartOf { cut, own }) = part {
+        if let Some(ProcessSpec { cut, own }) = process {
             network.confine(cut, own);
         }
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };

@@ -30,9 +30,9 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// Every part is woken for this, and one of them counts it.
+    /// Every logical process is woken for this, and one of them counts it.
     pub(super) fn count_once(&mut self, entity: Entity) {
-        if !self.network.counts_for_all() {
+        if !self.network.counts_global_events() {
             self.network.uncount(entity);
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::setup::{Setup, fabric, flow};
 use tailrace_core::{Ending, Scheme, Time};
-use tailrace_packet::{Cut, LookAheads, PartOf, World, run_parts};
+use tailrace_packet::{Cut, LookAheads, ProcessSpec, World, run_parallel};
 use tailrace_schemes::dctcp::{Dctcp, Params};
 
 const FABRIC: &str = "kind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\n\
@@ -29,7 +29,7 @@ fn in_parts(setup: &Setup, failing: Failing) -> Result<Ending, String> {
     let cut = Arc::new(Cut::by_racks(fabric, 3));
     assert_eq!(cut.parts(), 3);
     let ahead = LookAheads::new(&cut, fabric, transport);
-    let build = |part: PartOf| {
+    let build = |part: ProcessSpec| {
         let own = part.own;
         if failing == Failing::Building(own) {
             return Err(format!("part {own} is not built"));
@@ -40,9 +40,9 @@ fn in_parts(setup: &Setup, failing: Failing) -> Result<Ending, String> {
         }
         let scheme = Dctcp::new(Params::default(), &setup.facts()).map_err(|error| error.to_string())?;
         let (flows, watch, part) = (flows.clone().into(), watch.clone(), Some(part));
-        Ok(World::part(scheme, fabric, *transport, flows, *horizon, watch, *seed, part))
+        Ok(World::for_process(scheme, fabric, *transport, flows, *horizon, watch, *seed, part))
     };
-    run_parts(&cut, &ahead, &build, &mut |_| ControlFlow::Continue(())).map(|(_, ending)| ending)
+    run_parallel(&cut, &ahead, &build, &mut |_| ControlFlow::Continue(())).map(|(_, ending)| ending)
 }
 
 fn run(failing: Failing) -> Result<Ending, String> {
