@@ -4,14 +4,13 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod caps;
-mod cut;
 mod endpoint;
 mod failing;
 mod flows;
-
 mod message;
 mod network;
 mod parallel;
+mod partition;
 mod port;
 pub mod reflect;
 mod ring;
@@ -20,9 +19,9 @@ mod tap;
 mod timers;
 mod world;
 
-pub use cut::{Cut, LookAheads, ProcessSpec};
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
 pub use parallel::run_parallel;
+pub use partition::{LookAheads, Partition, ProcessSpec};
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId, Scheme};
 use tailrace_fabric::Fabric;
-use tailrace_packet::{Cut, LookAheads, ProcessSpec, Tap, Watch, World, run_parallel};
+use tailrace_packet::{LookAheads, Partition, ProcessSpec, Tap, Watch, World, run_parallel};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_workload::feed::{Feed, GammaControl};
@@ -72,7 +72,7 @@ impl SchemeVisitor for Counter<'_> {
     fn visit<S: Scheme>(self) -> Self::Output {
         let Counter { scenario, threads } = self;
         let cut = cut::<S>(scenario, &scenario.fabric.build(), threads, false)?;
-        Ok(cut.map_or(1, |(cut, _)| cut.parts()))
+        Ok(cut.map_or(1, |(cut, _)| cut.processes()))
     }
 }
 
@@ -81,7 +81,7 @@ const TOO_LITTLE: &str =
     "so little goes on while a packet is on a link that two would do little but wait for each other";
 
 /// How a run is cut for the threads that it may have, and why it has no more parts; or why it is not cut.
-type Granted = Result<(Cut, String), String>;
+type Granted = Result<(Partition, String), String>;
 
 fn cut<S: Scheme>(
     scenario: &Scenario,
@@ -109,19 +109,19 @@ fn granted(cutter: &Cutter<'_>, threads: Threads, processors: usize, shares: Opt
     let cut = match threads.wish {
         Wish::WhereItPays => cutter.where_it_pays(most),
         Wish::Asked | Wish::Quietly => cutter.as_asked(most),
-        Wish::Whenever => Some(cutter.best(most)).filter(|cut| cut.parts() > 1),
+        Wish::Whenever => Some(cutter.best(most)).filter(|cut| cut.processes() > 1),
     };
     if threads.wish != Wish::Asked {
         // Nobody wants to know why.
         return cut.map(|cut| (cut, String::new())).ok_or_else(String::new);
     }
     match cut {
-        Some(cut) if cut.parts() == processors => Ok((cut, format!("there are {processors} processors"))),
-        Some(cut) if cutter.best(most).parts() > cut.parts() => {
+        Some(cut) if cut.processes() == processors => Ok((cut, format!("there are {processors} processors"))),
+        Some(cut) if cutter.best(most).processes() > cut.processes() => {
             Ok((cut, "more would do little but wait for each other".to_owned()))
         }
         Some(cut) => Ok((cut, "the fabric has no more parts".to_owned())),
-        None if cutter.best(2).parts() > 1 => Err(TOO_LITTLE.to_owned()),
+        None if cutter.best(2).processes() > 1 => Err(TOO_LITTLE.to_owned()),
         None => Err(format!("the fabric has one rack, and {}", shares.unwrap_or("one host"))),
     }
 }
@@ -130,7 +130,7 @@ fn granted(cutter: &Cutter<'_>, threads: Threads, processors: usize, shares: Opt
 fn word_on(asked: usize, granted: &Granted) -> Option<String> {
     let (threads, why) = match granted {
         Err(why) => (1, why),
-        Ok((cut, why)) => (cut.parts(), why),
+        Ok((cut, why)) => (cut.processes(), why),
     };
     let on = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
     (threads < asked).then(|| format!("on {on}, since {why}"))
@@ -165,7 +165,7 @@ fn in_parts<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     feed: &Feed,
-    cut: Cut,
+    cut: Partition,
     percent: u64,
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
@@ -229,17 +229,17 @@ impl SchemeVisitor for Tester<'_> {
         let fabric = scenario.fabric.build();
         let whole = matches!(parts, Parts::Whole(..));
         let mut cut = match parts {
-            Parts::Whole(hosts, switches) => Cut::new(&fabric, hosts, switches),
-            Parts::Ports(ports) => Cut::of_ports(&fabric, ports),
-            Parts::Stages(parts) => Cut::by_stages(&fabric, parts).expect("a small fabric"),
-            Parts::Hosts(parts) => Cut::by_hosts(&fabric, parts, |_| 1),
+            Parts::Whole(hosts, switches) => Partition::new(&fabric, hosts, switches),
+            Parts::Ports(ports) => Partition::of_ports(&fabric, ports),
+            Parts::Stages(parts) => Partition::by_stages(&fabric, parts).expect("a small fabric"),
+            Parts::Hosts(parts) => Partition::by_hosts(&fabric, parts, |_| 1),
         };
         if mutation == Mutation::Ties {
             cut = cut.skewed();
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
         let shared = shares_what::<S>(&fabric).filter(|_| !whole);
-        let one = (cut.parts() < 2).then_some("there is one part");
+        let one = (cut.processes() < 2).then_some("there is one part");
         match one.or(whole_because::<S>(scenario, &fabric)?).or(shared) {
             Some(why) => Err(ScenarioError::new("threads", why)),
             None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),

@@ -4,7 +4,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{HEADER_BYTES, HostId, Outcome, PortId, PortPolicy, Scheme, Time};
 use tailrace_fabric::{Buffer, Fabric, PortSpec};
-use tailrace_packet::{Cut, LookAheads};
+use tailrace_packet::{LookAheads, Partition};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_workload::HostLoad;
@@ -72,25 +72,25 @@ impl<'a> Cutter<'a> {
 
     /// A cut into so many parts, or fewer. It is by racks; but where ports of a switch may be of several parts, one rack is cut by hosts,
     /// and where racks are too few, or too fine for what goes on, and parts by stages can be some times as far apart, it is by stages.
-    pub(crate) fn best(&self, parts: usize) -> Cut {
-        let racks = Cut::by_racks(self.fabric, parts);
+    pub(crate) fn best(&self, parts: usize) -> Partition {
+        let racks = Partition::by_racks(self.fabric, parts);
         if !self.may_split {
             return racks;
         }
-        if racks.parts() == 1 {
-            return Cut::by_hosts(self.fabric, parts, |host| self.work(host));
+        if racks.processes() == 1 {
+            return Partition::by_hosts(self.fabric, parts, |host| self.work(host));
         }
         let round = self.round(&racks);
-        if racks.parts() == parts && self.hops_or_so() * round / parts as f64 >= ENOUGH_HOPS {
+        if racks.processes() == parts && self.hops_or_so() * round / parts as f64 >= ENOUGH_HOPS {
             return racks;
         }
-        let stages = Cut::by_stages(self.fabric, parts);
+        let stages = Partition::by_stages(self.fabric, parts);
         stages.filter(|stages| self.round(stages) >= 4.0 * round).unwrap_or(racks)
     }
 
     /// The cut into the most parts, up to `at_most`, that have enough to do between two looks at each other by what the workload
     /// offers; `None` if two have not, or that is not known.
-    pub(crate) fn where_it_pays(&self, at_most: usize) -> Option<Cut> {
+    pub(crate) fn where_it_pays(&self, at_most: usize) -> Option<Partition> {
         let fit = MOST_PORTS / self.fabric.ports.len().max(1);
         let one_rack = self.fabric.edge_of.windows(2).all(|edges| edges[0] == edges[1]);
         let least = if one_rack { LEAST_HOPS_BY_HOSTS } else { LEAST_HOPS };
@@ -99,31 +99,32 @@ impl<'a> Cutter<'a> {
 
     /// The cut into the most parts, up to `at_most`, for somebody who asks for them; `None` if two would do little but wait for each
     /// other, or there are none.
-    pub(crate) fn as_asked(&self, at_most: usize) -> Option<Cut> {
+    pub(crate) fn as_asked(&self, at_most: usize) -> Option<Partition> {
         self.finest(at_most, self.hops_or_so(), FEWEST_HOPS)
     }
 
     /// The cut into the most parts that have so many packet-hops to do in a round of look-aheads, of so many in a second.
-    fn finest(&self, at_most: usize, hops: f64, least: f64) -> Option<Cut> {
+    fn finest(&self, at_most: usize, hops: f64, least: f64) -> Option<Partition> {
         let enough = (hops * self.longest_round() / least) as usize;
-        let mut cuts = (2..=at_most.min(Cut::MOST).min(enough)).rev().map(|parts| self.best(parts));
-        cuts.find(|cut| cut.parts() > 1 && hops * self.round(cut) >= least * cut.parts() as f64)
+        let mut cuts =
+            (2..=at_most.min(Partition::MAX_PROCESSES).min(enough)).rev().map(|parts| self.best(parts));
+        cuts.find(|cut| cut.processes() > 1 && hops * self.round(cut) >= least * cut.processes() as f64)
     }
 
     /// That of the cut that has the longest one, into two parts; with more it is no longer.
     fn longest_round(&self) -> f64 {
-        let racks = Cut::by_racks(self.fabric, 2);
-        let split = match racks.parts() {
+        let racks = Partition::by_racks(self.fabric, 2);
+        let split = match racks.processes() {
             _ if !self.may_split => None,
             1 => Some(self.best(2)),
-            _ => Cut::by_stages(self.fabric, 2),
+            _ => Partition::by_stages(self.fabric, 2),
         };
-        let cuts = [Some(racks), split].into_iter().flatten().filter(|cut| cut.parts() > 1);
+        let cuts = [Some(racks), split].into_iter().flatten().filter(|cut| cut.processes() > 1);
         cuts.map(|cut| self.round(&cut)).fold(0.0, f64::max)
     }
 
     /// The shortest round of look-aheads of any part, in seconds.
-    fn round(&self, cut: &Cut) -> f64 {
+    fn round(&self, cut: &Partition) -> f64 {
         let ahead = LookAheads::new(cut, self.fabric, self.transport);
         ahead.rounds().into_iter().min().unwrap_or_default().as_secs_f64()
     }
@@ -156,7 +157,7 @@ fn may_split(scenario: &Scenario, fabric: &Fabric) -> Result<bool, ScenarioError
 pub struct Shares {
     /// How many parts there are.
     pub parts: usize,
-    /// What the largest part does of all work; a packet-hop from a host counts twice, as for [`Cut::by_racks`].
+    /// What the largest part does of all work; a packet-hop from a host counts twice, as for [`Partition::by_racks`].
     pub largest: f64,
     /// Packet-hops from one part to another, of all.
     pub letters_per_hop: f64,
@@ -171,8 +172,8 @@ pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Sh
     let fabric = scenario.fabric.build();
     let cutter = Cutter::new(scenario, &fabric, may_split(scenario, &fabric)?);
     let cut = cutter.best(parts);
-    let (mut work, mut letters) = (vec![0; cut.parts()], 0.0);
-    for ((port, counts), out) in (0..).zip(&outcome.ports).zip(cut.shares_out(&fabric)) {
+    let (mut work, mut letters) = (vec![0; cut.processes()], 0.0);
+    for ((port, counts), out) in (0..).zip(&outcome.ports).zip(cut.remote_shares(&fabric)) {
         let sent = counts.sent.packets;
         work[cut.of_port(port as PortId)] += if port < fabric.hosts { 2 * sent } else { sent };
         letters += sent as f64 * out;
@@ -181,7 +182,7 @@ pub fn shares(scenario: &Scenario, outcome: &Outcome, parts: usize) -> Result<Sh
     let half_round = cutter.round(&cut) / 2.0;
     let (largest, all) = (work.iter().copied().max().unwrap_or(0), work.iter().sum::<u64>());
     Ok(Shares {
-        parts: cut.parts(),
+        parts: cut.processes(),
         largest: largest as f64 / all.max(1) as f64,
         letters_per_hop: letters / hops.max(1.0),
         hops_per_look_ahead: hops * half_round / outcome.end.as_secs_f64(),
@@ -230,7 +231,7 @@ mod tests {
         let scenario = scenario(fabric, workload);
         Cutter::new(&scenario, &scenario.fabric.build(), true)
             .where_it_pays(at_most)
-            .map_or(1, |cut| cut.parts())
+            .map_or(1, |cut| cut.processes())
     }
 
     /// The same, where switches are not divided.
@@ -238,7 +239,7 @@ mod tests {
         let scenario = scenario(fabric, workload);
         Cutter::new(&scenario, &scenario.fabric.build(), false)
             .where_it_pays(at_most)
-            .map_or(1, |cut| cut.parts())
+            .map_or(1, |cut| cut.processes())
     }
 
     fn web_search(load: f64) -> String {

@@ -15,8 +15,8 @@ use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, QueueUnit, Series
 use tailrace_fabric::{PortId, SwitchId};
 
 use super::{Lost, Network, note_loss};
-use crate::cut::Cut;
 use crate::message::{GlobalEvent, Message};
+use crate::partition::Partition;
 use crate::port::Port;
 
 /// The reason why something cannot be.
@@ -24,7 +24,7 @@ const WHOLE: &str = "no port leads out of a whole network";
 
 /// The border of a logical process.
 pub(crate) struct Border<H> {
-    cut: Arc<Cut>,
+    partition: Arc<Partition>,
     own: usize,
     /// By port.
     exits: Vec<Exit>,
@@ -58,11 +58,17 @@ enum To {
 impl To {
     /// The process in which a packet arrives.
     #[inline(always)]
-    fn process<H: Header>(self, own: usize, cut: &Cut, switching: &Switching, packet: &Packet<H>) -> usize {
+    fn process<H: Header>(
+        self,
+        own: usize,
+        partition: &Partition,
+        switching: &Switching,
+        packet: &Packet<H>,
+    ) -> usize {
         match self {
             To::Here => own,
             To::Process(process) => usize::from(process),
-            To::Beyond(switch) => cut.of_port(switching.leads(switch, packet.dst.into())),
+            To::Beyond(switch) => partition.of_port(switching.leads(switch, packet.dst.into())),
         }
     }
 }
@@ -89,10 +95,10 @@ impl<H: Header> Border<H> {
         delay: Time,
         switching: &'a Switching,
     ) -> (Time, impl FnMut(Departure<'_, H>)) {
-        let Border { exits, out, cut, own, .. } = self;
+        let Border { exits, out, partition, own, .. } = self;
         let Exit { free_at, to, .. } = exits[port as usize];
         let post = move |departure: Departure<'_, H>| {
-            let process = to.process(*own, cut, switching, departure.packet);
+            let process = to.process(*own, partition, switching, departure.packet);
             let at = departure.end + delay;
             out[process].push(Message::Packet { at, port, packet: *departure.packet });
         };
@@ -140,11 +146,11 @@ impl<P: PortPolicy<H>, H: Header> Holders for Holding<'_, P, H> {
 
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Confines this network to one logical process.
-    pub(crate) fn confine(&mut self, cut: Arc<Cut>, own: usize) {
+    pub(crate) fn confine(&mut self, partition: Arc<Partition>, own: usize) {
         let exit = |(port, number): (&mut Port<P, H>, PortId)| {
-            let mut leads = cut.leads_to(number);
+            let mut leads = partition.leads_to(number);
             let to = match (leads.next(), leads.next()) {
-                _ if cut.of_port(number) != own => To::Here,
+                _ if partition.of_port(number) != own => To::Here,
                 (Some(process), None) if process != own => To::Process(process as u8),
                 (_, None) => To::Here,
                 _ => To::Beyond((port.to & !Port::<P, H>::SWITCH) as SwitchId),
@@ -153,10 +159,10 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             Exit { free_at, to, waits: false }
         };
         let exits = self.ports.iter_mut().zip(0..).map(exit).collect();
-        self.agenda.thin_out(cut.parts());
-        self.agenda.break_ties_by(cut.order_of(own));
-        let out = (0..cut.parts()).map(|_| Vec::new()).collect();
-        self.border = Some(Border { exits, waiting: Vec::new(), out, cut, own });
+        self.agenda.thin_out(partition.processes());
+        self.agenda.break_ties_by(partition.order_of(own));
+        let out = (0..partition.processes()).map(|_| Vec::new()).collect();
+        self.border = Some(Border { exits, waiting: Vec::new(), out, partition, own });
     }
 
     /// Whether a port's link leads to other processes.
@@ -180,7 +186,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             return self.take_in_out(number, packet, room);
         };
         exit.free_at = end;
-        let process = exit.to.process(border.own, &border.cut, switching, packet);
+        let process = exit.to.process(border.own, &border.partition, switching, packet);
         border.out[process].push(Message::Packet { at: end + port.delay(), port: number, packet: *packet });
         if process == border.own {
             self.import_own();
@@ -292,12 +298,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
     /// Whether a host is of this process.
     #[inline]
     pub(crate) fn has_host(&self, host: HostId) -> bool {
-        self.border.as_ref().is_none_or(|border| border.cut.of_host(host) == border.own)
+        self.border.as_ref().is_none_or(|border| border.partition.of_host(host) == border.own)
     }
 
     /// Whether a port is of this process.
     pub(crate) fn has_port(&self, port: PortId) -> bool {
-        self.border.as_ref().is_none_or(|border| border.cut.of_port(port) == border.own)
+        self.border.as_ref().is_none_or(|border| border.partition.of_port(port) == border.own)
     }
 
     /// Whether this is one of several logical processes.

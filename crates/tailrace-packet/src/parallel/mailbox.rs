@@ -16,7 +16,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use super::sync::{hint, thread};
-use crate::cut::Cut;
+use crate::partition::Partition;
 
 /// Turns for which a thread spins before it yields its processor, if there is a processor for each thread: at most, and after others have
 /// turned out to have none. A thread that yields for nothing gets its processor back at once.
@@ -206,7 +206,7 @@ impl<T: Copy> Mailbox<T> {
         fence(Ordering::SeqCst);
         let shared = &*self.shared;
         let (mut earliest, mut sent, mut received) = (END, 0, 0);
-        let mut versions = [0; Cut::MOST];
+        let mut versions = [0; Partition::MAX_PROCESSES];
         for (process, version) in shared.processes.iter().zip(&mut versions) {
             let Some((notice, of_this)) = process.0.idle.load() else { return };
             *version = of_this;

@@ -9,8 +9,8 @@ use tailrace_core::{Ending, FlowRecord, Outcome, Progress, Running, Scheme, Time
 
 use super::mailbox::{END, Mailbox, mailboxes};
 use crate::World;
-use crate::cut::{Cut, LookAheads, ProcessSpec};
 use crate::message::Message;
+use crate::partition::{LookAheads, Partition, ProcessSpec};
 use crate::world::Stretch;
 
 /// Steps of a process's clock in the shortest round of look-aheads from it back to it: the more, the less processes wait for each other,
@@ -21,22 +21,22 @@ const STEPS: u64 = 8;
 const TURNS_PER_REPORT: u32 = 1 << 12;
 const EVENTS_PER_REPORT: u64 = 1 << 17;
 
-/// Runs a scenario in the logical processes of `cut`, whose messages to each other count a look-ahead later at the earliest. `build` makes
+/// Runs a scenario in the logical processes of `partition`, whose messages to each other count a look-ahead later at the earliest. `build` makes
 /// the world of one process at time zero. `report` is called now and then and may end the run.
 ///
 /// # Panics
 ///
 /// If a thread does, with its payload.
 pub fn run_parallel<S: Scheme, E: Send>(
-    cut: &Arc<Cut>,
+    partition: &Arc<Partition>,
     look_aheads: &LookAheads,
     build: &(impl Fn(ProcessSpec) -> Result<World<S>, E> + Sync),
     report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<(Outcome, Ending), E> {
-    let hops: Vec<AtomicU64> = (0..cut.parts()).map(|_| AtomicU64::new(0)).collect();
+    let hops: Vec<AtomicU64> = (0..partition.processes()).map(|_| AtomicU64::new(0)).collect();
     let (hops, rounds) = (&hops, look_aheads.rounds());
     let process = |own, mailbox, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>| {
-        let world = build(ProcessSpec { cut: Arc::clone(cut), own })?;
+        let world = build(ProcessSpec { partition: Arc::clone(partition), own })?;
         let step = (rounds[own].as_ps() / STEPS).max(1);
         Ok(LogicalProcess { own, world, mailbox, step, clock: 0, hops }.run(report))
     };
@@ -46,8 +46,9 @@ pub fn run_parallel<S: Scheme, E: Send>(
     )]
     let done: Vec<Result<(Outcome, Ending), E>> = thread::scope(|scope| {
         let process = &process;
-        let to = |own| (0..cut.parts()).map(|from| look_aheads.between(from, own).as_ps()).collect();
-        let mut mailboxes = mailboxes((0..cut.parts()).map(to).collect()).into_iter().enumerate();
+        let to =
+            |own| (0..partition.processes()).map(|from| look_aheads.between(from, own).as_ps()).collect();
+        let mut mailboxes = mailboxes((0..partition.processes()).map(to).collect()).into_iter().enumerate();
         let first = mailboxes.next();
         let others: Vec<_> = mailboxes
             .map(|(own, mailbox)| {
@@ -66,10 +67,10 @@ pub fn run_parallel<S: Scheme, E: Send>(
         whole.push(process?);
     }
     let ending = whole[0].1;
-    Ok((merge(cut, whole.into_iter().map(|(outcome, _)| outcome)), ending))
+    Ok((merge(partition, whole.into_iter().map(|(outcome, _)| outcome)), ending))
 }
 
-/// A logical process: the world of one part of the fabric, with a clock of its own.
+/// A logical process: the world of its share of the fabric, with a clock of its own.
 struct LogicalProcess<'a, S: Scheme> {
     own: usize,
     world: World<S>,
@@ -166,7 +167,7 @@ impl<S: Scheme> LogicalProcess<'_, S> {
 }
 
 /// Merges the outcomes of all processes.
-fn merge(cut: &Cut, outcomes: impl Iterator<Item = Outcome>) -> Outcome {
+fn merge(partition: &Partition, outcomes: impl Iterator<Item = Outcome>) -> Outcome {
     let mut outcomes = outcomes.enumerate();
     let (_, mut whole) = outcomes.next().expect("there is a part");
     for (own, outcome) in outcomes {
@@ -174,13 +175,13 @@ fn merge(cut: &Cut, outcomes: impl Iterator<Item = Outcome>) -> Outcome {
         whole.digest = whole.digest.wrapping_add(outcome.digest);
         whole.events += outcome.events;
         let merge = |(mine, theirs): (FlowRecord, FlowRecord)| {
-            let known = if cut.of_host(theirs.src) == own { theirs } else { mine };
+            let known = if partition.of_host(theirs.src) == own { theirs } else { mine };
             FlowRecord { end: mine.end.min(theirs.end), ..known }
         };
         assert_eq!(whole.flows.len(), outcome.flows.len(), "every part draws all flows");
         whole.flows = std::iter::zip(whole.flows.iter(), outcome.flows.iter()).map(merge).collect();
         for (port, counts) in (0..).zip(outcome.ports) {
-            if cut.of_port(port) == own {
+            if partition.of_port(port) == own {
                 whole.ports[port as usize] = counts;
             }
         }

@@ -10,8 +10,8 @@ use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
 
 use super::{SPECIAL, World};
-use crate::cut::global_event_delay;
 use crate::message::{GlobalEvent, GlobalEventKind, Message};
+use crate::partition::global_event_delay;
 
 /// Global events that have not happened yet.
 #[derive(Debug)]

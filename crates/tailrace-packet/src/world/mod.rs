@@ -31,8 +31,8 @@ use self::global_events::GlobalEvents;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
-use crate::cut::ProcessSpec;
 use crate::flows::FlowTable;
+use crate::partition::ProcessSpec;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
@@ -142,8 +142,8 @@ impl<S: Scheme> World<S> {
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 4;
         let mut network =
             Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
-        if let Some(ProcessSpec { cut, own }) = process {
-            network.confine(cut, own);
+        if let Some(ProcessSpec { partition, own }) = process {
+            network.confine(partition, own);
         }
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
         let hosts = (0..fabric.hosts).map(host).collect();
