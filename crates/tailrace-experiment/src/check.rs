@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
-use tailrace_run::{StartAgents, Threads, Wish};
+use tailrace_run::{StartAgents, ThreadPolicy, Threads};
 use tailrace_scenario::Level;
 
 use crate::claim::{Claim, Deviation, Wrong};
@@ -76,7 +76,7 @@ pub fn check(
     let mut observer = Second { observer, first: experiment.runs.len() };
     let some_are_cut = experiment.runs.iter().any(|run| run.scenario().level == Level::Packet);
     let options = if jobs >= 2 && some_are_cut {
-        let threads = Threads { at_most: 2, wish: Wish::Quietly };
+        let threads = Threads { at_most: 2, policy: ThreadPolicy::RequestedQuietly };
         Options { jobs: jobs / threads.at_most, threads, ..options }
     } else {
         options

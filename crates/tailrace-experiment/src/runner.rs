@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tailrace_core::{Ledger, PortView, Progress, Running};
-use tailrace_run::{Control, StartAgents, Threads, Wish};
+use tailrace_run::{Control, StartAgents, ThreadPolicy, Threads};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::error::Error;
@@ -216,7 +216,7 @@ impl Folder {
         let (next, agents, looks_every) = (AtomicUsize::new(0), observer.agents(), observer.looks_every());
         let mut threads = options.threads;
         if looks_every.is_some() {
-            if threads.at_most > 1 && threads.wish == Wish::Asked {
+            if threads.at_most > 1 && threads.policy == ThreadPolicy::Requested {
                 observer.note("on one thread, since the run is watched: no part sees all ports");
             }
             threads.at_most = 1;

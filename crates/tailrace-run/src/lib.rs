@@ -18,7 +18,7 @@ mod limits;
 mod live;
 mod messages;
 mod packets;
-mod pays;
+mod partition;
 mod rates;
 mod record;
 mod replay;
@@ -29,15 +29,15 @@ pub use agents::{AGENTS_LOOK_EVERY, Agents, StartAgents};
 pub use bench::{carry_bursts, through_port};
 pub use build::switch_plan;
 pub use check::check;
-pub use control::{Control, Threads, Unattended, Wish, processors};
+pub use control::{Control, ThreadPolicy, Threads, Unattended, processors};
 pub use emulate::{Programs, emulate, for_programs};
 pub use error::RunError;
 pub use fleet::{FleetPart, for_all_hosts, for_fleet};
 pub use limits::asks_for_much;
 pub use live::run_live;
 pub use messages::{for_proxies, messages};
-pub use packets::{Mutation, Parts, run_cut, threads_of};
-pub use pays::{Shares, shares};
+pub use packets::{Mutation, TestPartition, run_partitioned, threads_of};
+pub use partition::{PartitionStats, partition_stats};
 pub use rates::{OwnRule, run_by_rule};
 pub use record::Live;
 pub use replay::replay;
@@ -60,7 +60,7 @@ pub fn run(
     taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), RunError> {
     let threads = control.threads();
-    if scenario.level != Level::Packet && threads.wish == Wish::Asked && threads.at_most > 1 {
+    if scenario.level != Level::Packet && threads.policy == ThreadPolicy::Requested && threads.at_most > 1 {
         control.note(format!(
             "simulated on one thread, since only packets are run in parts, and not the {} level",
             scenario.level.name()
