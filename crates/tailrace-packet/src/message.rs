@@ -28,6 +28,6 @@ pub(crate) enum GlobalEventKind {
     Done,
     /// So many bytes have arrived, by the count of the senders of one logical process.
     Arrived(u64),
-    /// The run stops, since whoever follows it wants no more.
+    /// The run stops, by order of its caller.
     Stop,
 }

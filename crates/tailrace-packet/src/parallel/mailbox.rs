@@ -1,4 +1,4 @@
-//! What the logical processes of a run exchange: messages, clocks and idle notices.
+//! The exchange between the logical processes of a run: messages, clocks and idle notices.
 //!
 //! - *Channels.* Each ordered pair of processes has a ring with one writer and one reader, which needs no lock.
 //! - *Clocks.* A process publishes its clock after it has sent all messages of before. The others read it from shared memory
@@ -41,7 +41,7 @@ pub(crate) const END: u64 = u64::MAX;
 #[derive(Default)]
 struct CachePadded<T>(T);
 
-/// What a process publishes of itself: its clock, in picoseconds, and its idle notice. All messages from before its clock are sent; later
+/// The published state of a process: its clock, in picoseconds, and its idle notice. All messages from before its clock are sent; later
 /// ones count a look-ahead after it at the earliest.
 #[derive(Default)]
 struct Status {

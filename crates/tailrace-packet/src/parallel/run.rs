@@ -87,7 +87,7 @@ impl<S: Scheme> LogicalProcess<'_, S> {
     fn run(mut self, report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>) -> (Outcome, Ending) {
         self.world.begin();
         let (mut turns, mut events) = (0, EVENTS_PER_REPORT);
-        // The clocks when the caller ended the run, until all processes are told.
+        // The clocks when the caller ended the run, until those of all others have advanced.
         let (mut stops, mut stopped) = (None, false);
         let ending = loop {
             let Some(safe_time) = self.wait(self.clock + 1) else {

@@ -347,7 +347,8 @@ mod tests {
         let mut port = Egress::new(Fifo::default(), rate);
         let mut left = Vec::new();
         let mut dropped = Vec::new();
-        let mut send = |d: Departure<'_, ()>| left.push((d.packet.flow, d.end - rate.time_for(d.packet.bytes), d.end));
+        let mut send =
+            |d: Departure<'_, ()>| left.push((d.packet.flow, d.end - rate.time_for(d.packet.bytes), d.end));
         let mut looks = looks.iter().copied().peekable();
         for (flow, &(at, bytes)) in (0..).zip(arrivals) {
             while let Some(look) = looks.next_if(|look| *look <= at) {
