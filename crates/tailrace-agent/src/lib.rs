@@ -20,7 +20,7 @@ mod trial;
 pub use connection::{Connection, Kind};
 #[cfg(feature = "control")]
 pub use control::{
-    Access, ControlError, Decision, Ended, FlowName, Given, Heard, Identity, MOST_ENDED, MOST_FLOWS, Member,
+    Access, ControlError, Decision, Ended, FlowName, Given, Heard, Identity, MAX_ENDED, MAX_FLOWS, Member,
     Policy, Progress, Reached, Report, Seat, Sizes, Standing, User, Weights,
 };
 pub use error::AgentError;

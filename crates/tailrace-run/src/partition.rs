@@ -14,10 +14,10 @@ use crate::build;
 /// Packet-hops of a process in a [round](LookAheads::rounds) of look-aheads below which its thread waits for others about as long as it
 /// works: on two threads `spine144` gained nothing by racks with 20 and half with 114, and by stages a tenth with 98
 /// (docs/concepts/parallel.md#when-it-does-not-help).
-const LEAST_HOPS: f64 = 80.0;
+const MIN_HOPS: f64 = 80.0;
 
 /// The same by hosts: on stars two threads gained nothing with 80, and a fifth with 160.
-const LEAST_HOPS_BY_HOSTS: f64 = 160.0;
+const MIN_HOPS_BY_HOSTS: f64 = 160.0;
 
 /// Packet-hops of a process in a round of look-aheads below which threads that a user asks for would do little but wait for each other.
 const MIN_HOPS_REQUESTED: f64 = 8.0;
@@ -28,7 +28,7 @@ const MIN_HOPS_REQUESTED: f64 = 8.0;
 const ENOUGH_HOPS: f64 = 240.0;
 
 /// Ports of all processes together, each of which has tables of all: half a kilobyte a port.
-const MOST_PORTS: usize = 1 << 22;
+const MAX_PORTS: usize = 1 << 22;
 
 /// The share of their rates that hosts send where it is not known: for how a fabric is partitioned, not whether.
 const ASSUMED_LOAD: f64 = 0.5;
@@ -98,9 +98,9 @@ impl<'a> Partitioner<'a> {
     /// The partition into the most processes, up to `at_most`, that have enough to do in a round of look-aheads under the load that the workload
     /// offers; `None` if two have not, or that is not known.
     pub(crate) fn if_faster(&self, at_most: usize) -> Option<Partition> {
-        let fit = MOST_PORTS / self.fabric.ports.len().max(1);
+        let fit = MAX_PORTS / self.fabric.ports.len().max(1);
         let one_rack = self.fabric.edge_of.windows(2).all(|edges| edges[0] == edges[1]);
-        let min = if one_rack { LEAST_HOPS_BY_HOSTS } else { LEAST_HOPS };
+        let min = if one_rack { MIN_HOPS_BY_HOSTS } else { MIN_HOPS };
         self.finest(at_most.min(fit), self.hops()?, min)
     }
 

@@ -6,7 +6,7 @@ use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, Rate};
 use tailrace_experiment::{Error, Experiment, place_in_scheme};
-use tailrace_linux::{LEAST_MTU_FOR_IPV6, LONGEST_NAME};
+use tailrace_linux::{LONGEST_NAME, MIN_MTU_FOR_IPV6};
 use tailrace_run::{Programs, StartAgents, asks_for_much, for_hosts, for_programs, for_proxies, switch_plan};
 use tailrace_scenario::Scenario;
 
@@ -111,9 +111,9 @@ impl Chosen {
             format!("  ip netns exec {name}-h{last} COMMAND"),
         ];
         let mtu = self.programs.mtu;
-        if mtu < LEAST_MTU_FOR_IPV6 {
+        if mtu < MIN_MTU_FOR_IPV6 {
             lines.push(format!(
-                "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {LEAST_MTU_FOR_IPV6}"
+                "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {MIN_MTU_FOR_IPV6}"
             ));
         }
         if self.agents.is_some() {

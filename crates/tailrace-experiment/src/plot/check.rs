@@ -6,7 +6,7 @@ use tailrace_config::suggest::unknown;
 use toml::{Table, Value};
 
 use super::read::SERIES;
-use super::{Ground, Kind, MOST_CURVES, Of, Plot};
+use super::{Ground, Kind, MAX_CURVES, Of, Plot};
 use crate::sweep::axis_text;
 use crate::sweep::same;
 use crate::task_stats::TASK_METRICS;
@@ -122,9 +122,9 @@ impl Plot {
         }
         let columns = if of_summary { self.y.len() } else { 1 };
         let curves = columns * ground.combinations(&group, runs);
-        if curves > MOST_CURVES {
+        if curves > MAX_CURVES {
             let message = format!(
-                "would draw {curves} curves, more than anyone can tell apart ({MOST_CURVES}): choose some in \"at\""
+                "would draw {curves} curves, more than anyone can tell apart ({MAX_CURVES}): choose some in \"at\""
             );
             return Err(ScenarioError::new("group", message));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tailrace_config::ScenarioError;
 
-use super::check::{MAX_HOSTS, MAX_SWITCHES, MOST_LINKS};
+use super::check::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES};
 use super::drawn::{Attributes, Drawn, DrawnLink};
 
 fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, ScenarioError> {
@@ -135,8 +135,8 @@ impl Shape {
             return Err(ScenarioError::new("", message));
         }
         let links = hosts * bundles[0] + pods * aggs * (tors * bundles[1] + cores_of_agg * bundles[2]);
-        if links > MOST_LINKS {
-            let message = format!("has {links} links, but there may be {MOST_LINKS}");
+        if links > MAX_LINKS {
+            let message = format!("has {links} links, but there may be {MAX_LINKS}");
             return Err(ScenarioError::new("", message));
         }
         Ok(())

@@ -7,7 +7,7 @@ use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 use super::{Partition, switches, work};
 
 /// Most pairs of a switch and a rack whose ways are looked at.
-const MOST_WAYS: usize = 1 << 18;
+const MAX_WAYS: usize = 1 << 18;
 
 impl Partition {
     /// A partition into `processes` or fewer of about the same work: all ports stand in a row as packets meet them, those that lead
@@ -19,7 +19,7 @@ impl Partition {
     /// `None` for fabrics of so many switches and racks that it takes long.
     pub fn by_stages(fabric: &Fabric, processes: usize) -> Option<Self> {
         let racks = super::edges(fabric).len();
-        if fabric.switches.saturating_mul(racks) > MOST_WAYS {
+        if fabric.switches.saturating_mul(racks) > MAX_WAYS {
             return None;
         }
         let with_work = |lot: Vec<PortId>| {
