@@ -32,9 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// One that takes so long will not end.
 const FOR_EVER: Duration = Duration::from_secs(60);
 /// Nor may the process ever have held more.
-const MOST_MEMORY_KB: u64 = 1 << 20;
+const MAX_MEMORY_KB: u64 = 1 << 20;
 /// Inputs with a new outcome that are built upon, beside the corpus.
-const MOST_FINDS: usize = 2_000;
+const MAX_FINDS: usize = 2_000;
 const SHRINKING_TRIES: u32 = 3_000;
 
 /// Gives `target` its corpus, and then mutations of it. Returns what came of the mutations, and how often.
@@ -52,7 +52,7 @@ pub fn run(target: &Target, seed: u64, limit: Limit) -> BTreeMap<Outcome, u64> {
         outcomes.entry(outcome).or_default();
         pool.push(input.clone());
     }
-    let most = pool.len() + MOST_FINDS;
+    let most = pool.len() + MAX_FINDS;
     let mut stream = Stream::new(seed, target.name, 0);
     let start = now();
     let mut inputs = 0;
@@ -94,7 +94,7 @@ impl Campaign<'_> {
             return Err(format!("takes {took:?}; it must take at most {PATIENCE:?}"));
         }
         match peak_memory_kb().filter(|_| took > Duration::from_millis(10)) {
-            Some(kb) if kb > MOST_MEMORY_KB => {
+            Some(kb) if kb > MAX_MEMORY_KB => {
                 Err(format!("the process has held {kb} kB; no input may need that"))
             }
             _ => Ok(outcome),

@@ -27,7 +27,7 @@ const SEPARATOR: char = ':';
 /// Tasks of the runs that schemes and shapes are compared by.
 const TASKS: u32 = 10_000;
 /// The fewest tasks in the table of growth.
-const FEWEST: u32 = 100;
+const MIN: u32 = 100;
 
 /// Schemes, what each is an example of, and its parameters. A task sends its aggregator 1.04 MB in the mean, so
 /// with limited multiplexing each becomes heavy on its aggregator's link when half is done.
@@ -112,7 +112,7 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     let of_all = |shape, tasks| SCHEMES.map(move |(scheme, _, _)| Case::new(scheme, shape, tasks));
     let one_stage = [of_all(RACK, TASKS), of_all(ANYWHERE, TASKS)].concat();
     let largest = options.tasks;
-    let sizes = std::iter::successors(Some(FEWEST), |n| n.checked_mul(10)).take_while(|&n| n <= largest);
+    let sizes = std::iter::successors(Some(MIN), |n| n.checked_mul(10)).take_while(|&n| n <= largest);
     let growth: Vec<Case> =
         sizes.flat_map(|tasks| SCHEMES[..2].iter().map(move |s| Case::new(s.0, RACK, tasks))).collect();
     let tables = [

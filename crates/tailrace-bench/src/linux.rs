@@ -39,11 +39,11 @@ fn failed(what: impl std::fmt::Display) -> Error {
 }
 
 /// What packets and tables may take at most, user space of a core, and the least that TCP must carry beside what it does without.
-const MOST_TAGGER_NS: f64 = 60.0;
-const MOST_WINDOW_NS: f64 = 80.0;
-const MOST_TABLE_MS: f64 = 5.0;
-const MOST_SHARE: f64 = 0.01;
-const LEAST_TCP: f64 = 0.97;
+const MAX_TAGGER_NS: f64 = 60.0;
+const MAX_WINDOW_NS: f64 = 80.0;
+const MAX_TABLE_MS: f64 = 5.0;
+const MAX_SHARE: f64 = 0.01;
+const MIN_TCP: f64 = 0.97;
 
 /// Measures, and says what misses its goal, a line each.
 pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
@@ -110,11 +110,11 @@ pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
         share * 100.0
     );
     let most = [
-        ("a tagged packet takes", data, MOST_TAGGER_NS, "ns"),
-        ("a packet that leaves with windows takes", leaving, MOST_WINDOW_NS, "ns"),
-        ("an acknowledgement that comes with windows takes", coming, MOST_WINDOW_NS, "ns"),
-        ("a table takes", tables, MOST_TABLE_MS, "ms"),
-        ("user space takes", share * 100.0, MOST_SHARE * 100.0, "% of a core"),
+        ("a tagged packet takes", data, MAX_TAGGER_NS, "ns"),
+        ("a packet that leaves with windows takes", leaving, MAX_WINDOW_NS, "ns"),
+        ("an acknowledgement that comes with windows takes", coming, MAX_WINDOW_NS, "ns"),
+        ("a table takes", tables, MAX_TABLE_MS, "ms"),
+        ("user space takes", share * 100.0, MAX_SHARE * 100.0, "% of a core"),
     ];
     Ok(((report, text), shortfalls(&most, ratio)))
 }
@@ -124,9 +124,8 @@ fn shortfalls(most: &[(&str, f64, f64, &str)], tcp: f64) -> Vec<String> {
     let over = most.iter().filter(|(_, found, most, _)| found > most);
     let over =
         over.map(|(what, found, most, unit)| format!("{what} {found:.2} {unit}, and may take {most:.0}"));
-    let tcp = (tcp < LEAST_TCP).then(|| {
-        format!("TCP carries {tcp:.3} of what it does without the agent, and must carry {LEAST_TCP}")
-    });
+    let tcp = (tcp < MIN_TCP)
+        .then(|| format!("TCP carries {tcp:.3} of what it does without the agent, and must carry {MIN_TCP}"));
     over.chain(tcp).collect()
 }
 

@@ -36,9 +36,9 @@ const HOST_MBPS: f64 = 100.0;
 /// A core cannot do without pauses.
 const USABLE: f64 = 0.9;
 /// A switch must do so many of the frames that a forwarder does over the same links.
-const LEAST_RATIO: f64 = 0.6;
+const MIN_RATIO: f64 = 0.6;
 /// So many frames per CPU-second must go through a port alone.
-const LEAST_THROUGH_PORT: f64 = 5e6;
+const MIN_THROUGH_PORT: f64 = 5e6;
 const KINDS: [(&str, Wanted); 2] = [("AF_XDP", Wanted::Xdp), ("AF_PACKET", Wanted::Packet)];
 
 /// Two hosts and a switch whose links are faster than any flood.
@@ -115,11 +115,10 @@ pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
 
 /// What is less than it must be, a line each.
 fn shortfalls(ratio: f64, port: f64) -> Vec<String> {
-    let ratio = (ratio < LEAST_RATIO).then(|| {
-        format!("the switch does {ratio:.2} of what a forwarder does, and must do {LEAST_RATIO:.2}")
-    });
-    let port = (port < LEAST_THROUGH_PORT).then(|| {
-        let [does, must] = [port, LEAST_THROUGH_PORT].map(|frames| frames / 1e6);
+    let ratio = (ratio < MIN_RATIO)
+        .then(|| format!("the switch does {ratio:.2} of what a forwarder does, and must do {MIN_RATIO:.2}"));
+    let port = (port < MIN_THROUGH_PORT).then(|| {
+        let [does, must] = [port, MIN_THROUGH_PORT].map(|frames| frames / 1e6);
         format!("the port does {does:.2} M frames per CPU-second, and must do {must:.2} M")
     });
     ratio.into_iter().chain(port).collect()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
-use tailrace_run::{Control, Shares, Threads, Wish, processors, shares};
+use tailrace_run::{Control, PartitionStats, ThreadPolicy, Threads, partition_stats, processors};
 use tailrace_scenario::Scenario;
 
 use crate::apart::there_and_back;
@@ -30,7 +30,7 @@ impl Control for OnThreads {
         false
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: self.0, wish: Wish::Whenever }
+        Threads { at_most: self.0, policy: ThreadPolicy::Always }
     }
 }
 
@@ -67,11 +67,11 @@ impl Case {
         let rate = outcome.packet_hops() as f64 / start.elapsed().as_secs_f64();
         let memory = peak_memory().zip(before).map(|(after, before)| after.saturating_sub(before).get());
         let cuts = FORESEEN.map(|parts| {
-            let of = shares(&scenario, &outcome, parts)?;
+            let of = partition_stats(&scenario, &outcome, parts)?;
             Ok::<_, Error>(json!([
-                of.parts,
-                of.largest,
-                of.letters_per_hop,
+                of.processes,
+                of.largest_share,
+                of.messages_per_hop,
                 of.hops_per_look_ahead,
                 of.hops_at_load
             ]))
@@ -113,9 +113,9 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         }
         same_digest(name, rounds.iter().flatten())?;
         let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
-        let shares = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_shares);
+        let stats = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_stats);
         let mut case =
-            forecast::Case { name, hosts, whole: f64::NAN, shares: shares.collect(), measured: Vec::new() };
+            forecast::Case { name, hosts, whole: f64::NAN, stats: stats.collect(), measured: Vec::new() };
         for (place, threads) in counts.iter().enumerate() {
             let of =
                 |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
@@ -154,19 +154,19 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     Ok((json!({ "threads": rows, "there_and_back_ns": apart, "foreseen": foreseen }), text + &more))
 }
 
-/// What [`Case::run`] says of a cut.
-fn read_shares(cut: &Value) -> Option<Shares> {
+/// The statistics of a partition that [`Case::run`] has written.
+fn read_stats(cut: &Value) -> Option<PartitionStats> {
     let number = |place: usize| cut[place].as_f64();
-    Some(Shares {
-        parts: cut[0].as_u64()? as usize,
-        largest: number(1)?,
-        letters_per_hop: number(2)?,
+    Some(PartitionStats {
+        processes: cut[0].as_u64()? as usize,
+        largest_share: number(1)?,
+        messages_per_hop: number(2)?,
         hops_per_look_ahead: number(3)?,
         hops_at_load: number(4)?,
     })
 }
 
-/// What a packet-hop costs on fabrics of the sizes of parts, on one thread.
+/// The cost of a packet-hop on fabrics of the sizes of logical processes, on one thread.
 fn curve() -> Result<Curve, Error> {
     let sizes = [(2, 8), (4, 16), (9, 16), (16, 16), (16, 32), (32, 32), (64, 32), (64, 64), (128, 64)];
     let mut points = Vec::new();

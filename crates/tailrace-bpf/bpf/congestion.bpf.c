@@ -38,7 +38,7 @@ struct {
 #define ECN_DEMAND_CWR 4     /* of tcp_sock.ecn_flags: acknowledgements say that a mark has come */
 #define ACK_TIMER 2          /* of icsk_ack.pending */
 #define ACK_NOW 16
-#define LEAST_THRESHOLD 2
+#define MIN_THRESHOLD 2
 #define TCP_NEW_SYN_RECV 12
 #define PACED_BY_NOBODY 0     /* of sock.sk_pacing_status */
 #define PACED_BY_TCP 1
@@ -317,7 +317,7 @@ __u32 BPF_PROG(law_ssthresh, struct sock *sk)
 {
 	__u64 half = sender_of(sk)->window.segments >> 21;
 
-	return half > LEAST_THRESHOLD ? half : LEAST_THRESHOLD;
+	return half > MIN_THRESHOLD ? half : MIN_THRESHOLD;
 }
 
 SEC("struct_ops")

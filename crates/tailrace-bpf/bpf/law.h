@@ -11,7 +11,7 @@
 #define NO_THRESHOLD (~0ull)
 
 /* More is not acknowledged at once, as far as the window is concerned: products have 64 bits. */
-#define MOST_ACKED (1u << 20)
+#define MAX_ACKED (1u << 20)
 
 static __always_inline __s32 ahead(__u32 a, __u32 b)
 {
@@ -87,8 +87,8 @@ static __always_inline void dctcp_grow(struct tr_dctcp *window, const struct tr_
 {
 	__u64 most = law->max_window * SEGMENT, divisor;
 
-	if (acked > MOST_ACKED)
-		acked = MOST_ACKED;
+	if (acked > MAX_ACKED)
+		acked = MAX_ACKED;
 	if (window->segments < window->threshold) {
 		divisor = window->mss;
 		acked <<= 20;

@@ -7,10 +7,10 @@
 #define TAILRACE_MCP_H
 
 /* Products of the two have 64 bits: 550 Gbps, and 268 ms. */
-#define MOST_RATE ((1ull << 36) - 1)
-#define MOST_RTT_NS ((1ull << 28) - 1)
-#define MOST_LEFT ((1ull << 34) - 1)
-#define LEAST_GAIN 66 /* in parts of 1/65536: with less the residual rate does not matter */
+#define MAX_RATE ((1ull << 36) - 1)
+#define MAX_RTT_NS ((1ull << 28) - 1)
+#define MAX_LEFT ((1ull << 34) - 1)
+#define MIN_GAIN 66 /* in parts of 1/65536: with less the residual rate does not matter */
 #define SLOWEST 1049  /* segments in parts of 2^-20 that even the slowest flow sends in a round trip */
 
 /* What an acknowledgement says of a flow. */
@@ -40,12 +40,12 @@ static __always_inline __u64 most_of(__u64 a, __u64 b)
 /* So many bytes in so long. */
 static __always_inline __u64 rate_of(__u64 bytes, __u64 ns)
 {
-	return least_of(ns ? least_of(bytes, MOST_LEFT) * 1000000000ull / ns : MOST_RATE, MOST_RATE);
+	return least_of(ns ? least_of(bytes, MAX_LEFT) * 1000000000ull / ns : MAX_RATE, MAX_RATE);
 }
 
 static __always_inline __u64 mcp_round_trip(const struct tr_mcp *mcp, const struct tr_mcp_law *law)
 {
-	return least_of(law->flags & TR_SMOOTHED ? mcp->srtt_ns : law->round_trip_ns, MOST_RTT_NS);
+	return least_of(law->flags & TR_SMOOTHED ? mcp->srtt_ns : law->round_trip_ns, MAX_RTT_NS);
 }
 
 /* Segments in parts of 2^-20 that this rate sends in a round trip. */
@@ -93,12 +93,12 @@ static __always_inline __u64 source(const struct tr_mcp *mcp, const struct tr_mc
 {
 	__u64 rate = mcp->expected + (mcp->residual * law->residual_gain >> 16);
 
-	return segments_of(least_of(rate, MOST_RATE), mcp_round_trip(mcp, law), now->mss);
+	return segments_of(least_of(rate, MAX_RATE), mcp_round_trip(mcp, law), now->mss);
 }
 
 static __always_inline __u64 largest(const struct tr_mcp *mcp, const struct tr_mcp_law *law, const struct mcp_now *now)
 {
-	return segments_of(least_of(law->link * law->max_bdps >> 16, MOST_RATE), mcp_round_trip(mcp, law), now->mss);
+	return segments_of(least_of(law->link * law->max_bdps >> 16, MAX_RATE), mcp_round_trip(mcp, law), now->mss);
 }
 
 /* In parts of 2^-20. */
@@ -157,8 +157,8 @@ static __always_inline void mcp_remember(struct tr_mcp *mcp, const struct tr_mcp
 	residual = (__s64)mcp->residual + missed;
 	/* What is not to be made up for, or the link cannot carry, need not be remembered. */
 	spare = law->link > mcp->expected ? least_of(law->link - mcp->expected, bound) : 0;
-	spare = (spare << 16) / most_of(law->residual_gain, LEAST_GAIN);
-	mcp->residual = residual > 0 ? least_of(least_of(residual, spare), MOST_RATE) : 0;
+	spare = (spare << 16) / most_of(law->residual_gain, MIN_GAIN);
+	mcp->residual = residual > 0 ? least_of(least_of(residual, spare), MAX_RATE) : 0;
 }
 
 /* About once a round trip (Eq. 11). */
@@ -168,7 +168,7 @@ static __always_inline void mcp_end_window(struct tr_mcp *mcp, const struct tr_m
 
 	mcp->expected = expected(mcp, law, now);
 	mcp_remember(mcp, law, now);
-	marks = mcp->acked ? mcp->window * least_of(mcp->marked, MOST_ACKED) / mcp->acked : 0;
+	marks = mcp->acked ? mcp->window * least_of(mcp->marked, MAX_ACKED) / mcp->acked : 0;
 	/* Half of what the estimate of the queue is above the threshold, as DCTCP answers. */
 	less = (marks >> 8) * law->queue_gain >> 9;
 	next = source(mcp, law, now);
@@ -185,7 +185,7 @@ static __always_inline void mcp_end_window(struct tr_mcp *mcp, const struct tr_m
 /* So many segments are acknowledged for the first time. */
 static __always_inline void mcp_answer(struct tr_mcp *mcp, const struct tr_mcp_law *law, const struct mcp_now *now)
 {
-	__u64 step = least_of(now->acked, MOST_ACKED) << 20;
+	__u64 step = least_of(now->acked, MAX_ACKED) << 20;
 
 	mcp->acked += now->acked;
 	mcp->marked += now->marked;

@@ -13,7 +13,7 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_ROUTING 43
 #define IPPROTO_DSTOPTS 60
-#define MOST_EXTENSIONS 4
+#define MAX_EXTENSIONS 4
 
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
@@ -138,7 +138,7 @@ static __always_inline bool read_v6(struct __sk_buff *skb, struct ipv6_header *i
 	end = ip->payload ? offset + bpf_ntohs(ip->payload) : skb->len;
 	if (end > skb->len)
 		return false;
-	for (int i = 0; i < MOST_EXTENSIONS && ip->next != IPPROTO_TCP; i++) {
+	for (int i = 0; i < MAX_EXTENSIONS && ip->next != IPPROTO_TCP; i++) {
 		__u8 extension[2];
 
 		if (ip->next != IPPROTO_HOPOPTS && ip->next != IPPROTO_ROUTING && ip->next != IPPROTO_DSTOPTS)

@@ -6,7 +6,7 @@ use crate::connection::{Connection, Kind};
 use crate::histogram::Histogram;
 
 /// So many groups are told apart; what comes later is one more.
-const MOST_GROUPS: usize = 256;
+const MAX_GROUPS: usize = 256;
 
 /// Statistics of some connections. Those of two hosts, or of two captures, can be merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Groups {
     pub fn add(&mut self, connection: &Connection, group: Option<u64>) {
         self.all.add(connection);
         let Some(group) = group else { return };
-        if self.by.len() < MOST_GROUPS || self.by.contains_key(&group) {
+        if self.by.len() < MAX_GROUPS || self.by.contains_key(&group) {
             self.by.entry(group).or_default().add(connection);
         } else {
             self.others.add(connection);

@@ -6,7 +6,7 @@ use tailrace_console::{complain, complain_part, say, say_part};
 
 use tailrace_config::ScenarioError;
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
-use tailrace_run::{Threads, Wish, processors};
+use tailrace_run::{ThreadPolicy, Threads, processors};
 use tailrace_scenario::Level;
 
 use crate::forecast::Machine;
@@ -100,7 +100,7 @@ fn machine(experiment: &Experiment, options: &args::Run) -> Machine {
         None if is_lone => Threads::of_lone_run(),
         asked => Threads::of(asked),
     };
-    let shares = threads.wish == Wish::Asked;
+    let shares = threads.policy == ThreadPolicy::Requested;
     Machine { jobs: jobs(options.how.jobs.or(shares.then(|| processors() / threads.at_most))), threads }
 }
 

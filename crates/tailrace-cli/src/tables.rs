@@ -9,7 +9,7 @@ use tailrace_core::duration;
 use tailrace_experiment::{Mean, OverSeeds, Results, SEED, axis_text, over_seeds};
 
 /// A terminal shows no more rows.
-const MOST_ROWS: usize = 1_000;
+const MAX_ROWS: usize = 1_000;
 /// Wider lines wrap on many terminals.
 const WIDEST: usize = 100;
 
@@ -136,7 +136,7 @@ fn table(
     let (least, most) = seeds(rows);
     let differ = (least < most).then_some("seeds");
     table.set_header(names.chain(["class", "scheme", counted]).chain(differ).chain(numbers));
-    for row in rows.iter().take(MOST_ROWS) {
+    for row in rows.iter().take(MAX_ROWS) {
         let first = row.first();
         let mut cells: Vec<String> =
             axes.iter().map(|axis| first.point.get(axis).map_or(String::new(), axis_text)).collect();
@@ -163,7 +163,7 @@ fn notes(rows: &[OverSeeds], each: bool, several: bool, left_out: &[&str]) -> St
     if !left_out.is_empty() {
         notes += &format!("no room for: {}\n", left_out.join(", "));
     }
-    match rows.len().saturating_sub(MOST_ROWS) {
+    match rows.len().saturating_sub(MAX_ROWS) {
         0 => {}
         more => notes += &format!("… and {more} more rows\n"),
     }

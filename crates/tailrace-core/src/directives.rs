@@ -7,7 +7,7 @@ use crate::{Bytes, Directive, FlowInfo, HostPolicy, Knowledge, MAX_PRIORITIES, S
 /// No flow is longer: a petabyte.
 const LONGEST: u64 = 1 << 50;
 /// More sizes at which directives change than any queues have.
-const MOST_EDGES: usize = 31;
+const MAX_EDGES: usize = 31;
 
 /// What all flows of a policy are directed to do, as long as it does not change its mind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +41,8 @@ impl TryFrom<Told> for Directives {
                 all.len()
             ));
         }
-        if edges.len() > MOST_EDGES || edges.windows(2).any(|two| two[0] >= two[1]) {
-            return Err(format!("edges must ascend, and be {MOST_EDGES} at most"));
+        if edges.len() > MAX_EDGES || edges.windows(2).any(|two| two[0] >= two[1]) {
+            return Err(format!("edges must ascend, and be {MAX_EDGES} at most"));
         }
         let ends = |of: &Directive| (0..MAX_PRIORITIES).map(|priority| of.tags.range(priority)).all(ordered);
         if !all.iter().all(|of| ends(of) && usize::from(of.acks) < MAX_PRIORITIES) {
@@ -152,7 +152,7 @@ fn edges(of_size: impl Fn(u64) -> Vec<Directive>) -> Result<Vec<Bytes>, String> 
         before = now;
         result
     };
-    let many = || format!("tags depend on sizes in more than {MOST_EDGES} steps");
+    let many = || format!("tags depend on sizes in more than {MAX_EDGES} steps");
     if probes.all(&mut between) && between(LONGEST) { Ok(edges) } else { Err(many()) }
 }
 
@@ -168,7 +168,7 @@ fn halve(
     }
     if high.0 - low.0 == 1 {
         edges.push(Bytes::new(high.0));
-        return edges.len() <= MOST_EDGES;
+        return edges.len() <= MAX_EDGES;
     }
     let middle = low.0 + (high.0 - low.0) / 2;
     let middle = (middle, of_size(middle));

@@ -112,12 +112,12 @@ pub struct Packet<H = ()> {
 
 impl Packet {
     /// Packets know so many hosts. With more, a packet would not fit half a cache line.
-    pub const MOST_HOSTS: usize = 1 << 16;
+    pub const MAX_HOSTS: usize = 1 << 16;
 
     /// A host's number as packets carry it.
     #[inline]
     pub fn address(host: HostId) -> u16 {
-        debug_assert!((host as usize) < Self::MOST_HOSTS, "no packet reaches host {host}");
+        debug_assert!((host as usize) < Self::MAX_HOSTS, "no packet reaches host {host}");
         host as u16
     }
 }

@@ -5,14 +5,14 @@ use tailrace_core::{Rate, Time};
 
 use super::{Dumbbell, LeafSpine, ParkingLot, Star, Tree};
 
-/// A million servers; packets know fewer, see [`tailrace_core::Packet::MOST_HOSTS`].
+/// A million servers; packets know fewer, see [`tailrace_core::Packet::MAX_HOSTS`].
 pub const MAX_HOSTS: u64 = 1 << 20;
 /// A fat tree of a million hosts (radix 160) has 32,000; it takes most of a minute to set up.
 pub(super) const MAX_SWITCHES: u64 = 32_768;
 /// Two ports each, of a tenth of a kilobyte.
-const MOST_LINKS: u64 = 1 << 24;
+const MAX_LINKS: u64 = 1 << 24;
 /// What switches know of all pods together, eight bytes each.
-const MOST_WAYS: u64 = 1 << 26;
+const MAX_WAYS: u64 = 1 << 26;
 const BETWEEN: &str = "links between switches";
 /// What is asked of the farthest hosts walks along the row from each.
 const LONGEST_ROW: u16 = 64;
@@ -71,7 +71,7 @@ impl LeafSpine {
         positive("hosts_per_leaf", self.hosts_per_leaf)?;
         hosts("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
         at_most(MAX_SWITCHES, "leaves", u64::from(self.leaves) + u64::from(self.spines), "switches")?;
-        at_most(MOST_LINKS, "spines", u64::from(self.leaves) * u64::from(self.spines), BETWEEN)?;
+        at_most(MAX_LINKS, "spines", u64::from(self.leaves) * u64::from(self.spines), BETWEEN)?;
         rate("host_rate", self.host_rate)?;
         rate("spine_rate", self.spine_rate)?;
         delay("host_delay", self.host_delay)?;
@@ -98,8 +98,8 @@ impl Tree {
         let all = u64::from(self.pods) * per_pod + u64::from(self.cores);
         at_most(MAX_SWITCHES, "pods", all, "switches")?;
         let inside = u64::from(self.edges_per_pod) * u64::from(self.aggs_per_pod);
-        at_most(MOST_LINKS, "cores", u64::from(self.pods) * (inside + u64::from(self.cores)), BETWEEN)?;
-        at_most(MOST_WAYS, "pods", all * u64::from(self.pods), "ways from switches to pods")?;
+        at_most(MAX_LINKS, "cores", u64::from(self.pods) * (inside + u64::from(self.cores)), BETWEEN)?;
+        at_most(MAX_WAYS, "pods", all * u64::from(self.pods), "ways from switches to pods")?;
         rate("host_rate", self.host_rate)?;
         rate("edge_rate", self.edge_rate)?;
         rate("core_rate", self.core_rate)?;

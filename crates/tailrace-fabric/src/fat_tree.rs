@@ -8,7 +8,7 @@ use tailrace_core::{Rate, Time};
 use super::{FabricKind, LeafSpine, Tree, check};
 
 /// The largest switch.
-const LARGEST_RADIX: u16 = 1_024;
+const MAX_RADIX: u16 = 1_024;
 
 /// Switches that are all alike, with as many ports as they have in use: the largest fabric of so many tiers that can be
 /// built of them (Al-Fares et al. 2008).
@@ -85,8 +85,8 @@ impl FatTree {
     /// How many ports of an edge switch lead to hosts, and how many up.
     fn ports_of_edge(&self) -> Result<(u16, u16), ScenarioError> {
         let FatTree { radix, oversubscription, .. } = *self;
-        if !(2..=LARGEST_RADIX).contains(&radix) {
-            let message = format!("is {radix}, but must be 2 to {LARGEST_RADIX}");
+        if !(2..=MAX_RADIX).contains(&radix) {
+            let message = format!("is {radix}, but must be 2 to {MAX_RADIX}");
             return Err(ScenarioError::new("radix", message));
         }
         if self.tiers == 3 && !radix.is_multiple_of(2) {

@@ -4,7 +4,7 @@ use tailrace_core::ParamError;
 use tailrace_core::random::Stream;
 
 /// Weights and windows above this are slips, and solvers lose themselves in them.
-const MOST_PACKETS: f64 = 1e9;
+const MAX_PACKETS: f64 = 1e9;
 
 /// How the windows of all flows grow and shrink.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Law {
         match self {
             Law::Dctcp { .. } => Ok(()),
             Law::Wvcc { weights } => {
-                let good = |w| w > 0.0 && w <= MOST_PACKETS;
+                let good = |w| w > 0.0 && w <= MAX_PACKETS;
                 each("weights", weights, good, "above 0, such as 0.25, and at most 1e9")
             }
             Law::Acdc { priorities } => {
@@ -125,9 +125,9 @@ pub struct Model {
 
 impl Model {
     /// Numbers that a trajectory may have, 8 bytes each.
-    const MOST_NUMBERS: f64 = 5e7;
+    const MAX_NUMBERS: f64 = 5e7;
     /// Round trips that are solved in at most half an hour or so.
-    const MOST_ROUND_TRIPS: f64 = 1e7;
+    const MAX_ROUND_TRIPS: f64 = 1e7;
 
     /// Flows that start together with windows of one packet, for 1000 round trips.
     pub fn new(law: Law, capacity: f64, base_rtt: f64, threshold: f64) -> Self {
@@ -214,7 +214,7 @@ impl Model {
         each(
             "initial_windows",
             &self.initial_windows,
-            |w| (0.0..=MOST_PACKETS).contains(&w),
+            |w| (0.0..=MAX_PACKETS).contains(&w),
             "of packets from 0 to 1e9",
         )?;
         each("starts", &self.starts, |s| (0.0..self.duration).contains(&s), "at least 0 s and before the end")
@@ -223,13 +223,13 @@ impl Model {
     /// Refuses what would take all memory, or days.
     fn check_size(&self) -> Result<(), ParamError> {
         let round_trips = self.duration / self.base_rtt;
-        if round_trips > Self::MOST_ROUND_TRIPS {
-            let message = format!("{round_trips:.0} round trips: at most {:.0}", Self::MOST_ROUND_TRIPS);
+        if round_trips > Self::MAX_ROUND_TRIPS {
+            let message = format!("{round_trips:.0} round trips: at most {:.0}", Self::MAX_ROUND_TRIPS);
             return Err(ParamError::new("duration", message));
         }
         let numbers = self.duration / self.sample_every * (2 * self.law.flows() + 1) as f64;
-        if numbers > Self::MOST_NUMBERS {
-            let least = self.sample_every * numbers / Self::MOST_NUMBERS;
+        if numbers > Self::MAX_NUMBERS {
+            let least = self.sample_every * numbers / Self::MAX_NUMBERS;
             let message = format!("would be {numbers:.1e} numbers: sample every {least:.1e} s or less often");
             return Err(ParamError::new("sample_every", message));
         }

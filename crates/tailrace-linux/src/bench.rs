@@ -24,7 +24,7 @@ const LONGEST_SLEEP: Time = Time::from_ms(20);
 /// Frames of a burst: fewer than a pair of interfaces holds.
 const BURST: u32 = 192;
 /// Turns without a frame after which the rest of a burst is taken as lost.
-const MOST_IDLE: u32 = 50;
+const MAX_IDLE: u32 = 50;
 /// How long a flood at a rate sleeps between looks at the clock.
 const FLOOD_SLEEP: Duration = Duration::from_micros(20);
 
@@ -160,7 +160,7 @@ pub fn carry_bursts(
         let start = cpu_time().map_err(failed())?;
         let mut idle = 0;
         // A frame that was lost, as happens on a busy machine, does not come.
-        while carrier.carried() < before + u64::from(BURST) && idle < MOST_IDLE {
+        while carrier.carried() < before + u64::from(BURST) && idle < MAX_IDLE {
             let until_now = carrier.carried();
             carrier.turn()?;
             idle = if carrier.carried() > until_now { 0 } else { idle + 1 };

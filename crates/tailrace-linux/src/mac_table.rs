@@ -8,7 +8,7 @@ use tailrace_core::{HostId, Time};
 pub type Mac = [u8; 6];
 
 /// Addresses that are remembered at most; as many as small switches have room for.
-pub const MOST_ADDRESSES: usize = 8192;
+pub const MAX_ADDRESSES: usize = 8192;
 /// An address that has sent nothing for so long is forgotten.
 pub const AGEING: Time = Time::from_ms(300_000);
 /// A full table is not searched for what is forgotten more often than this, whoever fills it.
@@ -47,11 +47,11 @@ impl MacTable {
             }
             return;
         }
-        if self.entries.len() >= MOST_ADDRESSES && now >= self.next_sweep {
+        if self.entries.len() >= MAX_ADDRESSES && now >= self.next_sweep {
             self.next_sweep = now + SWEEP_EVERY;
             self.entries.retain(|_, entry| entry.is_fresh(now));
         }
-        if self.entries.len() < MOST_ADDRESSES {
+        if self.entries.len() < MAX_ADDRESSES {
             self.entries.insert(mac, Entry { port, heard: Some(now) });
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         table.learn(mac(0), 1, Time::ZERO);
         for number in 1..200_000 {
             table.learn(mac(number), 2, Time::from_us(u64::from(number)));
-            assert!(table.entries.len() <= MOST_ADDRESSES);
+            assert!(table.entries.len() <= MAX_ADDRESSES);
         }
         // Those that were there first are still known.
         assert_eq!(table.find(&mac(0), Time::from_ms(200)), Some(1));
@@ -145,7 +145,7 @@ mod tests {
                     let expected = fixed.get(&other).copied().or(fresh.map(|(port, _)| *port));
                     prop_assert_eq!(table.find(&mac(other), now), expected);
                 }
-                prop_assert!(table.entries.len() <= MOST_ADDRESSES);
+                prop_assert!(table.entries.len() <= MAX_ADDRESSES);
             }
         }
     }

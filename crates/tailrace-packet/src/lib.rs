@@ -4,13 +4,13 @@
 //! Generic over the scheme's parts; it names no scheme.
 
 mod caps;
-mod cut;
 mod endpoint;
 mod failing;
 mod flows;
-mod letter;
+mod message;
 mod network;
-mod parts;
+mod parallel;
+mod partition;
 mod port;
 pub mod reflect;
 mod ring;
@@ -19,9 +19,9 @@ mod tap;
 mod timers;
 mod world;
 
-pub use cut::{Cut, LookAheads, PartOf};
 pub use endpoint::Endpoint;
 pub use network::{Lost, Network, Outside, Step};
-pub use parts::run_parts;
+pub use parallel::run_parallel;
+pub use partition::{LookAheads, Partition, ProcessSpec};
 pub use tap::Tap;
 pub use world::{Pause, Watch, World};

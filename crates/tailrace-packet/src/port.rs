@@ -2,8 +2,8 @@
 //!
 //! A port needs no event of its own. Whoever looks at it — a packet that arrives at it, the head of its
 //! link that arrives at the far end — first lets it catch up. While a port is busy its link is never empty, so the
-//! arrival of the link's head always comes soon enough to start the next departure (links that lead to another part of a
-//! network: `network/border.rs`). One event a packet-hop is left.
+//! arrival of the link's head always comes soon enough to start the next departure (links that lead to another logical
+//! process: `network/border.rs`). One event a packet-hop is left.
 //!
 //! A port that is not work-conserving may hold packets beside an empty link. It then has an event of its own, when
 //! the next of them is ready.
@@ -162,7 +162,7 @@ impl<P: PortPolicy<H>, H: Header> Port<P, H> {
         self.link.delay
     }
 
-    /// Puts a packet on the link that another part has sent over it. Returns whether it is the only one.
+    /// Puts a packet on the link that another logical process has sent over it. Returns whether it is the only one.
     pub(crate) fn put_flight(&mut self, at: Time, packet: &Packet<H>) -> bool {
         self.link.flights.push_back(Flight { at, packet: *packet });
         self.link.flights.len() == 1

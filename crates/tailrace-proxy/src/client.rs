@@ -16,10 +16,10 @@ use crate::stream::Stream;
 use crate::tasks::{Counter, Newest};
 
 /// A client that waits for so many answers, or has asked for so much, is not read on.
-const MOST_WAITING: usize = 64;
-const MOST_ASKED_BYTES: usize = 4 << 20;
+const MAX_WAITING: usize = 64;
+const MAX_ASKED_BYTES: usize = 4 << 20;
 /// Requests that may have no answer are carried together up to so much.
-const MOST_TOGETHER_BYTES: usize = 1 << 20;
+const MAX_TOGETHER_BYTES: usize = 1 << 20;
 /// Of answers that come in parts, the next ones may come when the client is behind by less.
 const FEW_BYTES: usize = 256 << 10;
 /// Who has waited for so long asks whether the server still knows of it.
@@ -123,8 +123,8 @@ impl Clients {
         let talking = self.conversations.iter().map(|(&id, this)| {
             let reads = !this.ending
                 && !this.over
-                && this.waiting.len() < MOST_WAITING
-                && this.asked_bytes < MOST_ASKED_BYTES;
+                && this.waiting.len() < MAX_WAITING
+                && this.asked_bytes < MAX_ASKED_BYTES;
             (id, this.stream.socket(), this.stream.waits_for(reads))
         });
         leaving.chain(talking)
@@ -257,7 +257,7 @@ impl Conversation {
         while let Some(request) = self.requests.next() {
             if let Request::Ask { bytes, answer } = request {
                 together.extend(bytes);
-                if answer != Answered::Perhaps || together.len() > MOST_TOGETHER_BYTES {
+                if answer != Answered::Perhaps || together.len() > MAX_TOGETHER_BYTES {
                     let (bytes, noops) = (std::mem::take(&mut together), u8::from(answer == Answered::Noop));
                     self.send(messages, id, task(), noops, &bytes);
                 }

@@ -17,7 +17,7 @@ use crate::stream::Stream;
 /// An answer goes to the client in parts of so much, or a little more.
 const PART_BYTES: usize = 1 << 20;
 /// So many parts may be on their way that the client does not have.
-const MOST_PARTS: u32 = 4;
+const MAX_PARTS: u32 = 4;
 /// Requests for which an earlier one is missing wait so long for it.
 const MISSING_FOR: Time = Time::from_ms(5_000);
 /// Conversations that have not been named for so long are over.
@@ -76,7 +76,7 @@ impl Sessions {
     pub(crate) fn sockets(&self) -> impl Iterator<Item = (Key, BorrowedFd<'_>, PollFlags)> {
         self.sessions
             .iter()
-            .map(|(&key, this)| (key, this.stream.socket(), this.stream.waits_for(this.parts < MOST_PARTS)))
+            .map(|(&key, this)| (key, this.stream.socket(), this.stream.waits_for(this.parts < MAX_PARTS)))
     }
 
     /// A client says something.

@@ -61,7 +61,7 @@ pub fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S,
         let message = format!(
             "has {} hosts, but packets have room for the numbers of {}; at flow level (level = \"flow\") there may be more",
             fabric.hosts,
-            Packet::MOST_HOSTS
+            Packet::MAX_HOSTS
         );
         return Err(ScenarioError::new("fabric", message));
     }

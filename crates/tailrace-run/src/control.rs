@@ -23,21 +23,21 @@ pub trait Control: Sync {
 pub struct Threads {
     /// So many at most.
     pub at_most: usize,
-    /// What for.
-    pub wish: Wish,
+    /// When it has them.
+    pub policy: ThreadPolicy,
 }
 
 /// When a run is to have several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Unless they would do little but wait for each other; somebody has asked for them, and wants to know if there are fewer.
-    Asked,
-    /// The same, but nobody wants to know.
-    Quietly,
-    /// Whenever it can, though it may take far longer: to compare what comes of it.
-    Whenever,
-    /// Where it is over sooner with them.
-    WhereItPays,
+pub enum ThreadPolicy {
+    /// Unless they would do little but wait for each other; a user has asked for them, and gets a note if there are fewer.
+    Requested,
+    /// The same without a note.
+    RequestedQuietly,
+    /// Whenever it can, though it may take far longer: to compare results.
+    Always,
+    /// Where they make it faster.
+    IfFaster,
 }
 
 /// How many processors there are.
@@ -53,12 +53,15 @@ impl Threads {
             Some(0) => processors(),
             Some(threads) => threads,
         };
-        Threads { at_most, wish: if asked.is_some() { Wish::Asked } else { Wish::Whenever } }
+        Threads {
+            at_most,
+            policy: if asked.is_some() { ThreadPolicy::Requested } else { ThreadPolicy::Always },
+        }
     }
 
     /// Those of a run that has the machine to itself.
     pub fn of_lone_run() -> Self {
-        Threads { wish: Wish::WhereItPays, ..Threads::of(Some(0)) }
+        Threads { policy: ThreadPolicy::IfFaster, ..Threads::of(Some(0)) }
     }
 }
 

@@ -38,7 +38,7 @@ pub fn run(
     taps: Vec<(PortId, Tap)>,
 ) -> Result<(Outcome, Ending), RunError> {
     let threads = control.threads();
-    if scenario.level != Level::Packet && threads.wish == Wish::Asked && threads.at_most > 1 {
+    if scenario.level != Level::Packet && threads.policy == ThreadPolicy::Requested && threads.at_most > 1 {
         control.note(format!(
             "simulated on one thread, since only packets are run in parts, and not the {} level",
             scenario.level.name()

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Ending, Outcome, PortId, Scheme};
 use tailrace_fabric::Fabric;
-use tailrace_packet::{Cut, LookAheads, PartOf, Tap, Watch, World, run_parts};
+use tailrace_packet::{LookAheads, Partition, ProcessSpec, Tap, Watch, World, run_parallel};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 use tailrace_workload::feed::{Feed, GammaControl};
 
 use crate::build;
-use crate::control::{Control, Threads, Unattended, Wish, look, processors};
-use crate::pays::{Cutter, shares_what};
+use crate::control::{Control, ThreadPolicy, Threads, Unattended, look, processors};
+use crate::partition::{Partitioner, shared_by_ports};
 
 /// Runs a scenario packet by packet.
 pub(crate) fn run(
@@ -38,14 +38,14 @@ impl SchemeVisitor for Runner<'_> {
         let Runner { scenario, feed, control, taps } = self;
         let fabric = scenario.fabric.build();
         let threads = control.threads();
-        let cut = cut::<S>(scenario, &fabric, threads, !taps.is_empty())?;
-        if threads.wish == Wish::Asked
-            && let Some(word) = word_on(threads.at_most, &cut)
+        let partition = partition::<S>(scenario, &fabric, threads, !taps.is_empty())?;
+        if threads.policy == ThreadPolicy::Requested
+            && let Some(note) = note_on(threads.at_most, &partition)
         {
-            control.note(format!("{} {word}", scenario.scheme.label()));
+            control.note(format!("{} {note}", scenario.scheme.label()));
         }
-        if let Ok((cut, _)) = cut {
-            return in_parts::<S>(scenario, &fabric, &feed, cut, 100, control);
+        if let Ok((partition, _)) = partition {
+            return run_in_parallel::<S>(scenario, &fabric, &feed, partition, 100, control);
         }
         let mut world = world::<S>(scenario, &fabric, feed)?;
         for (port, tap) in taps {
@@ -56,7 +56,7 @@ impl SchemeVisitor for Runner<'_> {
     }
 }
 
-/// On how many threads a scenario's packets would be run, if nothing is captured.
+/// How many threads a packet-level run of a scenario would have, if no packets are captured.
 pub fn threads_of(scenario: &Scenario, threads: Threads) -> Result<usize, ScenarioError> {
     build::visit(scenario, Counter { scenario, threads })
 }
@@ -71,19 +71,19 @@ impl SchemeVisitor for Counter<'_> {
 
     fn visit<S: Scheme>(self) -> Self::Output {
         let Counter { scenario, threads } = self;
-        let cut = cut::<S>(scenario, &scenario.fabric.build(), threads, false)?;
-        Ok(cut.map_or(1, |(cut, _)| cut.parts()))
+        let partition = partition::<S>(scenario, &scenario.fabric.build(), threads, false)?;
+        Ok(partition.map_or(1, |(partition, _)| partition.processes()))
     }
 }
 
-/// Why two threads are refused.
+/// The reason why two threads are refused.
 const TOO_LITTLE: &str =
     "so little goes on while a packet is on a link that two would do little but wait for each other";
 
-/// How a run is cut for the threads that it may have, and why it has no more parts; or why it is not cut.
-type Granted = Result<(Cut, String), String>;
+/// The partition of a run for the threads that it may have, and the reason why it has no more processes; or the reason why it is sequential.
+type Granted = Result<(Partition, String), String>;
 
-fn cut<S: Scheme>(
+fn partition<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     threads: Threads,
@@ -92,52 +92,63 @@ fn cut<S: Scheme>(
     if captured {
         return Ok(Err("packets of a port are captured".to_owned()));
     }
-    if let Some(why) = whole_because::<S>(scenario, fabric)? {
+    if let Some(why) = sequential_because::<S>(scenario, fabric)? {
         return Ok(Err(why.to_owned()));
     }
-    let shares = shares_what::<S>(fabric);
-    let cutter = Cutter::new(scenario, fabric, shares.is_none());
-    Ok(granted(&cutter, threads, processors(), shares))
+    let shared = shared_by_ports::<S>(fabric);
+    let partitioner = Partitioner::new(scenario, fabric, shared.is_none());
+    Ok(granted(&partitioner, threads, processors(), shared))
 }
 
-/// What a run gets that can be cut, on so many processors, where `shares` says what keeps the ports of a switch together.
-fn granted(cutter: &Cutter<'_>, threads: Threads, processors: usize, shares: Option<&str>) -> Granted {
-    let most = if threads.wish == Wish::Asked { threads.at_most.min(processors) } else { threads.at_most };
-    if most <= 1 {
+/// The partition of a run that may be parallel, on so many processors; `shared` is the reason why the ports of a switch stay together.
+fn granted(
+    partitioner: &Partitioner<'_>,
+    threads: Threads,
+    processors: usize,
+    shared: Option<&str>,
+) -> Granted {
+    let max = if threads.policy == ThreadPolicy::Requested {
+        threads.at_most.min(processors)
+    } else {
+        threads.at_most
+    };
+    if max <= 1 {
         return Err("there is one processor".to_owned());
     }
-    let cut = match threads.wish {
-        Wish::WhereItPays => cutter.where_it_pays(most),
-        Wish::Asked | Wish::Quietly => cutter.as_asked(most),
-        Wish::Whenever => Some(cutter.best(most)).filter(|cut| cut.parts() > 1),
+    let partition = match threads.policy {
+        ThreadPolicy::IfFaster => partitioner.if_faster(max),
+        ThreadPolicy::Requested | ThreadPolicy::RequestedQuietly => partitioner.as_requested(max),
+        ThreadPolicy::Always => Some(partitioner.best(max)).filter(|partition| partition.processes() > 1),
     };
-    if threads.wish != Wish::Asked {
-        // Nobody wants to know why.
-        return cut.map(|cut| (cut, String::new())).ok_or_else(String::new);
+    if threads.policy != ThreadPolicy::Requested {
+        // The reason is not shown.
+        return partition.map(|partition| (partition, String::new())).ok_or_else(String::new);
     }
-    match cut {
-        Some(cut) if cut.parts() == processors => Ok((cut, format!("there are {processors} processors"))),
-        Some(cut) if cutter.best(most).parts() > cut.parts() => {
-            Ok((cut, "more would do little but wait for each other".to_owned()))
+    match partition {
+        Some(partition) if partition.processes() == processors => {
+            Ok((partition, format!("there are {processors} processors")))
         }
-        Some(cut) => Ok((cut, "the fabric has no more parts".to_owned())),
-        None if cutter.best(2).parts() > 1 => Err(TOO_LITTLE.to_owned()),
-        None => Err(format!("the fabric has one rack, and {}", shares.unwrap_or("one host"))),
+        Some(partition) if partitioner.best(max).processes() > partition.processes() => {
+            Ok((partition, "more would do little but wait for each other".to_owned()))
+        }
+        Some(partition) => Ok((partition, "the fabric has no more parts".to_owned())),
+        None if partitioner.best(2).processes() > 1 => Err(TOO_LITTLE.to_owned()),
+        None => Err(format!("the fabric has one rack, and {}", shared.unwrap_or("one host"))),
     }
 }
 
-/// What is to be said to somebody who has asked for so many threads, and gets one for each of the parts; or one, and why.
-fn word_on(asked: usize, granted: &Granted) -> Option<String> {
+/// The note to a user who has asked for so many threads, and gets fewer: how many, and why.
+fn note_on(asked: usize, granted: &Granted) -> Option<String> {
     let (threads, why) = match granted {
         Err(why) => (1, why),
-        Ok((cut, why)) => (cut.parts(), why),
+        Ok((partition, why)) => (partition.processes(), why),
     };
     let on = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
     (threads < asked).then(|| format!("on {on}, since {why}"))
 }
 
-/// Why a run cannot be cut, if it cannot: what reaches across the fabric without delay.
-fn whole_because<S: Scheme>(
+/// The reason why a run must be sequential, if it must: something acts across the fabric without delay.
+fn sequential_because<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
 ) -> Result<Option<&'static str>, ScenarioError> {
@@ -155,42 +166,44 @@ fn whole_because<S: Scheme>(
     Ok(reasons.into_iter().find_map(|(reaches, why)| reaches.then_some(why)))
 }
 
-/// What decides which flows get deadlines, if the workload leaves that open.
+/// The control that decides which flows get deadlines, if the workload leaves that open.
 fn gamma(scenario: &Scenario) -> Option<GammaControl> {
     GammaControl::new(scenario.workload.rules.iter(), true, scenario.setting(), scenario.seed)
 }
 
-/// Runs a scenario on a thread for each part.
-fn in_parts<S: Scheme>(
+/// Runs a scenario in parallel, with a thread for each logical process.
+fn run_in_parallel<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     feed: &Feed,
-    cut: Cut,
+    partition: Partition,
     percent: u64,
     control: &dyn Control,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    let ahead = LookAheads::new(&cut, fabric, &scenario.transport).percent(percent);
-    let build = |part| part_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(part));
-    let (outcome, ending) = run_parts(&Arc::new(cut), &ahead, &build, &mut |run| look(control, run))?;
+    let look_aheads = LookAheads::new(&partition, fabric, &scenario.transport).percent(percent);
+    let build =
+        |process| world_of::<S>(scenario, fabric, feed.clone(), watch(scenario, fabric)?, Some(process));
+    let (outcome, ending) =
+        run_parallel(&Arc::new(partition), &look_aheads, &build, &mut |run| look(control, run))?;
     Ok((balanced(outcome), ending))
 }
 
-/// What is not as it must be in a run of tests.
+/// A fault that tests put into a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Nothing.
     None,
-    /// Parts go on half a look-ahead too far.
+    /// Processes simulate half a look-ahead too far.
     TooFar,
-    /// Each part breaks ties in an order of its own.
+    /// Each process breaks ties in an order of its own.
     Ties,
 }
 
-/// What is of which part in a run of tests.
+/// A partition for tests: the logical process of each of these.
 #[derive(Clone, Copy, Debug)]
-pub enum Parts<'a> {
+pub enum TestPartition<'a> {
     /// Hosts, and switches with all their ports.
-    Whole(&'a [usize], &'a [usize]),
+    Nodes(&'a [usize], &'a [usize]),
     /// Ports, and hosts as their network cards.
     Ports(&'a [usize]),
     /// So many stages.
@@ -199,25 +212,25 @@ pub enum Parts<'a> {
     Hosts(usize),
 }
 
-/// Runs a scenario in these parts, whatever is given for them: for tests of cuts. Fails as [`crate::run`] does, and with the reason
-/// where the run cannot be cut like this.
+/// Runs a scenario in parallel in this partition: for tests of partitions. Fails as [`crate::run`] does, and with the reason
+/// where the run cannot be partitioned like this.
 ///
 /// # Panics
 ///
 /// If packets arrive in the past, as they do with some mutations.
-pub fn run_cut(
+pub fn run_partitioned(
     scenario: &Scenario,
     feed: Feed,
-    parts: Parts<'_>,
+    test_partition: TestPartition<'_>,
     mutation: Mutation,
 ) -> Result<(Outcome, Ending), ScenarioError> {
-    build::visit(scenario, Tester { scenario, feed, parts, mutation })
+    build::visit(scenario, Tester { scenario, feed, test_partition, mutation })
 }
 
 struct Tester<'a> {
     scenario: &'a Scenario,
     feed: Feed,
-    parts: Parts<'a>,
+    test_partition: TestPartition<'a>,
     mutation: Mutation,
 }
 
@@ -225,29 +238,31 @@ impl SchemeVisitor for Tester<'_> {
     type Output = Result<(Outcome, Ending), ScenarioError>;
 
     fn visit<S: Scheme>(self) -> Self::Output {
-        let Tester { scenario, feed, parts, mutation } = self;
+        let Tester { scenario, feed, test_partition, mutation } = self;
         let fabric = scenario.fabric.build();
-        let whole = matches!(parts, Parts::Whole(..));
-        let mut cut = match parts {
-            Parts::Whole(hosts, switches) => Cut::new(&fabric, hosts, switches),
-            Parts::Ports(ports) => Cut::of_ports(&fabric, ports),
-            Parts::Stages(parts) => Cut::by_stages(&fabric, parts).expect("a small fabric"),
-            Parts::Hosts(parts) => Cut::by_hosts(&fabric, parts, |_| 1),
+        let whole = matches!(test_partition, TestPartition::Nodes(..));
+        let mut partition = match test_partition {
+            TestPartition::Nodes(hosts, switches) => Partition::new(&fabric, hosts, switches),
+            TestPartition::Ports(ports) => Partition::of_ports(&fabric, ports),
+            TestPartition::Stages(processes) => {
+                Partition::by_stages(&fabric, processes).expect("a small fabric")
+            }
+            TestPartition::Hosts(processes) => Partition::by_hosts(&fabric, processes, |_| 1),
         };
         if mutation == Mutation::Ties {
-            cut = cut.skewed();
+            partition = partition.skewed();
         }
         let percent = if mutation == Mutation::TooFar { 150 } else { 100 };
-        let shared = shares_what::<S>(&fabric).filter(|_| !whole);
-        let one = (cut.parts() < 2).then_some("there is one part");
-        match one.or(whole_because::<S>(scenario, &fabric)?).or(shared) {
+        let shared = shared_by_ports::<S>(&fabric).filter(|_| !whole);
+        let one = (partition.processes() < 2).then_some("there is one part");
+        match one.or(sequential_because::<S>(scenario, &fabric)?).or(shared) {
             Some(why) => Err(ScenarioError::new("threads", why)),
-            None => in_parts::<S>(scenario, &fabric, &feed, cut, percent, &Unattended),
+            None => run_in_parallel::<S>(scenario, &fabric, &feed, partition, percent, &Unattended),
         }
     }
 }
 
-/// What a run leaves behind, however it ended.
+/// The outcome of a run, however it ended, after a check of its ledger.
 ///
 /// # Panics
 ///
@@ -270,20 +285,21 @@ pub fn world_watching<S: Scheme>(
     feed: Feed,
     watch: Watch,
 ) -> Result<World<S>, ScenarioError> {
-    part_of(scenario, fabric, feed, watch, None)
+    world_of(scenario, fabric, feed, watch, None)
 }
 
-/// The same, or a part of it.
-fn part_of<S: Scheme>(
+/// The same; that of one logical process, if `process` is given.
+fn world_of<S: Scheme>(
     scenario: &Scenario,
     fabric: &Fabric,
     feed: Feed,
     watch: Watch,
-    part: Option<PartOf>,
+    process: Option<ProcessSpec>,
 ) -> Result<World<S>, ScenarioError> {
     let scheme = build::for_packets::<S>(scenario, fabric)?;
     let horizon = scenario.measure.horizon;
-    let world = World::part(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed, part);
+    let world =
+        World::for_process(scheme, fabric, scenario.transport, feed, horizon, watch, scenario.seed, process);
     Ok(world.controlled(gamma(scenario)).omniscient(scenario.scheme.oracle))
 }
 
@@ -322,15 +338,15 @@ mod tests {
         run(&scenario, crate::feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap().0.digest
     }
 
-    /// What somebody is told who asks for threads on four processors.
-    fn told(asked: usize, fabric: &str, load: f64, shares: Option<&'static str>) -> Option<String> {
+    /// The note to a user who asks for threads on four processors.
+    fn told(asked: usize, fabric: &str, load: f64, shared: Option<&'static str>) -> Option<String> {
         let text = format!(
             "[fabric]\n{fabric}\n[workload]\nsizes = \"web-search\"\nload = {load}\nflows = 9\n[scheme]\nname = \"dctcp\"\n"
         );
         let scenario = Scenario::parse(&text).unwrap();
         let fabric = scenario.fabric.build();
-        let cutter = Cutter::new(&scenario, &fabric, shares.is_none());
-        word_on(asked, &granted(&cutter, Threads::of(Some(asked)), 4, shares))
+        let partitioner = Partitioner::new(&scenario, &fabric, shared.is_none());
+        note_on(asked, &granted(&partitioner, Threads::of(Some(asked)), 4, shared))
     }
 
     #[test]

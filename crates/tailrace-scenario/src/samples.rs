@@ -12,7 +12,7 @@ const ROW_BYTES: f64 = 48.0;
 /// Numbers of a port: bytes and packets in all, and the bytes of eight queues.
 const ROWS_A_PORT: usize = 10;
 /// More does not fit the memory of usual machines.
-const MOST_BYTES: f64 = 8e9;
+const MAX_BYTES: f64 = 8e9;
 
 /// Refuses samples that would fill memory. Where nothing says when flows stop to start, nothing is known of it.
 pub(crate) fn check(
@@ -35,12 +35,12 @@ pub(crate) fn check(
     if bytes <= MOST_BYTES {
         return Ok(());
     }
-    let least = Time::from_secs_f64(every.as_secs_f64() * bytes / MOST_BYTES);
+    let least = Time::from_secs_f64(every.as_secs_f64() * bytes / MAX_BYTES);
     let message = format!(
         "is {every}: {samples:.0} samples of {ports} ports would take about {:.0} GB of memory, but may take {:.0} GB; \
          sample at most every {least}, or fewer ports",
         bytes / 1e9,
-        MOST_BYTES / 1e9
+        MAX_BYTES / 1e9
     );
     Err(ScenarioError::new("measure.sample_every", message))
 }

@@ -12,7 +12,7 @@ use super::{Gamma, Setting};
 
 /// No generated deadline is shorter than this many times what the flow takes alone
 /// (NetSys/simulator, the pFabric authors' successor).
-const LEAST: f64 = 1.25;
+const MIN: f64 = 1.25;
 
 /// When flows must be done, counted from their start; at least 1.25 times what each takes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Deadlines {
             Deadlines::Fixed(time) if time < shortest => wrong(
                 "deadline.fixed",
                 format!(
-                    "is {time}, but here even flows of one byte get {shortest}: {LEAST} times what they take alone"
+                    "is {time}, but here even flows of one byte get {shortest}: {MIN} times what they take alone"
                 ),
             ),
             Deadlines::Exp(Time::ZERO) => {
@@ -89,5 +89,5 @@ pub(super) fn check_form(rule: &Table) -> Result<(), ScenarioError> {
 
 /// The shortest deadline that is generated for a flow.
 pub fn least(size: Bytes, setting: &Setting) -> Time {
-    Time::from_ps((setting.ideal(size).as_ps() as f64 * LEAST) as u64)
+    Time::from_ps((setting.ideal(size).as_ps() as f64 * MIN) as u64)
 }

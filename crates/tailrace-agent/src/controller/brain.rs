@@ -100,7 +100,7 @@ impl Brain {
         let mut reporter = self.hosts.remove(&host).unwrap_or_default();
         reporter.lease = lease;
         let mut before = std::mem::take(&mut reporter.flows);
-        for progress in report.flows.iter().take(MOST_FLOWS) {
+        for progress in report.flows.iter().take(MAX_FLOWS) {
             // Of a flow that is there twice the first counts.
             if reporter.flows.contains_key(&progress.flow) {
                 continue;
@@ -116,7 +116,7 @@ impl Brain {
 
     /// Tells the policy of flows that have ended.
     fn take_in(&mut self, now: Time, report: &Report) {
-        let mut room = MOST_ENDED;
+        let mut room = MAX_ENDED;
         for ended in &report.ended {
             for (size, count) in ended.sizes.each() {
                 let count = count.min(room);
@@ -296,12 +296,12 @@ mod tests {
     #[test]
     fn a_host_is_believed_a_million_flows_in_a_slot_and_no_more() {
         let mut brain = brain(AWAFS);
-        let most = Histogram::of_bins([(200, MOST_ENDED, 200 * u128::from(MOST_ENDED))]).unwrap();
+        let most = Histogram::of_bins([(200, MAX_ENDED, 200 * u128::from(MAX_ENDED))]).unwrap();
         let ended = |slice| Ended { slice, reveals: Reveals::Nothing, sizes: Sizes(most.clone()) };
         let report =
             Report { scheme: brain.scheme.clone(), ended: (0..50).map(ended).collect(), flows: Vec::new() };
         brain.hear(Time::from_ms(500), Heard::Report("h0".to_owned(), 5, report));
-        assert_eq!(brain.counts.ended, MOST_ENDED);
+        assert_eq!(brain.counts.ended, MAX_ENDED);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Datapath {
     ) -> Result<Self, Error> {
         let (directives, flows) = (part.directives()?, config.flows);
         // Without a fleet or a controller nobody gives flows weights of their own.
-        let given = if config.fleet.is_some() || part.has_controller { MOST_FLOWS as u32 } else { 0 };
+        let given = if config.fleet.is_some() || part.has_controller { MAX_FLOWS as u32 } else { 0 };
         let packets = match &part.shim {
             None if !part.tags() && pins.is_some() => {
                 let message = "keeps tags only, and this scheme has none: leave it out";

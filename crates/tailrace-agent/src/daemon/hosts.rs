@@ -34,7 +34,7 @@ use crate::controller::Brain;
 use crate::controller::meeting;
 
 /// Each agent hears programs at the root of cgroups, where the kernel has room for 64 programs, and others may have some.
-const MOST_HOSTS: usize = 56;
+const MAX_HOSTS: usize = 56;
 
 /// Starts them: a [`crate::StartAgents`].
 pub fn start(scenario: &Scenario, hosts: &Hosts) -> Result<Box<dyn Agents>, RunError> {
@@ -48,9 +48,9 @@ pub fn start(scenario: &Scenario, hosts: &Hosts) -> Result<Box<dyn Agents>, RunE
 #[expect(clippy::disallowed_methods, reason = "agents must not hold up the fabric")]
 fn begin(scenario: &Scenario, hosts: &Hosts) -> Result<Box<dyn Agents>, Error> {
     let (config, _) = for_hosts(scenario)?;
-    if hosts.len() > MOST_HOSTS {
+    if hosts.len() > MAX_HOSTS {
         return Err(set_up(format!(
-            "there are {} hosts, but at most {MOST_HOSTS} can have an agent",
+            "there are {} hosts, but at most {MAX_HOSTS} can have an agent",
             hosts.len()
         )));
     }

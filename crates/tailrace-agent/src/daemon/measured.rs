@@ -6,7 +6,7 @@ use tailrace_bpf::{Facts, Groups, Histogram, Traffic};
 use tailrace_core::duration;
 
 /// Rows of groups; all are in the files.
-const MOST_ROWS: usize = 30;
+const MAX_ROWS: usize = 30;
 
 /// A table, and what a user should know beside it.
 pub fn text(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) -> String) -> String {
@@ -16,14 +16,14 @@ pub fn text(groups: &Groups, facts: &Facts, unlisted: u64, name: &dyn Fn(u64) ->
     table.add_row(row("all", &groups.all));
     let mut by: Vec<(&u64, &Traffic)> = groups.by.iter().collect();
     by.sort_by_key(|(_, traffic)| std::cmp::Reverse(traffic.sent + traffic.received));
-    for (group, traffic) in by.iter().take(MOST_ROWS) {
+    for (group, traffic) in by.iter().take(MAX_ROWS) {
         table.add_row(row(&name(**group), traffic));
     }
     if groups.others.whole > 0 {
         table.add_row(row("others", &groups.others));
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let hidden = by.len().saturating_sub(MOST_ROWS);
+    let hidden = by.len().saturating_sub(MAX_ROWS);
     let hidden =
         if hidden > 0 { format!("and {hidden} more groups, in summary.toml\n") } else { String::new() };
     let unlisted = match unlisted {

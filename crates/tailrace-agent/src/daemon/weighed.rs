@@ -11,7 +11,7 @@ use tailrace_core::{Bytes, Weight};
 use super::datapath::Datapath;
 
 /// More are not followed: of those whose end the kernel had no room to tell, none would ever go.
-const MOST_OPEN: usize = 1 << 16;
+const MAX_OPEN: usize = 1 << 16;
 
 /// The connections of a host that are open.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Weighed {
         }
         for connection in heard {
             let name = flow_name(connection);
-            if connection.kind == Kind::Started && self.open.len() < MOST_OPEN {
+            if connection.kind == Kind::Started && self.open.len() < MAX_OPEN {
                 let open = Open { connection: *connection, delivered: 0, last: 0, weight: None };
                 self.open.insert(name, open);
             } else if let Some(open) = self.open.remove(&name).filter(|open| open.weight.is_some()) {
@@ -53,7 +53,7 @@ impl Weighed {
     pub fn progress(&mut self, datapath: &Datapath) -> Result<Vec<Progress>, Error> {
         let (mut flows, now) = (Vec::new(), monotonic());
         for (name, open) in &mut self.open {
-            if flows.len() == MOST_FLOWS {
+            if flows.len() == MAX_FLOWS {
                 break;
             }
             let Some(flow) = datapath.window_of(&open.connection)? else { continue };
@@ -74,7 +74,7 @@ impl Weighed {
 
     /// These are all weights that there are.
     pub fn weigh(&mut self, weights: &Weights, datapath: &Datapath) -> Result<(), Error> {
-        let given: BTreeMap<FlowName, Weight> = weights.0.iter().copied().take(MOST_FLOWS).collect();
+        let given: BTreeMap<FlowName, Weight> = weights.0.iter().copied().take(MAX_FLOWS).collect();
         // Those that go make room for those that come.
         for takes_away in [true, false] {
             for (name, open) in &mut self.open {

@@ -9,9 +9,9 @@ use tailrace_core::{Bytes, Directives, Reveals, SliceId, Weight};
 use tailrace_bpf::Histogram;
 
 /// A host says no more of flows at a time: etcd takes requests of 1.5 MB.
-pub const MOST_FLOWS: usize = 4_096;
+pub const MAX_FLOWS: usize = 4_096;
 /// More flows do not end at a host between two reports.
-pub const MOST_ENDED: u64 = 1_000_000;
+pub const MAX_ENDED: u64 = 1_000_000;
 
 /// What a host says, slot by slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,8 +58,8 @@ impl TryFrom<Vec<(u32, u64, u64)>> for Sizes {
         let bins = bins.into_iter().map(|(bin, count, sum)| (bin, count, u128::from(sum)));
         let sizes = Histogram::of_bins(bins).ok_or("sizes that are not of their bins")?;
         match sizes.count() {
-            ..=MOST_ENDED => Ok(Sizes(sizes)),
-            count => Err(format!("{count} flows have ended, but {MOST_ENDED} is the most")),
+            ..=MAX_ENDED => Ok(Sizes(sizes)),
+            count => Err(format!("{count} flows have ended, but {MAX_ENDED} is the most")),
         }
     }
 }

@@ -15,5 +15,5 @@ mod seat;
 pub use access::{Access, ControlError, Identity, User};
 pub use link::{Reached, Standing};
 pub use member::{Given, Member};
-pub use message::{Ended, FlowName, MOST_ENDED, MOST_FLOWS, Policy, Progress, Report, Sizes, Weights};
+pub use message::{Ended, FlowName, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Sizes, Weights};
 pub use seat::{Decision, Heard, Seat};

@@ -71,7 +71,7 @@ fn nobody() -> String {
 const LONGEST_ROUND_TRIP: Time = Time::from_ms(500);
 
 /// More would be gigabytes.
-const MOST_FLOWS: u32 = 1 << 24;
+const MAX_FLOWS: u32 = 1 << 24;
 
 impl AgentConfig {
     /// Reads a file, and those that it names. Errors say file, line and field.
@@ -174,8 +174,8 @@ fn set_round_trip(scenario: &mut Scenario, round_trip: Time) -> Result<(), Scena
 
 fn checked(agent: Agent) -> Result<Agent, ScenarioError> {
     check_link(agent.rate, Time::ZERO)?;
-    if !(1..=MOST_FLOWS).contains(&agent.flows) {
-        let message = format!("is {}, but must be 1 to {MOST_FLOWS}", agent.flows);
+    if !(1..=MAX_FLOWS).contains(&agent.flows) {
+        let message = format!("is {}, but must be 1 to {MAX_FLOWS}", agent.flows);
         return Err(ScenarioError::new("flows", message));
     }
     Ok(agent)

@@ -17,7 +17,7 @@ use super::subnet::Subnet;
 
 const SECTIONS: [&str; 5] = ["control", "workload", "scheme", "slice", "rack"];
 /// Racks are hosts of a fabric.
-const MOST_RACKS: usize = 4_096;
+const MAX_RACKS: usize = 4_096;
 
 /// What a fleet's controller does.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,8 +103,8 @@ fn take_racks(given: &mut Table) -> Result<Vec<Rack>, ScenarioError> {
         Some(Value::Array(tables)) => tables,
         Some(_) => return Err(ScenarioError::new("rack", "must be a list of tables: [[rack]]")),
     };
-    if !(2..=MOST_RACKS).contains(&tables.len()) {
-        let message = format!("there are {}, but must be 2 to {MOST_RACKS} or none", tables.len());
+    if !(2..=MAX_RACKS).contains(&tables.len()) {
+        let message = format!("there are {}, but must be 2 to {MAX_RACKS} or none", tables.len());
         return Err(ScenarioError::new("rack", message));
     }
     let mut seen = BTreeSet::new();

@@ -21,8 +21,8 @@ const NAME_AT: usize = 44;
 /// The kernel's `TCP_CA_NAME_MAX`.
 const NAME_BYTES: usize = 16;
 /// As the programs say.
-const MOST_NETWORKS: usize = 1_024;
-const MOST_CGROUPS: usize = 1_024;
+const MAX_NETWORKS: usize = 1_024;
+const MAX_CGROUPS: usize = 1_024;
 
 /// The addresses whose first bits are these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,8 +169,8 @@ impl Chosen {
             true => Err([field.to_owned(), format!("names {many}, but {most} is the most")]),
             false => Ok(()),
         };
-        of("law.to", self.networks.len(), MOST_NETWORKS)?;
-        of("law.cgroups", self.cgroups.len(), MOST_CGROUPS)?;
+        of("law.to", self.networks.len(), MAX_NETWORKS)?;
+        of("law.cgroups", self.cgroups.len(), MAX_CGROUPS)?;
         match self.cgroups.iter().enumerate().find(|(_, cgroup)| cgroup.level > LEVELS) {
             Some((number, deep)) => Err([
                 format!("law.cgroups[{number}]"),

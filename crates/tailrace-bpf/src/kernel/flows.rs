@@ -17,9 +17,9 @@ use crate::shared::{Constants, FlowKey, GOES_ON, PLACES, Place};
 /// So many are read with a system call.
 pub(super) const AT_ONCE: u32 = 256;
 /// Of so many flows it is remembered what is known, where there are rules; of others it is found again and again.
-const MOST_KNOWN: u32 = 1 << 15;
+const MAX_KNOWN: u32 = 1 << 15;
 /// A table of the least recently used forgets too early if it is smaller.
-const LEAST_KNOWN: u32 = 1 << 10;
+const MIN_KNOWN: u32 = 1 << 10;
 
 /// A flow that a tagger remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ pub(super) fn make_room(object: &mut OpenObject, flows: u32) -> Result<u64, BpfE
         .set_max_entries(flows.div_ceil(PLACES) + 1)
         .map_err(load::refused(format!("making room for {flows} flows")))?;
     load::open_map(object, "known_flows")?
-        .set_max_entries(flows.clamp(LEAST_KNOWN, MOST_KNOWN))
+        .set_max_entries(flows.clamp(MIN_KNOWN, MAX_KNOWN))
         .map_err(load::refused(format!("making room for what is known of {flows} flows")))?;
     let seed = random()?;
     set_seed(object, flows, seed)?;

@@ -88,7 +88,7 @@ pub(super) const RULE_BYTES: usize = 24;
 /// Deeper cgroups cannot be named.
 pub(super) const LEVELS: u32 = 8;
 /// As many rules as there is room for, with one more for each cgroup.
-const MOST_RULES: usize = 1_024;
+const MAX_RULES: usize = 1_024;
 
 const MAY_TELL: u32 = 1;
 const HAS_SLICE: u32 = 2;
@@ -272,8 +272,8 @@ fn entries(rules: &[Rule]) -> Result<Vec<Entry>, [String; 2]> {
             return wrong(format!("is for the same sockets as rule[{other}]"));
         }
     }
-    if entries.len() > MOST_RULES {
-        let message = format!("there are {} rules, but {MOST_RULES} is the most", entries.len());
+    if entries.len() > MAX_RULES {
+        let message = format!("there are {} rules, but {MAX_RULES} is the most", entries.len());
         return Err(["rule".to_owned(), message]);
     }
     Ok(entries.into_iter().map(|((cgroup, port), (value, _))| (key_bytes(cgroup, port), value)).collect())

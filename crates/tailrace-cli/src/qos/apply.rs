@@ -17,7 +17,7 @@ const PROGRAM: &str = "port_out";
 /// The root's number, by which it is known again.
 pub(super) const ROOT: u32 = 0x7a11;
 /// What a class may send before those ahead of it: next to nothing.
-const LEAST_RATE: &str = "8kbit";
+const MIN_RATE: &str = "8kbit";
 /// What a queue may hold, in multiples of K, as with the script; without K, in packets.
 const LIMIT: u64 = 16;
 const UNMARKED_LIMIT: u64 = 1_000;
@@ -119,7 +119,7 @@ fn put_queues(interface: &str, rate: Rate, plan: &SwitchPlan) -> Result<(), Erro
     for number in 0..plan.queues.len() {
         let (minor, prio) = ((number + 1).to_string(), number.to_string());
         let own = format!("{handle}{minor}");
-        class(&root, own.clone(), &["rate", LEAST_RATE, "ceil", &link, "prio", &prio, "quantum", "3028"])?;
+        class(&root, own.clone(), &["rate", MIN_RATE, "ceil", &link, "prio", &prio, "quantum", "3028"])?;
         let (kind, limit) = match plan.marking {
             Some(marking) => ("bfifo", marking.above_bytes.saturating_mul(LIMIT)),
             None => ("pfifo", UNMARKED_LIMIT),

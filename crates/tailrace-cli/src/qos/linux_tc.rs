@@ -16,7 +16,7 @@ use super::job::{Job, Written};
 const LIMIT: u64 = 16;
 
 /// `red` keeps lengths in 32 bits, of which its limit, in multiples of K, takes some; no port has a buffer of 64 MiB.
-const LARGEST: u64 = 1 << 26;
+const MAX: u64 = 1 << 26;
 
 /// The script as it grows, one qdisc under another.
 struct Lines<'a> {
@@ -26,7 +26,7 @@ struct Lines<'a> {
 
 pub fn write(job: &Job) -> Result<Written, Error> {
     job.only_strict("linux-tc")?;
-    job.check_thresholds("linux-tc", (LARGEST, "64 MiB, more than any port has"))?;
+    job.check_thresholds("linux-tc", (MAX, "64 MiB, more than any port has"))?;
     let mut lines = Lines { job, text: header(job) };
     lines.tree();
     lines.text.push_str("trap - EXIT\n");
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn the_average_follows_as_fast_as_tc_can() {
         let dense = (u64::from(MTU_BYTES)..100_000).step_by(7);
-        let sparse = (100_000..=LARGEST).step_by(99_991);
-        for above in dense.chain(sparse).chain([97_500, 375_000, LARGEST]) {
+        let sparse = (100_000..=MAX).step_by(99_991);
+        for above in dense.chain(sparse).chain([97_500, 375_000, MAX]) {
             let (packet, burst) = average(above);
             assert_eq!(
                 ewma(above as f64, burst as f64, packet as f64),

@@ -16,7 +16,7 @@ const MAPS: &str = "TAILRACE";
 const STRICT: &str = "TAILRACE_STRICT";
 
 /// The YANG model has 64 bits for a threshold, the interface to the chip 32 (SAI_WRED_ATTR_GREEN_MIN_THRESHOLD).
-const LARGEST: (u64, &str) = (u32::MAX as u64, "what SAI's 32 bits hold");
+const MAX: (u64, &str) = (u32::MAX as u64, "what SAI's 32 bits hold");
 
 /// The switch's number of the plan's queue.
 fn number(queue: usize) -> usize {
@@ -25,7 +25,7 @@ fn number(queue: usize) -> usize {
 
 pub fn write(job: &Job, ports: &BTreeMap<Rate, Vec<String>>) -> Result<Written, Error> {
     job.only_strict("sonic")?;
-    job.check_thresholds("sonic", LARGEST)?;
+    job.check_thresholds("sonic", MAX)?;
     let queues = job.any().queues.len();
     let classes: Map<String, Value> =
         (0..64u8).map(|dscp| (dscp.to_string(), json!(number(job.queue_of(dscp)).to_string()))).collect();

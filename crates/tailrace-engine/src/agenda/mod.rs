@@ -24,7 +24,7 @@ const NONE: u32 = u32::MAX;
 /// Enough for all of 64 bits, whatever the width of the first level's buckets.
 const LEVELS: usize = 6;
 /// Logarithm of the fewest buckets of the first level.
-const FEWEST_BITS: u32 = 10;
+const MIN_BITS: u32 = 10;
 /// Logarithm of the number of buckets of the levels above the first.
 const FAR_BITS: u32 = 12;
 /// Level of an entity that has no wake-up pending.
@@ -59,7 +59,7 @@ pub struct Agenda {
 impl Agenda {
     /// An agenda for entities `0..entities` whose wake-ups mostly lie within `span_ps` picoseconds.
     pub fn new(entities: usize, span_ps: u64) -> Self {
-        let buckets = (entities * 16).next_power_of_two().clamp(1 << FEWEST_BITS, 1 << 17);
+        let buckets = (entities * 16).next_power_of_two().clamp(1 << MIN_BITS, 1 << 17);
         // Two picoseconds at least: the number of the slot after the last one of all is a number, too.
         let width = (span_ps / buckets as u64).max(2).next_power_of_two().trailing_zeros();
         let near = buckets.trailing_zeros();
@@ -80,7 +80,7 @@ impl Agenda {
         debug_assert!(self.nodes.iter().all(|node| node.level == IDLE));
         let Level { shift, mask, .. } = self.levels[0];
         let near = (mask + 1).trailing_zeros();
-        let fewer = times.max(1).ilog2().min(near - FEWEST_BITS);
+        let fewer = times.max(1).ilog2().min(near - MIN_BITS);
         self.levels[0] = Level::new(shift + fewer, near - fewer);
     }
 

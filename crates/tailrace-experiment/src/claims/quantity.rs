@@ -44,7 +44,7 @@ pub struct Quantity {
 }
 
 /// Fewer seeds say nothing of what chance does.
-const LEAST_SEEDS: usize = 3;
+const MIN_SEEDS: usize = 3;
 
 impl Quantity {
     /// The number: of the mean over the points that match, or a statistic over the numbers of each.
@@ -78,7 +78,7 @@ impl Quantity {
         for run in results.matching(&self.of, &self.at) {
             seeds.extend(run.point.get(SEED).filter(|seed| !seeds.contains(seed)));
         }
-        if seeds.len() < LEAST_SEEDS {
+        if seeds.len() < MIN_SEEDS {
             return Ok(None);
         }
         let values = seeds.iter().map(|seed| self.with_seed(seed).value(results));

@@ -28,7 +28,7 @@ use crate::stats::run_summary::RUN_METRICS;
 use crate::stats::task_stats::TASK_METRICS;
 
 /// Fewer seeds say too little of what chance does.
-const LEAST_SEEDS: usize = 3;
+const MIN_SEEDS: usize = 3;
 
 /// When the seeds of a sweep are enough.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -103,12 +103,12 @@ impl Stop {
             return Err(wrong("relative", message));
         }
         let seeds = seeds_by_point(points).first().map_or(0, Vec::len);
-        if seeds < LEAST_SEEDS && scale < 1.0 {
+        if seeds < MIN_SEEDS && scale < 1.0 {
             return Ok(None);
         }
-        if seeds < LEAST_SEEDS {
+        if seeds < MIN_SEEDS {
             let message = format!(
-                "needs an axis seed in [sweep] with the {LEAST_SEEDS} seeds or more that may be tried; there are {seeds}"
+                "needs an axis seed in [sweep] with the {MIN_SEEDS} seeds or more that may be tried; there are {seeds}"
             );
             return Err(ScenarioError::new("stop", message));
         }
@@ -141,7 +141,7 @@ impl Stop {
         seeds: &[Vec<usize>],
         found: &impl Fn(usize) -> Option<&'a Finished>,
     ) -> (Vec<usize>, Vec<usize>) {
-        let mut count = LEAST_SEEDS.min(seeds.len());
+        let mut count = MIN_SEEDS.min(seeds.len());
         loop {
             let runs = seeds[..count].concat();
             let missing: Vec<usize> = runs.iter().copied().filter(|run| found(*run).is_none()).collect();

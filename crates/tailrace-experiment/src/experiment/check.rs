@@ -73,7 +73,7 @@ pub fn check(
     let mut observer = Second { observer, first: experiment.runs.len() };
     let some_are_cut = experiment.runs.iter().any(|run| run.scenario().level == Level::Packet);
     let options = if jobs >= 2 && some_are_cut {
-        let threads = Threads { at_most: 2, wish: Wish::Quietly };
+        let threads = Threads { at_most: 2, policy: ThreadPolicy::RequestedQuietly };
         Options { jobs: jobs / threads.at_most, threads, ..options }
     } else {
         options

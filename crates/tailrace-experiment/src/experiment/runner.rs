@@ -230,7 +230,7 @@ impl Folder {
         let (next, looks_every) = (AtomicUsize::new(0), observer.looks_every());
         let mut threads = options.threads;
         if looks_every.is_some() {
-            if threads.at_most > 1 && threads.wish == Wish::Asked {
+            if threads.at_most > 1 && threads.policy == ThreadPolicy::Requested {
                 observer.note("on one thread, since the run is watched: no part sees all ports");
             }
             threads.at_most = 1;

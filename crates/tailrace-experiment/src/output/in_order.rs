@@ -4,9 +4,9 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 
 /// Most threads that make something for one that takes it: each holds what it makes, of a table some 30 MB.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
-/// Has `take` take what `make` makes of each number below `count`, in order; up to `threads` and [`MOST`] are made at a time, and
+/// Has `take` take what `make` makes of each number below `count`, in order; up to `threads` and [`MAX`] are made at a time, and
 /// as many wait. Stops at the first error.
 pub(crate) fn in_order<T: Send, E>(
     threads: usize,
@@ -14,7 +14,7 @@ pub(crate) fn in_order<T: Send, E>(
     make: impl Fn(usize) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = threads.min(count).min(MOST);
+    let threads = threads.min(count).min(MAX);
     if threads <= 1 {
         return (0..count).map(make).try_for_each(take);
     }

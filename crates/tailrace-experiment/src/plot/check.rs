@@ -122,9 +122,9 @@ impl Plot {
         }
         let columns = if of_summary { self.y.len() } else { 1 };
         let curves = columns * ground.combinations(&group, runs);
-        if curves > MOST_CURVES {
+        if curves > MAX_CURVES {
             let message = format!(
-                "would draw {curves} curves, more than anyone can tell apart ({MOST_CURVES}): choose some in \"at\""
+                "would draw {curves} curves, more than anyone can tell apart ({MAX_CURVES}): choose some in \"at\""
             );
             return Err(ScenarioError::new("group", message));
         }

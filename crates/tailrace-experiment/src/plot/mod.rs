@@ -11,7 +11,7 @@ use toml::Table;
 pub use ground::Ground;
 
 /// The most curves of a plot: more can no longer be told apart.
-const MOST_CURVES: usize = 21;
+const MAX_CURVES: usize = 21;
 
 /// A plot, as an experiment file describes it. Which fields mean something depends on its kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

@@ -23,7 +23,7 @@ const BATCHES: [usize; 2] = [10, 30];
 /// A part has so many flows at least: of fewer, what follows one another would be alike from part to part, too.
 const IN_A_BATCH: usize = 40;
 /// Fewer flows have no interval.
-const LEAST_FLOWS: usize = 300;
+const MIN_FLOWS: usize = 300;
 /// Completion times that differ by less than this are alike.
 const ALIKE: f64 = 0.01;
 /// A flow that takes so many times as long has lost.
@@ -223,7 +223,7 @@ impl Estimate {
 /// The mean of values in order of time, by means of batches.
 fn by_batches(values: &[f64]) -> Option<Estimate> {
     let value = mean(values)?;
-    if values.len() < LEAST_FLOWS {
+    if values.len() < MIN_FLOWS {
         return Some(Estimate { value, interval: None });
     }
     let batches = (values.len() / IN_A_BATCH).clamp(BATCHES[0], BATCHES[1]);

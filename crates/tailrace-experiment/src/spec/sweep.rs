@@ -24,7 +24,7 @@ use crate::stats::task_stats::TASK_METRICS;
 pub const SEED: &str = "seed";
 
 /// The most points that a sweep may have.
-const MOST_POINTS: usize = 250_000;
+const MAX_POINTS: usize = 250_000;
 
 /// The axes of an experiment, in the order of the file. Its points are all combinations; the last axis changes
 /// first.
@@ -148,9 +148,9 @@ impl Sweep {
         let axes = axes(table)?;
         axes.iter().try_for_each(Axis::check)?;
         let points = axes.iter().map(|axis| axis.steps() as u128).fold(1, u128::saturating_mul);
-        if points > MOST_POINTS as u128 {
+        if points > MAX_POINTS as u128 {
             let message = format!(
-                "has {points} points, but at most {MOST_POINTS} fit one experiment: leave out values, or make several \
+                "has {points} points, but at most {MAX_POINTS} fit one experiment: leave out values, or make several \
                  files"
             );
             return Err(ScenarioError::new("sweep", message));

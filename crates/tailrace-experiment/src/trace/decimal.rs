@@ -9,7 +9,7 @@ pub struct Decimal(i128);
 
 const SCALE: u32 = 12;
 /// Nothing that is measured has more digits before its point.
-const MOST: i128 = 10_i128.pow(SCALE + 20);
+const MAX: i128 = 10_i128.pow(SCALE + 20);
 
 /// A text that is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl FromStr for Decimal {
         let kept = digits.len() as i64 + shift.min(0);
         for &digit in &digits[..usize::try_from(kept).unwrap_or(0)] {
             value = value * 10 + i128::from(digit - b'0');
-            if value > MOST {
+            if value > MAX {
                 return Err(NoNumber::NotFinite);
             }
         }
@@ -76,11 +76,11 @@ impl FromStr for Decimal {
         value += i128::from(next.is_some_and(|&digit| digit >= b'5'));
         for _ in 0..shift.max(0) {
             value *= 10;
-            if value > MOST || value == 0 {
+            if value > MAX || value == 0 {
                 break;
             }
         }
-        if value > MOST { Err(NoNumber::NotFinite) } else { Ok(Decimal(sign * value)) }
+        if value > MAX { Err(NoNumber::NotFinite) } else { Ok(Decimal(sign * value)) }
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_back(value in -MOST..MOST) {
+        fn what_is_written_is_read_back(value in -MAX..MAX) {
             prop_assert_eq!(Decimal(value).to_string().parse(), Ok(Decimal(value)));
         }
 

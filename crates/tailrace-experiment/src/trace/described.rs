@@ -16,7 +16,7 @@ use super::read::{Trace, read};
 /// Rates of host links that there are, in Gbps.
 const RATES: [u32; 8] = [1, 10, 25, 40, 100, 200, 400, 800];
 /// A fabric that nobody has named is fast enough for its links to have this load.
-const MOST_LOAD: f64 = 0.8;
+const MAX_LOAD: f64 = 0.8;
 /// Hosts of one switch at most, and under one leaf of several.
 const OF_ONE_SWITCH: usize = 64;
 const UNDER_A_LEAF: usize = 32;
@@ -163,7 +163,7 @@ fn chosen(trace: &Trace) -> Table {
             return Some(false);
         }
         let offered = Offered::of(&trace.flows, &fabric, mss())?;
-        Some(offered.busiest().1 * while_busy(trace, &offered) <= MOST_LOAD)
+        Some(offered.busiest().1 * while_busy(trace, &offered) <= MAX_LOAD)
     };
     let rate = RATES.into_iter().find(|gbps| carries(gbps).unwrap_or(*gbps >= AT_ONCE));
     at(rate.unwrap_or(RATES[RATES.len() - 1]))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tailrace_core::Running;
 use tailrace_experiment::{RunResult, read_scenario, run, write_run};
-use tailrace_run::{Control, Threads, Wish, threads_of};
+use tailrace_run::{Control, ThreadPolicy, Threads, threads_of};
 
 /// Lets a run have so many threads.
 struct With(usize);
@@ -19,7 +19,7 @@ impl Control for With {
         false
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: self.0, wish: Wish::Whenever }
+        Threads { at_most: self.0, policy: ThreadPolicy::Always }
     }
 }
 

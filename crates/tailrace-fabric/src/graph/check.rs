@@ -15,7 +15,7 @@ pub(crate) const MAX_SWITCHES: u64 = 4_096;
 /// What a file may have; none that is known comes near.
 pub(crate) const MAX_HOSTS: u64 = 65_536;
 /// A list of equal-cost ports has as many entries as their weights together.
-const LARGEST_WEIGHT: u16 = 100;
+const MAX_WEIGHT: u16 = 100;
 /// Each has two ports.
 pub(crate) const MOST_LINKS: u64 = 1 << 19;
 
@@ -58,8 +58,8 @@ impl Graph {
             return wrong("switches", format!("has {switches} of them, but there may be {MAX_SWITCHES}"));
         }
         let links = self.links.len() as u64;
-        if links > MOST_LINKS {
-            return wrong("link", format!("has {links} of them, but there may be {MOST_LINKS}"));
+        if links > MAX_LINKS {
+            return wrong("link", format!("has {links} of them, but there may be {MAX_LINKS}"));
         }
         let nodes = self.nodes();
         for (place, link) in self.links.iter().enumerate() {
@@ -89,11 +89,11 @@ impl Graph {
         if !(1..=LONGEST_METRIC).contains(&link.metric) {
             return wrong("metric", format!("is {}, but must be 1 to {LONGEST_METRIC}", link.metric));
         }
-        if !(1..=LARGEST_WEIGHT).contains(&link.ecmp_weight) {
+        if !(1..=MAX_WEIGHT).contains(&link.ecmp_weight) {
             return wrong(
                 "ecmp_weight",
                 format!(
-                    "is {} where all have no common divisor, but must be 1 to {LARGEST_WEIGHT}",
+                    "is {} where all have no common divisor, but must be 1 to {MAX_WEIGHT}",
                     link.ecmp_weight
                 ),
             );

@@ -135,8 +135,8 @@ impl Shape {
             return Err(ScenarioError::new("", message));
         }
         let links = hosts * bundles[0] + pods * aggs * (tors * bundles[1] + cores_of_agg * bundles[2]);
-        if links > MOST_LINKS {
-            let message = format!("has {links} links, but there may be {MOST_LINKS}");
+        if links > MAX_LINKS {
+            let message = format!("has {links} links, but there may be {MAX_LINKS}");
             return Err(ScenarioError::new("", message));
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::solver::{AHEAD, BundleId, Change, ClassId, Solver};
 
 /// A link that fills by its classes of single ranks may not fill once it has joined some, and then fill again, without end
 /// at one instant (limited multiplexing). After so many solutions links that have filled stay tight until a later one.
-const MOST_TURNS: u32 = 4;
+const MAX_TURNS: u32 = 4;
 
 impl World<'_> {
     /// The time has come for flows of the workload.
@@ -220,7 +220,7 @@ impl World<'_> {
         self.changed = changed;
         self.solutions = if self.solved_at == self.now { self.solutions + 1 } else { 1 };
         self.solved_at = self.now;
-        if self.solutions <= MOST_TURNS {
+        if self.solutions <= MAX_TURNS {
             self.solver.loosen_idle();
         }
         for link in self.solver.turned() {

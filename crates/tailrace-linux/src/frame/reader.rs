@@ -9,7 +9,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: [u16; 2] = [0x8100, 0x88a8];
 /// VLAN tags that are looked through.
-const MOST_TAGS: usize = 2;
+const MAX_TAGS: usize = 2;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -66,7 +66,7 @@ impl Frame {
     pub fn read(frame: &[u8]) -> Option<Frame> {
         let mut at = ETHERNET_BYTES;
         let mut kind = u16_at(frame, at - 2)?;
-        for _ in 0..MOST_TAGS {
+        for _ in 0..MAX_TAGS {
             if VLAN.contains(&kind) {
                 at += 4;
                 kind = u16_at(frame, at - 2)?;

@@ -25,10 +25,10 @@ pub use standing::Standing;
 pub const INTERFACE: &str = "eth0";
 
 /// The kernel has IPv6 on no interface whose packets are shorter.
-pub const LEAST_MTU_FOR_IPV6: usize = 1280;
+pub const MIN_MTU_FOR_IPV6: usize = 1280;
 
 /// There is no interface whose packets are shorter than this.
-const LEAST_MTU: usize = 68;
+const MIN_MTU: usize = 68;
 
 /// What may wait for a host's address.
 const UNRESOLVED_BYTES: &str = "8388608";
@@ -44,14 +44,14 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes; below [`LEAST_MTU_FOR_IPV6`] they have
+    /// Makes so many hosts whose interfaces carry IP packets of up to `mtu` bytes; below [`MIN_MTU_FOR_IPV6`] they have
     /// IPv4 only. With a `name`, `ip netns` knows them as NAME-h0, NAME-h1, …, and the fabric as NAME; they know one another as h0, h1, …; and no other process can have
     /// hosts of that name. Programs that run on named hosts are ended when this value goes.
     pub fn new(count: usize, mtu: usize, name: Option<&str>) -> Result<Self, LiveError> {
         check_rights("a live fabric")?;
-        if mtu < LEAST_MTU {
+        if mtu < MIN_MTU {
             let message = format!(
-                "packets have {mtu} bytes at most, and Linux has no interfaces for less than {LEAST_MTU}: give transport.mss more"
+                "packets have {mtu} bytes at most, and Linux has no interfaces for less than {MIN_MTU}: give transport.mss more"
             );
             return Err(LiveError::SetUp(message));
         }
@@ -180,7 +180,7 @@ fn mac_text(host: HostId) -> String {
 
 /// Whether hosts with this MTU have IPv6.
 fn has_ipv6(mtu: usize) -> bool {
-    mtu >= LEAST_MTU_FOR_IPV6
+    mtu >= MIN_MTU_FOR_IPV6
 }
 
 fn addresses(host: HostId, with_ipv6: bool) -> String {
@@ -235,14 +235,14 @@ mod tests {
             let output = Command::new("ip").args(["-o", "addr"]).output()?;
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         };
-        for (mtu, with_ipv6) in [(1500, true), (LEAST_MTU_FOR_IPV6, true), (1279, false), (576, false)] {
+        for (mtu, with_ipv6) in [(1500, true), (MIN_MTU_FOR_IPV6, true), (1279, false), (576, false)] {
             let hosts = Hosts::new(3, mtu, None).unwrap();
             let text = hosts.namespace(2).inside(shown).unwrap();
             assert!(text.contains("10.77.0.3/16"), "{mtu}: {text}");
             assert_eq!(text.contains("fd77::3/64"), with_ipv6, "{mtu}: {text}");
             assert_eq!(hosts.ports().at(|ports| Ok(ports.len())).unwrap(), 3);
         }
-        let said = Hosts::new(2, LEAST_MTU - 1, None).unwrap_err().to_string();
-        assert!(said.contains("67 bytes at most") && Hosts::new(2, LEAST_MTU, None).is_ok(), "{said}");
+        let said = Hosts::new(2, MIN_MTU - 1, None).unwrap_err().to_string();
+        assert!(said.contains("67 bytes at most") && Hosts::new(2, MIN_MTU, None).is_ok(), "{said}");
     }
 }

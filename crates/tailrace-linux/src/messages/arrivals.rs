@@ -8,7 +8,7 @@ use super::LONGEST_MESSAGE;
 use super::label::{Cut, Label};
 
 /// So many are known at most.
-const MOST_REMEMBERED: usize = 1 << 15;
+const MAX_REMEMBERED: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Arrival {
@@ -86,7 +86,7 @@ impl Arrivals {
     /// Forgets messages that have arrived long ago; `forget` is told their flows.
     pub(super) fn expire(&mut self, now: Time, mut forget: impl FnMut(FlowId)) {
         while let Some(&(at, flow, generation)) = self.complete.front() {
-            if at + self.remembered > now && self.complete.len() <= MOST_REMEMBERED {
+            if at + self.remembered > now && self.complete.len() <= MAX_REMEMBERED {
                 break;
             }
             self.complete.pop_front();

@@ -24,7 +24,7 @@ use crate::sys::{BATCH, receive};
 /// in which lost packets are repeated a few times, and flows that must wait for others ask again.
 const PATIENCE_TIMEOUTS: u64 = 20;
 /// But no shorter than this.
-const LEAST_PATIENCE: Time = Time::from_ms(2_000);
+const MIN_PATIENCE: Time = Time::from_ms(2_000);
 /// So often it is asked in that time whether it is there: a transport that has had long round trips speaks more rarely than
 /// that, and one that waits for its turn or for leave not at all.
 const QUESTIONS: u64 = 8;
@@ -35,11 +35,11 @@ const REPEATS: u64 = 4;
 const REMEMBERED_PATIENCES: u64 = 32;
 /// A message of which a host acknowledges nothing for so many times that long is lost, though the host be there: no turn under a
 /// scheme takes so long.
-const MOST_PATIENCES: u64 = 300;
+const MAX_PATIENCES: u64 = 300;
 /// How often it is seen who is lost, and what may be forgotten.
 const SWEEP_EVERY: Time = Time::from_ms(100);
 /// Batches that are taken in before something else is done.
-const MOST_BATCHES: usize = 8;
+const MAX_BATCHES: usize = 8;
 /// Bits of a flow's number that count messages; those above are its host's.
 const SERIAL_BITS: u32 = 16;
 
@@ -107,7 +107,7 @@ impl<S: Scheme> Messenger<S> {
             ))
         })?;
         let clock = Clock::start()?;
-        let patience = LEAST_PATIENCE.max(transport.min_rto * PATIENCE_TIMEOUTS);
+        let patience = MIN_PATIENCE.max(transport.min_rto * PATIENCE_TIMEOUTS);
         let longest_rto = Some(Time::from_ps(patience.as_ps() / REPEATS));
         let transport = TransportParams { longest_rto, ..transport };
         Ok(Messenger {
@@ -146,7 +146,7 @@ impl<S: Scheme> Messenger<S> {
     }
 
     fn take_in(&mut self) -> io::Result<()> {
-        for _ in 0..MOST_BATCHES {
+        for _ in 0..MAX_BATCHES {
             let count = match receive(self.socket.as_fd(), &mut self.buffers, &mut self.lengths) {
                 Err(error) if is_full(&error) => return Ok(()),
                 received => received?,
@@ -264,7 +264,7 @@ impl<S: Scheme> Messenger<S> {
         let (heard, attended, patience) = (&self.heard, self.attended, self.patience);
         let is_lost = |leaving: &Leaving| {
             let is_silent = attended > leaving.since.max(heard[leaving.to as usize]) + patience;
-            is_silent || attended > leaving.since + patience * MOST_PATIENCES
+            is_silent || attended > leaving.since + patience * MAX_PATIENCES
         };
         let lost: Vec<(FlowId, HostId)> = self
             .leaving
@@ -283,7 +283,7 @@ impl<S: Scheme> Messenger<S> {
         self.arrivals.expire(now, |flow| self.endpoint.forget(flow));
         let from = |flow: FlowId| heard[(flow >> SERIAL_BITS) as usize];
         // As long as a sender may try, and as long again: it may have been stopped itself.
-        let is_over = |flow| attended > from(flow) + patience * MOST_PATIENCES * 2;
+        let is_over = |flow| attended > from(flow) + patience * MAX_PATIENCES * 2;
         self.arrivals.drop_lost(is_over, |flow| self.endpoint.forget(flow));
         self.ask_the_silent(now);
     }

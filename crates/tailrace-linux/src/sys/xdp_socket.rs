@@ -17,7 +17,7 @@ pub(crate) const RING: u32 = 1024;
 /// Where the kernel puts a frame in its chunk.
 pub(crate) const HEADROOM: usize = 256;
 /// Calls that tell the kernel to send, in a row. One sends 32 frames at most.
-const MOST_KICKS: u32 = RING / 32 + 1;
+const MAX_KICKS: u32 = RING / 32 + 1;
 
 /// A socket for what comes in over an interface, and for what goes out.
 pub(crate) struct XdpSocket {
@@ -128,7 +128,7 @@ impl XdpSocket {
     /// Has the kernel send what it was given, as far as it can now.
     pub(crate) fn kick(&self) -> io::Result<()> {
         self.transmit.publish();
-        for _ in 0..MOST_KICKS {
+        for _ in 0..MAX_KICKS {
             if !(self.transmit.needs_wakeup() && self.transmit.is_pending()) {
                 break;
             }

@@ -1,12 +1,12 @@
-//! Where a part of a network ends: ports whose links lead out of it, and what is on its way to other parts.
+//! The border of a logical process: ports whose links lead to other processes, and the messages to these.
 //!
-//! A port that leads out sleeps: nobody in the part finds it idle, and nothing leaves it but here, where what leaves is written at once
-//! to the part that it comes to, which may be this one, too. There the port stands for the link: it holds what is on it, and is
-//! woken when its head arrives.
+//! A port that leads out sleeps: no other code of the process finds it idle, and packets leave it only here. Each packet that leaves becomes a
+//! message at once, to the process in which it arrives, which may be this one, too. There the port stands for the link: it
+//! holds the packets on it, and is woken when the first of them arrives.
 //!
-//! As often as the part's clock is to advance, ports catch up where a packet waits whose turn may have come. All that has left is
-//! sent before the others read the clock, and so before they go on to where it arrives: a look-ahead beyond the clock that they
-//! have read before. What may be for the part itself does not wait for that: its ports are looked at before it arrives.
+//! Whenever the process is about to advance its clock, ports catch up where a packet waits whose turn may have come. All messages are
+//! sent before the others see the new clock, and so before they simulate the time at which the packets arrive: a look-ahead after the clock
+//! that they have seen before. Packets to the process itself do not wait for that: their ports are looked at before they arrive.
 
 use std::sync::Arc;
 
@@ -15,54 +15,60 @@ use tailrace_core::{Bytes, Header, HostId, Packet, PortPolicy, QueueUnit, Series
 use tailrace_fabric::{PortId, SwitchId};
 
 use super::{Lost, Network, note_loss};
-use crate::cut::Cut;
-use crate::letter::{Edict, Letter};
+use crate::message::{GlobalEvent, Message};
+use crate::partition::Partition;
 use crate::port::Port;
 
-/// Why something cannot be.
+/// The reason why something cannot be.
 const WHOLE: &str = "no port leads out of a whole network";
 
-/// The border of a part.
+/// The border of a logical process.
 pub(crate) struct Border<H> {
-    cut: Arc<Cut>,
+    partition: Arc<Partition>,
     own: usize,
     /// By port.
     exits: Vec<Exit>,
-    /// Ports that lead out and where packets wait, or have waited, and when they are done with what they send: none leaves before.
+    /// Ports that lead out and where packets wait, or have waited, and when each has sent the present packet: none leaves before.
     waiting: Vec<(Time, PortId)>,
-    /// What has left for each part and is not sent yet; for this one, what is not taken in yet.
-    out: Vec<Vec<Letter<H>>>,
+    /// Messages to each process that are not sent yet; to this one, those that are not taken in yet.
+    out: Vec<Vec<Message<H>>>,
 }
 
-/// What is known of a port that leads out.
+/// The state of a port that leads out.
 #[derive(Clone, Copy)]
 struct Exit {
-    /// When what it sends has left.
+    /// When the packet that it sends has left.
     free_at: Time,
     to: To,
     /// Whether it is among those where packets wait.
     waits: bool,
 }
 
-/// The part, or parts, that a link leads to.
+/// The process, or processes, that a link leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     /// This one: the port does not lead out.
     Here,
     /// Another one.
-    Part(u8),
-    /// Several: that of the port by which a packet leaves this switch.
+    Process(u8),
+    /// Several: that of the port by which the packet leaves this switch.
     Beyond(SwitchId),
 }
 
 impl To {
-    /// The part that a packet comes to.
+    /// The process in which a packet arrives.
     #[inline(always)]
-    fn part<H: Header>(self, own: usize, cut: &Cut, switching: &Switching, packet: &Packet<H>) -> usize {
+    fn process<H: Header>(
+        self,
+        own: usize,
+        partition: &Partition,
+        switching: &Switching,
+        packet: &Packet<H>,
+    ) -> usize {
         match self {
             To::Here => own,
-            To::Part(part) => usize::from(part),
-            To::Beyond(switch) => cut.of_port(switching.leads(switch, packet.dst.into())),
+            To::Process(process) => usize::from(process),
+            To::Beyond(switch) => partition.of_port(switching.leads(switch, packet.dst.into())),
         }
     }
 }
@@ -73,15 +79,15 @@ impl<H: Header> Border<H> {
         self.exits[port as usize].to != To::Here
     }
 
-    /// When a port is looked at where packets wait that may be for this part itself, in picoseconds: when the first of them may have left,
-    /// and has not arrived. It takes some picoseconds, and its link's delay.
+    /// When a port is looked at where packets wait that may arrive in this process itself, in picoseconds: when the first of them may have
+    /// left, and has not arrived. It takes some picoseconds, and its link's delay.
     #[inline]
     fn first_look(&self, (until, number): (Time, PortId), delay: Time) -> Option<u64> {
         let splits = matches!(self.exits[number as usize].to, To::Beyond(_));
         splits.then(|| (until + delay).as_ps() + 1)
     }
 
-    /// When what a port sends has left, and what is done with what leaves it.
+    /// When the packet that a port sends has left, and the function that makes a message of each departure.
     #[inline]
     fn post<'a>(
         &'a mut self,
@@ -89,12 +95,12 @@ impl<H: Header> Border<H> {
         delay: Time,
         switching: &'a Switching,
     ) -> (Time, impl FnMut(Departure<'_, H>)) {
-        let Border { exits, out, cut, own, .. } = self;
+        let Border { exits, out, partition, own, .. } = self;
         let Exit { free_at, to, .. } = exits[port as usize];
         let post = move |departure: Departure<'_, H>| {
-            let part = to.part(*own, cut, switching, departure.packet);
+            let process = to.process(*own, partition, switching, departure.packet);
             let at = departure.end + delay;
-            out[part].push(Letter::Packet { at, port, packet: *departure.packet });
+            out[process].push(Message::Packet { at, port, packet: *departure.packet });
         };
         (free_at, post)
     }
@@ -115,7 +121,7 @@ impl<H: Header> Border<H> {
     }
 }
 
-/// The ports of a network, for whoever wants to know what they hold.
+/// The ports of a network, for those that ask how many bytes they hold.
 pub(super) struct Holding<'a, P, H> {
     pub(super) ports: &'a mut Vec<Port<P, H>>,
     pub(super) switching: &'a Switching,
@@ -139,13 +145,13 @@ impl<P: PortPolicy<H>, H: Header> Holders for Holding<'_, P, H> {
 }
 
 impl<P: PortPolicy<H>, H: Header> Network<P, H> {
-    /// Makes this a part of a network that is cut.
-    pub(crate) fn confine(&mut self, cut: Arc<Cut>, own: usize) {
+    /// Confines this network to one logical process.
+    pub(crate) fn confine(&mut self, partition: Arc<Partition>, own: usize) {
         let exit = |(port, number): (&mut Port<P, H>, PortId)| {
-            let mut leads = cut.leads_to(number);
+            let mut leads = partition.leads_to(number);
             let to = match (leads.next(), leads.next()) {
-                _ if cut.of_port(number) != own => To::Here,
-                (Some(part), None) if part != own => To::Part(part as u8),
+                _ if partition.of_port(number) != own => To::Here,
+                (Some(process), None) if process != own => To::Process(process as u8),
                 (_, None) => To::Here,
                 _ => To::Beyond((port.to & !Port::<P, H>::SWITCH) as SwitchId),
             };
@@ -153,13 +159,13 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             Exit { free_at, to, waits: false }
         };
         let exits = self.ports.iter_mut().zip(0..).map(exit).collect();
-        self.agenda.thin_out(cut.parts());
-        self.agenda.break_ties_by(cut.order_of(own));
-        let out = (0..cut.parts()).map(|_| Vec::new()).collect();
-        self.border = Some(Border { exits, waiting: Vec::new(), out, cut, own });
+        self.agenda.thin_out(partition.processes());
+        self.agenda.break_ties_by(partition.order_of(own));
+        let out = (0..partition.processes()).map(|_| Vec::new()).collect();
+        self.border = Some(Border { exits, waiting: Vec::new(), out, partition, own });
     }
 
-    /// Whether a port's link leads to other parts.
+    /// Whether a port's link leads to other processes.
     #[inline]
     pub(super) fn leads_out(&self, port: PortId) -> bool {
         self.border.as_ref().is_some_and(|border| border.leads_out(port))
@@ -180,9 +186,9 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
             return self.take_in_out(number, packet, room);
         };
         exit.free_at = end;
-        let part = exit.to.part(border.own, &border.cut, switching, packet);
-        border.out[part].push(Letter::Packet { at: end + port.delay(), port: number, packet: *packet });
-        if part == border.own {
+        let process = exit.to.process(border.own, &border.partition, switching, packet);
+        border.out[process].push(Message::Packet { at: end + port.delay(), port: number, packet: *packet });
+        if process == border.own {
             self.import_own();
         }
     }
@@ -233,12 +239,12 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// Takes in what has left for this part itself.
+    /// Takes in the messages of this process to itself.
     #[inline(never)]
     fn import_own(&mut self) {
         let Network { now, ports, agenda, border: Some(border), .. } = self else { return };
-        for letter in border.out[border.own].drain(..) {
-            let Letter::Packet { at, port, packet } = letter else { continue };
+        for message in border.out[border.own].drain(..) {
+            let Message::Packet { at, port, packet } = message else { continue };
             assert!(at >= *now, "a packet that arrives at {at} has left unseen until {now}");
             if ports[port as usize].put_flight(at, &packet) {
                 agenda.wake(port, at.as_ps());
@@ -246,7 +252,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// Lets what waits at ports that lead out leave before `end`, as far as its turn comes.
+    /// Lets packets that wait at ports that lead out leave before `end`, as far as their turn comes.
     fn catch_up_exits(&mut self, end: Time) {
         let Network { ports, switching, border: Some(border), .. } = self else { return };
         let mut place = 0;
@@ -255,7 +261,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
                 place += 1;
                 continue;
             }
-            // What happens at `end` itself is yet to come.
+            // Events at `end` itself are yet to come.
             let port = &mut ports[number as usize];
             border.catch_up(number, port, end.saturating_sub(Time::from_ps(1)), switching);
             let exit = &mut border.exits[number as usize];
@@ -272,7 +278,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// Looks at ports where packets wait that may be for this part itself: none that has left since has arrived yet.
+    /// Looks at ports where packets wait that may arrive in this process itself: none that has left since has arrived yet.
     pub(super) fn wake_border(&mut self) {
         self.catch_up_exits(self.now);
         let Network { ports, border: Some(border), agenda, first_own, .. } = self else { return };
@@ -282,54 +288,54 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         }
     }
 
-    /// At the end: what leads out is a port as any other, and what leaves it is on its link.
+    /// Ends the border, at the end of the run: a port that leads out is one as any other, and packets that leave it are on its link.
     pub(super) fn open_border(&mut self) {
         let Some(border) = &self.border else { return };
         let exits = self.ports.iter_mut().zip(&border.exits).filter(|(_, exit)| exit.to != To::Here);
         exits.for_each(|(port, exit)| port.egress.awake(exit.free_at));
     }
 
-    /// Whether a host is of this part.
+    /// Whether a host is of this process.
     #[inline]
     pub(crate) fn has_host(&self, host: HostId) -> bool {
-        self.border.as_ref().is_none_or(|border| border.cut.of_host(host) == border.own)
+        self.border.as_ref().is_none_or(|border| border.partition.of_host(host) == border.own)
     }
 
-    /// Whether a port is of this part.
+    /// Whether a port is of this process.
     pub(crate) fn has_port(&self, port: PortId) -> bool {
-        self.border.as_ref().is_none_or(|border| border.cut.of_port(port) == border.own)
+        self.border.as_ref().is_none_or(|border| border.partition.of_port(port) == border.own)
     }
 
-    /// Whether this is a part only.
-    pub(crate) fn is_part(&self) -> bool {
+    /// Whether this is one of several logical processes.
+    pub(crate) fn is_logical_process(&self) -> bool {
         self.border.is_some()
     }
 
-    /// Whether what every part is woken for counts here: it counts once.
-    pub(crate) fn counts_for_all(&self) -> bool {
+    /// Whether events that happen in every process are counted here: one process counts them.
+    pub(crate) fn counts_global_events(&self) -> bool {
         self.border.as_ref().is_none_or(|border| border.own == 0)
     }
 
-    /// When the next event is, or now if ports have something for other parts without one.
-    pub(crate) fn next_concern(&self) -> Option<Time> {
+    /// When the next event is; now, if messages are to be sent, or ports that lead out may have some without an event.
+    pub(crate) fn next_event_or_message(&self) -> Option<Time> {
         let busy =
             |border: &Border<H>| !border.waiting.is_empty() || border.out.iter().any(|out| !out.is_empty());
         if self.border.as_ref().is_some_and(busy) { Some(self.now) } else { self.next_event() }
     }
 
-    /// What other parts are to be told, by part: `news`, and what has left for them before `end`. All that happens before it
+    /// Messages to the other processes, by process: the global events `unsent`, and packets that have left before `end`. All events before it
     /// must have happened.
-    pub(crate) fn letters(&mut self, end: Time, news: &mut Vec<Edict>) -> &mut [Vec<Letter<H>>] {
+    pub(crate) fn messages(&mut self, end: Time, unsent: &mut Vec<GlobalEvent>) -> &mut [Vec<Message<H>>] {
         self.catch_up_exits(end);
         let Some(border) = &mut self.border else { return &mut [] };
-        for edict in news.drain(..) {
-            let others = border.out.iter_mut().enumerate().filter(|(part, _)| *part != border.own);
-            others.for_each(|(_, out)| out.push(Letter::Edict(edict)));
+        for event in unsent.drain(..) {
+            let others = border.out.iter_mut().enumerate().filter(|(process, _)| *process != border.own);
+            others.for_each(|(_, out)| out.push(Message::GlobalEvent(event)));
         }
         &mut border.out
     }
 
-    /// A packet comes over the link of a port of another part.
+    /// A packet comes over the link of a port of another process.
     pub(crate) fn import(&mut self, at: Time, port: PortId, packet: &Packet<H>) {
         if self.ports[port as usize].put_flight(at, packet) {
             self.agenda.wake(port, at.as_ps());

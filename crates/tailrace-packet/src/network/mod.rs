@@ -52,7 +52,7 @@ pub struct Network<P, H> {
     pub(crate) now: Time,
     pub(crate) agenda: Agenda,
     digest: Digest,
-    /// How many wake-ups the agenda has given out that are no events, or are counted by another part.
+    /// How many wake-ups the agenda has given out that are no events, or are counted by another logical process.
     uncounted: u64,
     /// The network's own entities begin here: for links that fail, and for ports that lead out.
     first_own: Entity,
@@ -64,7 +64,7 @@ pub struct Network<P, H> {
     failing: Option<Failing>,
     /// Where hosts stand outside.
     outside: Option<Box<Outside<H>>>,
-    /// What this is a part of, if it is not the whole network.
+    /// The border of this logical process, if it is not the whole network.
     pub(crate) border: Option<Border<H>>,
     injected: Count,
     delivered: Count,
@@ -141,7 +141,7 @@ impl<P: PortPolicy<H>, H: Header> Network<P, H> {
         self.outside.as_deref_mut()
     }
 
-    /// The last event happens in other parts as well, and is counted there.
+    /// The last event happens in other logical processes as well, and is counted in one of them.
     pub(crate) fn uncount(&mut self, entity: Entity) {
         self.digest.remove(self.now.as_ps(), self.ports.len() as Entity + entity);
         self.uncounted += 1;

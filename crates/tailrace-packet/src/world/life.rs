@@ -149,7 +149,7 @@ impl<S: Scheme> World<S> {
             self.arm_control();
         }
         self.armed[slot].sender = Time::MAX;
-        self.decree_end(id);
+        self.announce_end(id);
         self.tell_end(slot);
     }
 

@@ -2,7 +2,7 @@
 
 mod capped;
 mod control;
-mod edicts;
+mod global_events;
 mod life;
 mod live;
 mod observe;
@@ -27,12 +27,12 @@ use tailrace_transport::{Receiver, Sender};
 use tailrace_workload::feed::{Feed, GammaControl};
 
 use self::control::Control;
-use self::edicts::Edicts;
+use self::global_events::GlobalEvents;
 use self::slices::SliceMeter;
 use self::stall::Stall;
 use crate::caps::Caps;
-use crate::cut::PartOf;
 use crate::flows::FlowTable;
+use crate::partition::ProcessSpec;
 use crate::tap::Tap;
 use crate::timers::{Timer, Timers};
 use crate::{Network, Step};
@@ -107,7 +107,7 @@ pub struct World<S: Scheme> {
     watched_host: Vec<bool>,
     series: Series,
     taps: Vec<Tap>,
-    edicts: Edicts,
+    global_events: GlobalEvents,
     stall: Stall,
 }
 
@@ -122,12 +122,12 @@ impl<S: Scheme> World<S> {
         watch: Watch,
         seed: u64,
     ) -> Self {
-        Self::part(scheme, fabric, transport, feed, horizon, watch, seed, None)
+        Self::for_process(scheme, fabric, transport, feed, horizon, watch, seed, None)
     }
 
-    /// The same, or one part of it.
+    /// The same; that of one logical process, if `process` is given.
     #[allow(clippy::too_many_arguments, reason = "a world's, and one more")]
-    pub fn part(
+    pub fn for_process(
         scheme: S,
         fabric: &Fabric,
         transport: TransportParams,
@@ -135,15 +135,15 @@ impl<S: Scheme> World<S> {
         horizon: Option<Time>,
         watch: Watch,
         seed: u64,
-        part: Option<PartOf>,
+        process: Option<ProcessSpec>,
     ) -> Self {
         let control = scheme.controller().map(Control::new);
-        // The controller, the driver's clock, edicts and the watch over stalls come last: they move no other entity.
+        // The controller, the driver's clock, global events and the watch over stalls come last: they move no other entity.
         let entities = fabric.hosts + SPECIAL + fabric.ports.len() + 4;
         let mut network =
             Network::new(fabric, &transport, seed, entities, |port: &PortFacts| scheme.port(port));
-        if let Some(PartOf { cut, own }) = part {
-            network.confine(cut, own);
+        if let Some(ProcessSpec { partition, own }) = process {
+            network.confine(partition, own);
         }
         let host = |_| Host { policy: scheme.host(), timers: Timers::default(), caps: Caps::default() };
         let hosts = (0..fabric.hosts).map(host).collect();
@@ -175,7 +175,7 @@ impl<S: Scheme> World<S> {
             watched_host,
             series: Series::default(),
             taps: Vec::new(),
-            edicts: Edicts::new(fabric),
+            global_events: GlobalEvents::new(fabric),
             stall: Stall::new(fabric, &transport),
         };
         world.arm_at_start();
@@ -277,7 +277,7 @@ impl<S: Scheme> World<S> {
                 if self.stall.is_certain() {
                     return Some(Ending::Stalled);
                 }
-                if self.edicts.are_to_stop() {
+                if self.global_events.is_stopping() {
                     return Some(Ending::Interrupted);
                 }
             }

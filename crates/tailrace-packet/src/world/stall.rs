@@ -68,7 +68,7 @@ impl<S: Scheme> World<S> {
         (self.stall.at, self.stall.flows) = (now, (self.flows.len(), self.flows.active()));
         let arrived = |(_, slot): (_, usize)| self.senders[slot].view().delivered.get();
         let arrived = self.flows.in_progress().map(arrived).sum();
-        self.decree_arrived(arrived);
+        self.announce_arrived(arrived);
         self.network.wake(self.stall_entity(), now + self.stall.every());
     }
 

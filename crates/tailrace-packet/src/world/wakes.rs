@@ -21,8 +21,8 @@ impl<S: Scheme> World<S> {
             self.start_flows();
         } else if entity == self.special(SAMPLER) {
             self.sample();
-        } else if entity == self.edicts_entity() {
-            self.wake_edicts();
+        } else if entity == self.global_events_entity() {
+            self.wake_global_events();
         } else if entity == self.control_entity() {
             self.wake_control();
         } else if entity == self.stall_entity() {
@@ -30,9 +30,9 @@ impl<S: Scheme> World<S> {
         }
     }
 
-    /// Every part is woken for this, and one of them counts it.
+    /// Every logical process is woken for this, and one of them counts it.
     pub(super) fn count_once(&mut self, entity: Entity) {
-        if !self.network.counts_for_all() {
+        if !self.network.counts_global_events() {
             self.network.uncount(entity);
         }
     }

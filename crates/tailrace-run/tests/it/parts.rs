@@ -1,4 +1,4 @@
-//! A run is the same in any parts: whatever is of which part, for every scheme, balancer and kind of memory.
+//! A run is the same in any partition into logical processes, for every scheme, balancer and kind of memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,10 @@ use proptest::test_runner::FileFailurePersistence;
 use tailrace_core::transport::{FctEnd, LossDetection};
 use tailrace_core::{Bytes, Ending, Outcome, Running, Time};
 use tailrace_fabric::Buffer;
-use tailrace_run::{Control, Mutation, Parts, Threads, Unattended, Wish, feed, run, run_cut, threads_of};
+use tailrace_run::{
+    Control, Mutation, TestPartition, ThreadPolicy, Threads, Unattended, feed, run, run_partitioned,
+    threads_of,
+};
 use tailrace_scenario::Scenario;
 use tailrace_schemes::NAMES;
 
@@ -24,10 +27,11 @@ fn told(outcome: &Outcome) -> Vec<String> {
     told
 }
 
-fn differs(whole: &Outcome, cut: &Outcome) -> Option<String> {
-    let (whole, cut) = (told(whole), told(cut));
-    let first = whole.iter().zip(&cut).find(|(one, other)| one != other);
-    let lengths = (whole.len() != cut.len()).then(|| format!("{} rows, {} in parts", whole.len(), cut.len()));
+fn differs(whole: &Outcome, parallel: &Outcome) -> Option<String> {
+    let (whole, parallel) = (told(whole), told(parallel));
+    let first = whole.iter().zip(&parallel).find(|(one, other)| one != other);
+    let lengths =
+        (whole.len() != parallel.len()).then(|| format!("{} rows, {} in parts", whole.len(), parallel.len()));
     first.map(|(one, other)| format!("{one}\nin parts:\n{other}")).or(lengths)
 }
 
@@ -87,31 +91,36 @@ const ONE_PATH: [&str; 4] = ["pdq", "d3", "rcp", "baraat"];
 
 const BALANCERS: [&str; 5] = ["ecmp", "spray", "spray-random", "flowlet", "flowcell"];
 
-/// What `check` says of runs whose ports cannot be of several parts.
+/// The errors of `check` for runs whose switches cannot be split.
 const SHARED: [&str; 2] = [
     "threads: the ports of a switch share its memory",
     "threads: the scheme's ports look at what comes back",
 ];
 
 fn check(scenario: &Scenario, hosts: &[usize], switches: &[usize]) -> Result<(), String> {
-    check_mutated(scenario, Parts::Whole(hosts, switches), Mutation::None)
+    check_mutated(scenario, TestPartition::Nodes(hosts, switches), Mutation::None)
 }
 
-fn check_mutated(scenario: &Scenario, parts: Parts<'_>, mutation: Mutation) -> Result<(), String> {
+fn check_mutated(
+    scenario: &Scenario,
+    partition: TestPartition<'_>,
+    mutation: Mutation,
+) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let feed = feed(scenario).map_err(|error| text(&error))?;
     let whole = run(scenario, feed.clone(), &Unattended, Vec::new()).map_err(|error| text(&error))?;
-    let (cut, ending) = run_cut(scenario, feed, parts, mutation).map_err(|error| error.to_string())?;
+    let (parallel, ending) =
+        run_partitioned(scenario, feed, partition, mutation).map_err(|error| error.to_string())?;
     if ending != whole.1 {
         return Err(format!("{:?}, in parts {ending:?}", whole.1));
     }
-    differs(&whole.0, &cut).map_or(Ok(()), Err)
+    differs(&whole.0, &parallel).map_or(Ok(()), Err)
 }
 
 const WORKLOAD: &str =
     "[workload]\nsizes = \"web-search\"\nload = 0.9\nflows = 25\ndeadline = { exp = \"20ms\" }";
 
-/// What parts may have to do: the same, with pauses; bursts to one host; deadlines as others have them, and two rules.
+/// Workloads for the processes: the same, with pauses; bursts to one host; deadlines as others have them, and two rules.
 const WORKLOADS: [&str; 4] = [
     WORKLOAD,
     "[workload]\nsizes = \"web-search\"\nload = 0.02\nflows = 25\ndeadline = { exp = \"20ms\" }",
@@ -131,7 +140,7 @@ fn cuttable() -> Vec<&'static str> {
 /// Those that do not.
 const WHOLE: [&str; 2] = ["uranus", "scc"];
 
-/// Some schemes decide for all flows at once, and are not cut. The others are, and most of them within switches, too.
+/// Some schemes decide for all flows at once, and are not partitioned. The others are, and most of them within switches, too.
 #[test]
 fn every_scheme_that_decides_at_hosts_and_ports() {
     let (mut whole, mut shared) = (Vec::new(), Vec::new());
@@ -149,10 +158,12 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
         }
         // The ports of a switch have nothing in common either, but for some schemes.
         let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
-        for (scenario, parts) in
-            [(&scenario, Parts::Ports(&ports)), (&scenario, Parts::Stages(3)), (&star, Parts::Hosts(3))]
-        {
-            match check_mutated(scenario, parts, Mutation::None) {
+        for (scenario, partition) in [
+            (&scenario, TestPartition::Ports(&ports)),
+            (&scenario, TestPartition::Stages(3)),
+            (&star, TestPartition::Hosts(3)),
+        ] {
+            match check_mutated(scenario, partition, Mutation::None) {
                 Err(why) if SHARED.contains(&&why[..]) => shared.push(scheme),
                 Err(why) if why.starts_with("threads: ") && of_slices => {}
                 done => assert_eq!(done, Ok(()), "{scheme}"),
@@ -163,7 +174,7 @@ fn every_scheme_that_decides_at_hosts_and_ports() {
     assert_eq!(shared, ["hull", "hull", "hull", "pdq", "pdq", "pdq"]);
 }
 
-/// Each with its racks in three parts, memory shared within a switch or not.
+/// Each with its racks in three processes, memory shared within a switch or not.
 #[test]
 fn every_scheme_under_every_balancer_in_every_memory() {
     let rest = format!("[measure]\nhorizon = \"1ms\"\n{WORKLOAD}\n");
@@ -209,7 +220,7 @@ impl Control for Stops {
         self.looks.load(Ordering::Relaxed) > self.at
     }
     fn threads(&self) -> Threads {
-        Threads { at_most: 3, wish: Wish::Whenever }
+        Threads { at_most: 3, policy: ThreadPolicy::Always }
     }
 }
 
@@ -223,13 +234,13 @@ fn small_flows(load: f64, spine_delay: &str) -> Scenario {
     Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Where a look-ahead is longer than a flow within a rack takes, the other part hears of its end before it has started it.
+/// Where a look-ahead is longer than a flow within a rack takes, the other process gets its end before it has started it.
 #[test]
 fn flows_that_are_shorter_than_a_look_ahead() {
     check(&small_flows(0.2, "50us"), &[0, 0, 0, 0, 1, 1, 1, 1], &[0, 1, 1]).unwrap();
 }
 
-/// Where nobody has anything to do for seconds, parts do not go there by look-aheads, of which there would be too many.
+/// Where all processes are idle for seconds, they do not go there by look-aheads, of which there would be too many.
 #[test]
 fn long_pauses_are_passed_over() {
     let scenario = small_flows(1e-6, "200ns");
@@ -240,7 +251,7 @@ fn long_pauses_are_passed_over() {
     }
 }
 
-/// A part may be far beyond its last event when the run is to stop, or say that it rests until long after.
+/// A process may be far beyond its last event when the run is to stop, or have announced that it is idle until long after.
 #[test]
 fn a_run_at_rest_stops() {
     for (load, looks) in [(0.0001, 1), (1e-6, 6)] {
@@ -256,13 +267,13 @@ fn a_run_at_rest_stops() {
     }
 }
 
-/// All parts stop at the same time, and what is on its way between them is counted: the ledger of a run that does not balance is
+/// All processes stop at the same time, and packets on their way between them are counted: the ledger of a run that does not balance is
 /// a panic.
 #[test]
 fn a_run_in_parts_stops_where_it_is_to() {
-    // By racks, and, where links of hosts are long, by stages (`rounds_decide_how_a_fabric_is_cut` in `pays.rs`).
+    // By racks, and, where links of hosts are long, by stages (`rounds_decide_how_a_fabric_is_cut` in `partition.rs`).
     for delay in ["600ns", "20us"] {
-        // So many events that there is a look in the middle, however far a part goes in a turn.
+        // So many events that there is a look in the middle, however far a process goes in a turn.
         let workload = WORKLOAD.replace("flows = 25", "flows = 250");
         let rest = format!("[measure]\nsample_every = \"10us\"\nsample_ports = \"all\"\n{workload}");
         let (scenario, _, _) = scenario_of(0, delay, "pias", "ecmp", &rest);
@@ -277,8 +288,8 @@ fn a_run_in_parts_stops_where_it_is_to() {
     }
 }
 
-/// A part that has nothing to do until the end may still have packets waiting at ports that lead out: they leave, and arrive in
-/// time for what others do until then.
+/// A process that is idle until the end may still have packets waiting at ports that lead out: they leave, and arrive in
+/// time for the events of others until then.
 #[test]
 fn what_leaves_a_part_at_rest_is_not_held_back_at_the_end() {
     for seed in [346, 1, 2, 3] {
@@ -288,57 +299,60 @@ fn what_leaves_a_part_at_rest_is_not_held_back_at_the_end() {
     }
 }
 
-/// Parts without a link between them, one of them with nothing at all.
+/// Processes without a link between them, one of them with no hosts and ports at all.
 #[test]
 fn a_part_may_be_empty() {
     let (scenario, _, _) = scenario(1, "pias", "ecmp", WORKLOAD);
     check(&scenario, &[1; 6], &[1]).unwrap();
 }
 
-/// Who looks half a look-ahead too far hears of things too late, which is noticed: the look-ahead is tight.
+/// Processes that simulate half a look-ahead too far get messages too late, which is noticed: the look-ahead is tight.
 #[test]
 fn nothing_arrives_in_the_past() {
     let (star, _, _) = scenario(1, "tcp", "ecmp", WORKLOAD);
     let (scenario, _, _) = scenario(0, "tcp", "ecmp", WORKLOAD);
     let hosts = [0, 0, 0, 1, 1, 1, 1, 1, 1];
     let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| port % 3).collect();
-    let run = |scenario, parts, mutation| {
+    let run = |scenario, partition, mutation| {
         let feed = feed(scenario).unwrap();
-        let run = || run_cut(scenario, feed.clone(), parts, mutation).expect("it can be cut");
+        let run = || run_partitioned(scenario, feed.clone(), partition, mutation).expect("it can be cut");
         std::panic::catch_unwind(run)
     };
-    // Racks, all ports dealt out, so that what leaves may be for the part itself, and one rack by hosts.
-    for (scenario, parts) in [
-        (&scenario, Parts::Whole(&hosts, &[0, 1, 1, 0, 1])),
-        (&scenario, Parts::Ports(&ports)),
-        (&star, Parts::Hosts(2)),
+    // Racks, all ports dealt out, so that packets may leave for the process itself, and one rack by hosts.
+    for (scenario, partition) in [
+        (&scenario, TestPartition::Nodes(&hosts, &[0, 1, 1, 0, 1])),
+        (&scenario, TestPartition::Ports(&ports)),
+        (&star, TestPartition::Hosts(2)),
     ] {
-        assert!(run(scenario, parts, Mutation::None).is_ok());
-        assert!(run(scenario, parts, Mutation::TooFar).is_err());
+        assert!(run(scenario, partition, Mutation::None).is_ok());
+        assert!(run(scenario, partition, Mutation::TooFar).is_err());
     }
 }
 
-/// The canary: where each part breaks ties in an order of its own, [`check`] sees it, on every kind of fabric but graphs, however it is cut.
+/// The canary: where each process breaks ties in an order of its own, [`check`] sees it, on every kind of fabric but graphs, in any partition.
 #[test]
 fn ties_that_are_broken_otherwise_are_noticed() {
-    // Who receives must not be of the first part, whose order is that of the whole.
+    // The receiver must not be in the first process, whose order is that of the whole.
     let (star, _, _) =
         scenario(1, "dctcp", "ecmp", &WORKLOADS[2].replace("receivers = [1]", "receivers = [5]"));
-    assert_eq!(check_mutated(&star, Parts::Hosts(3), Mutation::None), Ok(()));
-    assert!(check_mutated(&star, Parts::Hosts(3), Mutation::Ties).is_err(), "in one rack nothing is noticed");
-    for (fabric, parts) in [(0, 3), (2, 2), (3, 4)] {
+    assert_eq!(check_mutated(&star, TestPartition::Hosts(3), Mutation::None), Ok(()));
+    assert!(
+        check_mutated(&star, TestPartition::Hosts(3), Mutation::Ties).is_err(),
+        "in one rack nothing is noticed"
+    );
+    for (fabric, processes) in [(0, 3), (2, 2), (3, 4)] {
         let (scenario, hosts, switches) = scenario(fabric, "dctcp", "ecmp", WORKLOAD);
-        let part = |count: usize| (0..count).map(|node| node % parts).collect::<Vec<_>>();
-        let (hosts, switches) = (part(hosts), part(switches));
-        for parts in [Parts::Whole(&hosts, &switches), Parts::Stages(parts)] {
-            assert_eq!(check_mutated(&scenario, parts, Mutation::None), Ok(()));
-            let noticed = check_mutated(&scenario, parts, Mutation::Ties);
+        let process = |count: usize| (0..count).map(|node| node % processes).collect::<Vec<_>>();
+        let (hosts, switches) = (process(hosts), process(switches));
+        for partition in [TestPartition::Nodes(&hosts, &switches), TestPartition::Stages(processes)] {
+            assert_eq!(check_mutated(&scenario, partition, Mutation::None), Ok(()));
+            let noticed = check_mutated(&scenario, partition, Mutation::Ties);
             assert!(noticed.is_err(), "on fabric {fabric} nothing is noticed");
         }
     }
 }
 
-/// Ports of every kind of switch are of any parts, however it chooses between them, and whether or not links have a delay.
+/// Ports of every kind of switch are in any processes, however it chooses between them, and whether or not links have a delay.
 #[test]
 fn ports_of_a_switch_may_be_of_any_parts() {
     for (fabric, delay) in [(0, "0ns"), (1, "600ns"), (2, "20us"), (3, "0ns"), (4, "600ns")] {
@@ -348,7 +362,7 @@ fn ports_of_a_switch_may_be_of_any_parts() {
             let ports = scenario.fabric.build().ports.len();
             let dealt = |way: usize| (0..ports).map(|port| (port * way + port / 5) % 4).collect::<Vec<_>>();
             for ports in [dealt(1), dealt(3)] {
-                let done = check_mutated(&scenario, Parts::Ports(&ports), Mutation::None);
+                let done = check_mutated(&scenario, TestPartition::Ports(&ports), Mutation::None);
                 assert_eq!(done, Ok(()), "fabric {fabric}, {balancer}");
             }
         }
@@ -366,7 +380,7 @@ proptest! {
         seed in 1u64..1_000,
         (fabric, balancer) in (0usize..5, 0usize..5),
         scheme in prop::sample::select(cuttable()),
-        parts in 2usize..8,
+        processes in 2usize..8,
         draws in prop::collection::vec(0usize..64, 64),
         (by, delay) in (0usize..4, prop::sample::select(vec!["0ns", "600ns", "20us"])),
         memory in 0usize..3,
@@ -398,19 +412,19 @@ proptest! {
             let port = format!("port = {{ queues = 4, scheduler = \"{scheduler}\" }}");
             scenario.scheme.params.extend(port.parse::<toml::Table>().unwrap());
         }
-        let part = |node: usize| draws[node] % parts;
-        let hosts: Vec<usize> = (0..hosts).map(part).collect();
-        let switches: Vec<usize> = (0..switches).map(|switch| part(9 + switch)).collect();
-        let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| part(port % draws.len())).collect();
-        let whole = Parts::Whole(&hosts, &switches);
-        let parts = [whole, Parts::Ports(&ports), Parts::Stages(parts), Parts::Hosts(parts)][by];
-        let done = match check_mutated(&scenario, parts, Mutation::None) {
+        let process = |node: usize| draws[node] % processes;
+        let hosts: Vec<usize> = (0..hosts).map(process).collect();
+        let switches: Vec<usize> = (0..switches).map(|switch| process(9 + switch)).collect();
+        let ports: Vec<usize> = (0..scenario.fabric.build().ports.len()).map(|port| process(port % draws.len())).collect();
+        let whole = TestPartition::Nodes(&hosts, &switches);
+        let partition = [whole, TestPartition::Ports(&ports), TestPartition::Stages(processes), TestPartition::Hosts(processes)][by];
+        let done = match check_mutated(&scenario, partition, Mutation::None) {
             Err(why) if SHARED.contains(&&why[..]) => check_mutated(&scenario, whole, Mutation::None),
             done => done,
         };
         match done {
             Err(why) if why.starts_with("threads: ") => {
-                prop_assert!(matches!(parts, Parts::Ports(_)) && ports.iter().max() == Some(&0)
+                prop_assert!(matches!(partition, TestPartition::Ports(_)) && ports.iter().max() == Some(&0)
                     || hosts.iter().chain(&switches).max() == Some(&0), "{why}");
             }
             done => prop_assert!(done.is_ok(), "{scheme}: {}", done.unwrap_err()),

@@ -10,9 +10,9 @@ const PER_DOUBLING: usize = 8;
 /// Sizes below 2⁸ bytes share the first bin, those from 2³⁴ (17 GB) on the last one.
 const EXPONENTS: std::ops::Range<u32> = 8..34;
 /// What has faded to less than this many flows is forgotten.
-const LEAST_FLOWS: f64 = 1e-3;
+const MIN_FLOWS: f64 = 1e-3;
 /// The most load that the model is told, which knows none above 1: an estimate can be any.
-const MOST_LOAD: f64 = 0.95;
+const MAX_LOAD: f64 = 0.95;
 
 /// Sizes of completed flows, and the time in which they completed.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Sketch {
         self.seconds *= share;
         for bin in &mut self.bins {
             *bin = Bin { flows: bin.flows * share, bytes: bin.bytes * share };
-            if bin.flows < LEAST_FLOWS {
+            if bin.flows < MIN_FLOWS {
                 *bin = Bin::default();
             }
         }
@@ -92,7 +92,7 @@ impl Sketch {
         let (sizes, load) = self.measured(bytes_per_sec)?;
         let candidates: Vec<f64> =
             [0.0].into_iter().chain(self.used().map(|(end, _)| end.as_f64())).collect();
-        Some(Model::new(&sizes, load.min(MOST_LOAD)).best_among(&candidates, queues).thresholds)
+        Some(Model::new(&sizes, load.min(MAX_LOAD)).best_among(&candidates, queues).thresholds)
     }
 }
 

@@ -23,7 +23,7 @@ const SOON: f64 = 1.5;
 /// Headers without data take at most this part of a flow's share (an eighth).
 const OVERHEAD: u64 = 8;
 /// Where ports would forget who asks as seldom as that, so many times as much, half of a share.
-const MOST_OVERHEAD: u64 = 4;
+const MAX_OVERHEAD: u64 = 4;
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ impl BaraatLaw {
         }
         // Who has nothing may be forgotten.
         let longest = if has_nothing { Time::MAX } else { self.patience };
-        let least = Time::from_ps(cycle.as_ps() / MOST_OVERHEAD);
+        let least = Time::from_ps(cycle.as_ps() / MAX_OVERHEAD);
         cycle.min(longest).max(least).saturating_sub(rtt)
     }
 

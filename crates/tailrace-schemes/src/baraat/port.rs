@@ -13,10 +13,10 @@ use super::unused::Unused;
 
 const REQUEST_BITS: f64 = (HEADER_BYTES + BaraatHeader::WIRE_BYTES) as f64 * 8.0;
 /// Requests of flows that wait may take this part of a link: a sixteenth.
-const MOST_REQUESTS: f64 = 16.0;
+const MAX_REQUESTS: f64 = 16.0;
 /// A class that is left less than a packet in so many round trips waits, if that is less than this part of the link.
 const ROUNDS_FOR_A_PACKET: f64 = 8.0;
-const LEAST_PART: Grains = 16;
+const MIN_PART: Grains = 16;
 /// Where a link carries hardly a packet in a round trip, so many may wait before it is granted no more than it carries.
 const SHORTEST_HALF: u64 = 8 * MTU_BYTES as u64;
 
@@ -94,7 +94,7 @@ impl BaraatRouter {
         let capacity = bps_of(capacity.max(1)) as f64;
         let turn = bps_of(ahead) as f64 / capacity;
         let flows = f64::from(self.classifier.total(now).flows);
-        let requests = flows * REQUEST_BITS * MOST_REQUESTS / (capacity * self.rtt.as_secs_f64());
+        let requests = flows * REQUEST_BITS * MAX_REQUESTS / (capacity * self.rtt.as_secs_f64());
         // Nobody is ahead where the queue leaves nothing to grant: it must not grow by requests.
         if ahead == 0 { requests } else { turn.min(requests) }
     }
@@ -104,7 +104,7 @@ impl BaraatRouter {
     fn worth(&self, capacity: Grains, told: Feedback, above: Grains, most: Grains) -> Feedback {
         let left = capacity.saturating_sub(above);
         let bits = bps_of(left) as f64 * self.rtt.as_secs_f64() * ROUNDS_FOR_A_PACKET;
-        let is_trickle = bits < f64::from(MTU_BYTES) * 8.0 && left * LEAST_PART < capacity;
+        let is_trickle = bits < f64::from(MTU_BYTES) * 8.0 && left * MIN_PART < capacity;
         if told.nominal < most && is_trickle { Feedback { nominal: 0, actual: 0 } } else { told }
     }
 

@@ -15,7 +15,7 @@ const PASSES: u8 = 0;
 const PACED: u8 = 1;
 
 /// Bit/s at which the bucket fills at least: the rate follows arrivals, and there may have been none for long.
-const LEAST_RATE: f64 = 1e6;
+const MIN_RATE: f64 = 1e6;
 
 /// Parameters of pacers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,7 +119,7 @@ impl Pacing {
     }
 
     fn set_rate(&mut self, rate: f64) {
-        self.rate = rate.max(LEAST_RATE);
+        self.rate = rate.max(MIN_RATE);
         let spare = (self.params.bucket.get() as u32).saturating_sub(MTU_BYTES.into());
         self.bucket.set(Some(Rate::from_bps(self.rate as u64)), spare);
     }

@@ -295,7 +295,7 @@ impl Mcp {
             // What is not to be made up for, or the link cannot carry, need not be remembered.
             let bound = self.params.residual_bound * self.expected;
             let spare = (self.path.link - self.expected).clamp(0.0, bound);
-            self.residual = self.residual.min(spare / self.params.residual_gain.max(LEAST_GAIN));
+            self.residual = self.residual.min(spare / self.params.residual_gain.max(MIN_GAIN));
         }
         self.marks = marked * self.window;
         self.target = self.next_window(now, left).clamp(0.0, self.cap());
@@ -392,7 +392,7 @@ impl Mcp {
 }
 
 /// With a gain below this the residual rate does not matter.
-const LEAST_GAIN: f64 = 1e-3;
+const MIN_GAIN: f64 = 1e-3;
 
 /// Segments a round trip that even the slowest flow sends.
 const SLOWEST: f64 = 1e-3;

@@ -10,7 +10,7 @@ use crate::awafs::Sketch;
 /// upset what many have told.
 const KEPT: f64 = 0.5;
 /// The model knows no load above 1, which an estimate may be.
-const MOST_LOAD: f64 = 0.95;
+const MAX_LOAD: f64 = 0.95;
 
 /// Sizes of the flows that a host has completed, by type.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Measured {
         });
         let load = |of: &Option<(SizeDistribution, f64)>| of.as_ref().map_or(0.0, |(_, load)| *load);
         let total: f64 = found.iter().map(load).sum();
-        let fit = (MOST_LOAD / total).min(1.0);
+        let fit = (MAX_LOAD / total).min(1.0);
         let kind = |of| -> Option<Kind<'_>> {
             let (sizes, load): &(SizeDistribution, f64) = Option::as_ref(of)?;
             Some(Kind { sizes, load: load * fit })

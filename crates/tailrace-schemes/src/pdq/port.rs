@@ -62,7 +62,7 @@ pub struct PdqRouter {
 
 impl PdqRouter {
     /// A grant below this part of the link is none.
-    const LEAST_SHARE: u64 = 100;
+    const MIN_SHARE: u64 = 100;
 
     /// The router of port `number`.
     pub fn new(params: &SwitchParams, number: u32, link: Rate, base_rtt: Time, refresh: Time) -> Self {
@@ -130,7 +130,7 @@ impl PdqRouter {
 
     /// A grant that is worth having.
     fn worthwhile(&self, bps: u64) -> WireRate {
-        if bps >= self.link_bps as u64 / Self::LEAST_SHARE { WireRate::at_most(bps) } else { WireRate::ZERO }
+        if bps >= self.link_bps as u64 / Self::MIN_SHARE { WireRate::at_most(bps) } else { WireRate::ZERO }
     }
 
     /// Whether a flow was let go just now (§3.3.2, dampening). One that another port has paused since does not count: of

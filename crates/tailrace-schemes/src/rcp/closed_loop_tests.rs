@@ -20,7 +20,7 @@ const PACKET: u16 = 1500;
 const STEPS: u64 = 50;
 /// Bytes that the link carries in a round trip.
 const BDP: f64 = 125_000.0;
-const MOST_FLOWS: usize = 12;
+const MAX_FLOWS: usize = 12;
 
 struct Flow {
     id: u32,
@@ -86,7 +86,7 @@ impl Loop {
 
     /// Now and then a flow starts or ends. Tells whether one has started.
     fn change(&mut self) -> bool {
-        let starts = self.stream.below(8) == 0 && self.flows.len() < MOST_FLOWS;
+        let starts = self.stream.below(8) == 0 && self.flows.len() < MAX_FLOWS;
         if starts {
             self.flows.push(Flow::new(self.started));
             self.started += 1;

@@ -26,7 +26,7 @@ impl Default for RateParams {
 }
 
 /// Idle time is walked through slot by slot.
-const LEAST_SLOT: Time = Time::from_us(1);
+const MIN_SLOT: Time = Time::from_us(1);
 
 impl RateParams {
     /// Checks the ranges.
@@ -40,8 +40,8 @@ impl RateParams {
             let message = format!("{} must be above 0 and at most 1", self.initial_rate);
             return Err(ParamError::new("initial_rate", message));
         }
-        if self.slot < LEAST_SLOT {
-            let message = format!("{}: the rate moves once a slot, {LEAST_SLOT} at least", self.slot);
+        if self.slot < MIN_SLOT {
+            let message = format!("{}: the rate moves once a slot, {MIN_SLOT} at least", self.slot);
             return Err(ParamError::new("slot", message));
         }
         Ok(())

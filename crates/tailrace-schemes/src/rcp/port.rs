@@ -8,7 +8,7 @@ use super::fair_rate::FairRate;
 use super::header::{HOPS, RcpHeader};
 
 /// The exact router never grants less than this part of its link in all, so that every flow has a rate.
-const LEAST_SHARE: u64 = 100;
+const MIN_SHARE: u64 = 100;
 
 /// Where nobody shares a link and nothing is left of it, who asks may have this part of it more than another port gives it: it
 /// stays that port's. Otherwise two ports that limit a flow alike each take it for the other one's in turns, and rates never settle.
@@ -72,7 +72,7 @@ impl Exact {
 
     /// A flow begins or goes on. Behind the last port that it has room for, it is not counted.
     fn count(&mut self, now: Time, header: &mut RcpHeader, backlog: Bytes) {
-        let capacity = self.capacity.at(backlog).max(self.link_bps / LEAST_SHARE);
+        let capacity = self.capacity.at(backlog).max(self.link_bps / MIN_SHARE);
         let hop = usize::from(header.hop);
         if hop < HOPS {
             self.end(now, header);
@@ -103,7 +103,7 @@ impl Exact {
         let left = capacity.saturating_sub(limited_bps);
         match sharing {
             0 => left.max(self.link_bps / TIED_SHARE) + header.limit.bps().min(limited_bps),
-            sharing => left.max(self.link_bps / LEAST_SHARE) / u64::from(sharing),
+            sharing => left.max(self.link_bps / MIN_SHARE) / u64::from(sharing),
         }
     }
 

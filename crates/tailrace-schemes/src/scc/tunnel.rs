@@ -29,9 +29,9 @@ impl TunnelParams {
 /// must hear of better times before it has sent its next packet at the worst rate.
 const PATIENCE: f64 = 64.0;
 /// W_T at least, in packets: limiters can keep to less than one a round trip.
-const LEAST_WINDOW: f64 = 0.125;
+const MIN_WINDOW: f64 = 0.125;
 /// Bit/s that a limiter lets through at least, whatever the round trip: a packet of any size a minute.
-const LEAST_RATE: u64 = 10_000;
+const MIN_RATE: u64 = 10_000;
 
 /// The state of a tunnel.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ impl Tunnel {
     }
 
     fn cut(&mut self, now: Time, share: f64) {
-        self.window = (self.window * share).max(LEAST_WINDOW);
+        self.window = (self.window * share).max(MIN_WINDOW);
         self.slow_start = false;
         self.credit = Bytes::ZERO;
         (self.cut_at, self.heard) = (now, false);
@@ -225,7 +225,7 @@ impl Tunnel {
                 self.weight * used / self.window - cut
             }
         };
-        self.window = (self.window + change).clamp(LEAST_WINDOW, self.most);
+        self.window = (self.window + change).clamp(MIN_WINDOW, self.most);
         (self.acked, self.marked, self.credit) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
         self.round_start = now;
         self.shared = self.busy;
@@ -238,6 +238,6 @@ impl Tunnel {
     pub fn limit(&self, member: &Member) -> Option<Rate> {
         let among = self.shared + if member.idle { member.weight } else { 0.0 };
         let share = (member.weight / among).max(1.0 / (self.window * PATIENCE)).min(1.0);
-        (self.rate > 0.0).then(|| Rate::from_bps(((self.rate * share) as u64).max(LEAST_RATE)))
+        (self.rate > 0.0).then(|| Rate::from_bps(((self.rate * share) as u64).max(MIN_RATE)))
     }
 }

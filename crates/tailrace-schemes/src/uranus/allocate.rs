@@ -87,13 +87,13 @@ impl Allocator {
 
 /// No flow is given less than this of the mean of its rack-flow: an old weight is a factor in every slot, and would
 /// become nothing for good.
-const LEAST: f64 = 1.0 / 64.0;
+const MIN: f64 = 1.0 / 64.0;
 
 /// Fills `weights` with what each flow of a rack-flow has of its `part`, in proportion to metric and memory
 /// (Algorithms 1 and 2).
 pub fn share(part: f64, flows: &[Demand], weights: &mut Vec<f64>) {
     let sum: f64 = flows.iter().map(Demand::claim).sum();
-    let least = sum / flows.len() as f64 * LEAST;
+    let least = sum / flows.len() as f64 * MIN;
     weights.clear();
     weights.extend(flows.iter().map(|flow| flow.claim().max(least)));
     let scale = weights.iter().sum::<f64>() / part;

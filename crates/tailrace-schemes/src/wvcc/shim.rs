@@ -100,7 +100,7 @@ pub struct Enforced<G> {
 }
 
 /// The largest receive window that a header holds.
-const LARGEST: u64 = 0xffff;
+const MAX: u64 = 0xffff;
 
 impl<G> Enforced<G> {
     /// The law of a new flow; `by_weight` makes of its weight what tells it apart.
@@ -140,7 +140,7 @@ impl<G> Enforced<G> {
     /// The receive window that the guest is shown: whole segments, in units that the header can tell, rounded up.
     fn receive_window(&self) -> Bytes {
         let segments = self.rounding.whole(self.window.window().segments());
-        Bytes::new((segments * self.mss).div_ceil(1 << self.scale).min(LARGEST) << self.scale)
+        Bytes::new((segments * self.mss).div_ceil(1 << self.scale).min(MAX) << self.scale)
     }
 }
 

@@ -63,7 +63,7 @@ const WHOLE: [&str; 9] = [
 ];
 
 /// Counters are not brought into step more often.
-const LEAST_SYNC: Time = Time::from_us(1);
+const MIN_SYNC: Time = Time::from_us(1);
 
 impl Workload {
     /// Reads `[workload]`. Fields of a rule that stand in it hold for every `[[workload.rule]]` that does not
@@ -163,8 +163,8 @@ impl Workload {
                 wrong("task_counters", "needs [[workload.task]] or a coflow_trace")
             }
             (None, Some(_)) => wrong("task_counters_sync", "needs task_counters"),
-            (_, Some(sync)) if sync < LEAST_SYNC => {
-                wrong("task_counters_sync", &format!("is {sync}, but must be at least {LEAST_SYNC}"))
+            (_, Some(sync)) if sync < MIN_SYNC => {
+                wrong("task_counters_sync", &format!("is {sync}, but must be at least {MIN_SYNC}"))
             }
             _ => Ok(()),
         }

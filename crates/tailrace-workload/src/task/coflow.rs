@@ -14,7 +14,7 @@ use tailrace_config::{ScenarioError, read_file};
 use tailrace_core::{Bytes, Time};
 
 use super::shape::{Origin, Part, Shape};
-use super::workflow::MOST_FLOWS;
+use super::workflow::MAX_FLOWS;
 use crate::Setting;
 
 /// Bytes of a megabyte of the format.
@@ -130,8 +130,8 @@ fn coflow(line: &str, ports: u16, setting: &Setting) -> Result<Coflow, String> {
     twice("mapper", mappers.iter().copied())?;
     twice("reducer", reducers.iter().map(|(port, _)| *port))?;
     let flows = mappers.len() as u64 * reducers.len() as u64;
-    if flows > MOST_FLOWS {
-        return Err(format!("has {flows} flows, but {MOST_FLOWS} are the most"));
+    if flows > MAX_FLOWS {
+        return Err(format!("has {flows} flows, but {MAX_FLOWS} are the most"));
     }
     Ok(Coflow { arrival, mappers, reducers })
 }

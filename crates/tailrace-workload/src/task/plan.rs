@@ -48,7 +48,7 @@ pub enum TaskSizes {
 /// jobs, ten thousand do not fix the mean.
 const LOOKED_AT: u32 = 100_000;
 /// Flows of tasks that arrive at once: some gigabytes.
-const MOST_AT_ONCE: u64 = 50_000_000;
+const MAX_AT_ONCE: u64 = 50_000_000;
 
 impl PlannedTasks {
     pub(crate) fn new(
@@ -113,7 +113,7 @@ impl PlannedTasks {
     /// Flow numbers have 32 bits, and tasks that arrive at once are all in memory.
     fn check_number(&self) -> Result<(), ScenarioError> {
         let (most, when) = match self.rule.arrivals {
-            Arrivals::Once => (MOST_AT_ONCE, " that begins with all of them"),
+            Arrivals::Once => (MAX_AT_ONCE, " that begins with all of them"),
             _ => (u64::from(u32::MAX), ""),
         };
         let (count, flows) = (self.rule.count.unwrap_or(0), self.flows_of_a_task());

@@ -14,7 +14,7 @@ use crate::rule::{Arrivals, check_load};
 use crate::sizes::Sizes;
 
 /// Flows of less are more than ports can tell apart, and nobody splits packets.
-const LEAST_SPLIT: Bytes = Bytes::new(1_000);
+const MIN_SPLIT: Bytes = Bytes::new(1_000);
 
 /// Tasks of one kind: what they consist of, how large, how often, from when to when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,9 +141,9 @@ impl TaskRule {
             _ => {}
         }
         self.check_arrivals()?;
-        if let Some(split) = self.split.filter(|split| *split < LEAST_SPLIT) {
+        if let Some(split) = self.split.filter(|split| *split < MIN_SPLIT) {
             let message = format!(
-                "{split} must be at least {LEAST_SPLIT}, about a packet; leave it out if no flow is split"
+                "{split} must be at least {MIN_SPLIT}, about a packet; leave it out if no flow is split"
             );
             return wrong("split", message);
         }

@@ -113,9 +113,9 @@ impl Chosen {
             format!("  ip netns exec {name}-h{last} COMMAND"),
         ];
         let mtu = self.programs.mtu;
-        if mtu < LEAST_MTU_FOR_IPV6 {
+        if mtu < MIN_MTU_FOR_IPV6 {
             lines.push(format!(
-                "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {LEAST_MTU_FOR_IPV6}"
+                "note: hosts have IPv4 only: their MTU is {mtu}, and Linux has no IPv6 below {MIN_MTU_FOR_IPV6}"
             ));
         }
         if self.agents.is_some() {

@@ -10,7 +10,7 @@ use tailrace_fluid::{Lag, Law, Model, uniform_windows};
 use crate::spec::name;
 
 /// The most flows of a model: more would be solved for days.
-const MOST_FLOWS: usize = 1000;
+const MAX_FLOWS: usize = 1000;
 /// Samples of a trajectory, unless the file says how often to take them.
 const SAMPLES: f64 = 20_000.0;
 
@@ -212,8 +212,8 @@ impl FluidFile {
                     .map_or_else(|| self.each("priority", |f| f.priority), Ok)?,
             },
         };
-        if law.flows() > MOST_FLOWS {
-            return Err(ScenarioError::new(field, format!("{} flows: at most {MOST_FLOWS}", law.flows())));
+        if law.flows() > MAX_FLOWS {
+            return Err(ScenarioError::new(field, format!("{} flows: at most {MAX_FLOWS}", law.flows())));
         }
         Ok(law)
     }

@@ -1,4 +1,4 @@
-//! Where a part of a run fails, the run does, with what that part said, and no thread goes on.
+//! Where a logical process fails, the run fails with its error or panic, and no thread goes on.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crate::setup::{Setup, fabric, flow};
 use tailrace_core::{Ending, Scheme, Time};
-use tailrace_packet::{Cut, LookAheads, PartOf, World, run_parts};
+use tailrace_packet::{LookAheads, Partition, ProcessSpec, World, run_parallel};
 use tailrace_schemes::dctcp::{Dctcp, Params};
 
 const FABRIC: &str = "kind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\n\
                       spine_rate = \"40Gbps\"";
 
-/// The part that fails, and how.
+/// The process that fails, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failing {
     Nowhere,
@@ -23,36 +23,37 @@ enum Failing {
     Panicking(usize),
 }
 
-/// Runs in three parts, a rack each.
-fn in_parts(setup: &Setup, failing: Failing) -> Result<Ending, String> {
+/// Runs in three logical processes, a rack each.
+fn in_parallel(setup: &Setup, failing: Failing) -> Result<Ending, String> {
     let Setup { fabric, transport, flows, horizon, watch, seed } = setup;
-    let cut = Arc::new(Cut::by_racks(fabric, 3));
-    assert_eq!(cut.parts(), 3);
-    let ahead = LookAheads::new(&cut, fabric, transport);
-    let build = |part: PartOf| {
-        let own = part.own;
+    let partition = Arc::new(Partition::by_racks(fabric, 3));
+    assert_eq!(partition.processes(), 3);
+    let look_aheads = LookAheads::new(&partition, fabric, transport);
+    let build = |process: ProcessSpec| {
+        let own = process.own;
         if failing == Failing::Building(own) {
-            return Err(format!("part {own} is not built"));
+            return Err(format!("process {own} is not built"));
         }
         if failing == Failing::Panicking(own) {
             std::thread::sleep(Duration::from_millis(50));
-            panic!("part {own} has had enough");
+            panic!("process {own} has had enough");
         }
         let scheme = Dctcp::new(Params::default(), &setup.facts()).map_err(|error| error.to_string())?;
-        let (flows, watch, part) = (flows.clone().into(), watch.clone(), Some(part));
-        Ok(World::part(scheme, fabric, *transport, flows, *horizon, watch, *seed, part))
+        let (flows, watch, process) = (flows.clone().into(), watch.clone(), Some(process));
+        Ok(World::for_process(scheme, fabric, *transport, flows, *horizon, watch, *seed, process))
     };
-    run_parts(&cut, &ahead, &build, &mut |_| ControlFlow::Continue(())).map(|(_, ending)| ending)
+    run_parallel(&partition, &look_aheads, &build, &mut |_| ControlFlow::Continue(()))
+        .map(|(_, ending)| ending)
 }
 
 fn run(failing: Failing) -> Result<Ending, String> {
     // Everybody sends 3,000 packets to somebody of the next rack.
     let flows = (0..6).map(|host| flow(host, (host + 2) % 6, 3_000 * 1_460, Time::from_us(1))).collect();
     let setup = Setup { horizon: Some(Time::from_ms(1_000)), ..Setup::new(fabric(FABRIC), flows) };
-    in_parts(&setup, failing)
+    in_parallel(&setup, failing)
 }
 
-/// How it ended, in time: a part that waits for one that is gone would wait for ever.
+/// How it ended, in time: a process that waits for one that is gone would wait for ever.
 fn in_time(failing: Failing) -> Result<Result<Ending, String>, String> {
     let (tell, told) = std::sync::mpsc::channel();
     #[expect(clippy::disallowed_methods, reason = "a run that hangs must not hang the test")]
@@ -68,10 +69,10 @@ fn in_time(failing: Failing) -> Result<Result<Ending, String>, String> {
 }
 
 #[test]
-fn a_part_that_fails_ends_the_run_with_what_it_said() {
+fn a_process_that_fails_ends_the_run_with_its_error() {
     assert_eq!(in_time(Failing::Nowhere), Ok(Ok(Ending::Finished)));
-    for part in 0..3 {
-        assert_eq!(in_time(Failing::Building(part)), Ok(Err(format!("part {part} is not built"))));
-        assert_eq!(in_time(Failing::Panicking(part)), Err(format!("part {part} has had enough")));
+    for process in 0..3 {
+        assert_eq!(in_time(Failing::Building(process)), Ok(Err(format!("process {process} is not built"))));
+        assert_eq!(in_time(Failing::Panicking(process)), Err(format!("process {process} has had enough")));
     }
 }

@@ -1,25 +1,25 @@
-//! Cuts by stages: what packets meet on their way, from hosts inwards and back out.
+//! Partitions by stages: ports in the order in which packets meet them, from hosts inwards and back out.
 
 use std::cmp::Reverse;
 
 use tailrace_fabric::{Fabric, Node, PortId, SwitchId};
 
-use super::{Cut, switches, work};
+use super::{Partition, switches, work};
 
 /// Most pairs of a switch and a rack whose ways are looked at.
-const MOST_WAYS: usize = 1 << 18;
+const MAX_WAYS: usize = 1 << 18;
 
-impl Cut {
-    /// A cut into `parts` or fewer of about the same work: all ports stand in a row as packets meet them, those that lead
-    /// inwards, those that lead outwards, and by racks those towards hosts, and hosts. The row is cut into lengths. So in
-    /// fabrics of tiers nothing comes back to an earlier part but over links of hosts. Where these are long, no part waits for another
-    /// closely; but most packets go from part to part twice. [`Self::of_ports`] says what ports must not share. In fabrics without
-    /// tiers what a switch chooses between may be in two lengths; it goes to one of them, and the other may become empty.
+impl Partition {
+    /// A partition into `processes` or fewer of about the same work: all ports stand in a row as packets meet them, those that lead
+    /// inwards, those that lead outwards, and by racks those towards hosts, and hosts. The row is divided into lengths. So in
+    /// fabrics of tiers no packet comes back to an earlier process but over links of hosts. Where these are long, no process waits for another
+    /// closely; but most packets go from process to process twice. See [`Self::of_ports`] for the state that ports must not share. In fabrics
+    /// without tiers the ports that a switch chooses between may be in two lengths; they go to one of them, and the other may become empty.
     ///
     /// `None` for fabrics of so many switches and racks that it takes long.
-    pub fn by_stages(fabric: &Fabric, parts: usize) -> Option<Self> {
+    pub fn by_stages(fabric: &Fabric, processes: usize) -> Option<Self> {
         let racks = super::edges(fabric).len();
-        if fabric.switches.saturating_mul(racks) > MOST_WAYS {
+        if fabric.switches.saturating_mul(racks) > MAX_WAYS {
             return None;
         }
         let with_work = |lot: Vec<PortId>| {
@@ -27,12 +27,12 @@ impl Cut {
             (lot, all)
         };
         let row: Vec<_> = row(fabric).into_iter().map(with_work).collect();
-        Some(Self::of_row(fabric, &row, parts))
+        Some(Self::of_row(fabric, &row, processes))
     }
 }
 
-/// All ports in the order in which packets meet them, in lots that stay together: what a switch chooses between, in fabrics of tiers, and
-/// ports of a rack towards its hosts, so that links to its switch from others lead to one part.
+/// All ports in the order in which packets meet them, in lots that stay together: those that a switch chooses between, in fabrics of tiers,
+/// and ports of a rack towards its hosts, so that links to its switch from others lead to one process.
 fn row(fabric: &Fabric) -> Vec<Vec<PortId>> {
     let levels = levels(fabric);
     let level = |switch: SwitchId| levels[usize::from(switch)];
@@ -94,32 +94,33 @@ mod tests {
         FabricParams::from_table(&text.parse().expect("a table")).expect("a fabric").build()
     }
 
-    /// What each part has of all work.
-    fn shares(fabric: &Fabric, cut: &Cut) -> Vec<f64> {
-        let mut shares = vec![0.0; cut.parts()];
+    /// The share of each process of all work.
+    fn shares(fabric: &Fabric, partition: &Partition) -> Vec<f64> {
+        let mut shares = vec![0.0; partition.processes()];
         let all: u64 = (0..fabric.ports.len() as PortId).map(|port| work(fabric, port)).sum();
         for port in 0..fabric.ports.len() as PortId {
-            shares[cut.of_port(port)] += work(fabric, port) as f64 / all as f64;
+            shares[partition.of_port(port)] += work(fabric, port) as f64 / all as f64;
         }
         shares
     }
 
-    /// The only links back are those of hosts, so that the shortest way from a part to itself takes one of them.
+    /// The only links back are those of hosts, so that the shortest way from a process to itself takes one of them.
     #[test]
     fn a_round_takes_a_link_of_a_host() {
         let tree = "kind = \"fat-tree\"\nradix = 4\nhost_rate = \"10Gbps\"\nhost_delay = \"20us\"\nswitch_delay = \"200ns\"";
         for text in ["preset = \"spine144\"", tree] {
             let fabric = fabric(text);
-            for parts in 2..=9 {
-                let cut = Cut::by_stages(&fabric, parts).expect("a small fabric");
-                assert_eq!(cut.parts(), parts, "{text}");
-                let ahead = LookAheads::new(&cut, &fabric, &TransportParams::default());
-                (0..parts)
-                    .for_each(|part| assert!(ahead.rounds()[part] >= Time::from_us(20), "{text}: {parts}"));
-                let shares = shares(&fabric, &cut);
+            for processes in 2..=9 {
+                let partition = Partition::by_stages(&fabric, processes).expect("a small fabric");
+                assert_eq!(partition.processes(), processes, "{text}");
+                let look_aheads = LookAheads::new(&partition, &fabric, &TransportParams::default());
+                (0..processes).for_each(|process| {
+                    assert!(look_aheads.rounds()[process] >= Time::from_us(20), "{text}: {processes}")
+                });
+                let shares = shares(&fabric, &partition);
                 assert!(
-                    shares.iter().all(|share| share * (parts as f64) < 1.4),
-                    "{text} in {parts}: {shares:?}"
+                    shares.iter().all(|share| share * (processes as f64) < 1.4),
+                    "{text} in {processes}: {shares:?}"
                 );
             }
         }
@@ -128,18 +129,18 @@ mod tests {
     #[test]
     fn what_takes_long_is_not_begun() {
         let text = "kind = \"fat-tree\"\nradix = 36\nhost_rate = \"10Gbps\"";
-        assert_eq!(Cut::by_stages(&fabric(text), 2), None);
+        assert_eq!(Partition::by_stages(&fabric(text), 2), None);
     }
 
-    /// Where ways go around, every port has a part all the same.
+    /// Where ways go around, every port has a process all the same.
     #[test]
-    fn fabrics_without_tiers_are_cut_as_well() {
+    fn fabrics_without_tiers_are_partitioned_as_well() {
         let ring = "kind = \"graph\"\nhosts = [\"h\", \"i\"]\nswitches = [\"a\", \"b\", \"c\"]\nrate = \"10Gbps\"\nlink = [\
                     { ends = [\"h\", \"a\"] }, { ends = [\"i\", \"b\"] }, { ends = [\"a\", \"b\"] }, { ends = [\"b\", \"c\"] },\
                     { ends = [\"c\", \"a\"] }]";
         let fabric = fabric(ring);
-        let cut = Cut::by_stages(&fabric, 3).expect("a small fabric");
-        assert_eq!(cut.parts(), 3);
-        assert!(shares(&fabric, &cut).iter().all(|&share| share > 0.0));
+        let partition = Partition::by_stages(&fabric, 3).expect("a small fabric");
+        assert_eq!(partition.processes(), 3);
+        assert!(shares(&fabric, &partition).iter().all(|&share| share > 0.0));
     }
 }
