@@ -57,7 +57,7 @@ where
 
 /// Builds scheme `S` for a scenario of packets.
 pub fn for_packets<S: Scheme>(scenario: &Scenario, fabric: &Fabric) -> Result<S, ScenarioError> {
-    if fabric.hosts > Packet::MOST_HOSTS {
+    if fabric.hosts > Packet::MAX_HOSTS {
         let message = format!(
             "has {} hosts, but packets have room for the numbers of {}; at flow level (level = \"flow\") there may be more",
             fabric.hosts,

@@ -32,7 +32,7 @@ pub(crate) fn check(
     };
     let samples = end.as_secs_f64() / every.as_secs_f64();
     let bytes = samples * (ports * ROWS_A_PORT + slices) as f64 * ROW_BYTES;
-    if bytes <= MOST_BYTES {
+    if bytes <= MAX_BYTES {
         return Ok(());
     }
     let least = Time::from_secs_f64(every.as_secs_f64() * bytes / MAX_BYTES);

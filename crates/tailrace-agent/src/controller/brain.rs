@@ -8,7 +8,7 @@ use tailrace_scenario::Scenario;
 
 use crate::Error;
 use crate::FleetPart;
-use crate::etcd::{Decision, FlowName, Heard, MOST_ENDED, MOST_FLOWS, Policy, Progress, Report, Weights};
+use crate::etcd::{Decision, FlowName, Heard, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Weights};
 
 use super::meeting;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::AgentConfig;
 use crate::Error;
 use crate::HostPart;
-use crate::etcd::MOST_FLOWS;
+use crate::etcd::MAX_FLOWS;
 use tailrace_bpf::{
     BpfError, Cgroup, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, Pins, Rule,
     WindowFlow, WindowKeeper,

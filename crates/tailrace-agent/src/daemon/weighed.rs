@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::Error;
-use crate::etcd::{FlowName, MOST_FLOWS, Progress, Weights};
+use crate::etcd::{FlowName, MAX_FLOWS, Progress, Weights};
 use tailrace_bpf::{Connection, Kind, monotonic};
 use tailrace_core::{Bytes, Weight};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tailrace_core::Progress;
-use tailrace_run::{Threads, Wish};
+use tailrace_run::{ThreadPolicy, Threads};
 use tailrace_scenario::Level;
 
 use crate::claims::claim::{Claim, Deviation, Wrong};

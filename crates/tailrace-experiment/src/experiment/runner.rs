@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tailrace_core::{Ledger, PortView, Progress, Running};
-use tailrace_run::{Control, Threads, Wish, required_live};
+use tailrace_run::{Control, ThreadPolicy, Threads, required_live};
 use tailrace_scenario::{Level, Scenario};
 
 use crate::claims::judge::Verdict;

@@ -6,7 +6,7 @@ use tailrace_config::suggest::unknown;
 use toml::{Table, Value};
 
 use super::read::SERIES;
-use super::{Ground, Kind, MOST_CURVES, Of, Plot};
+use super::{Ground, Kind, MAX_CURVES, Of, Plot};
 use crate::spec::sweep::axis_text;
 use crate::spec::sweep::same;
 use crate::stats::task_stats::TASK_METRICS;

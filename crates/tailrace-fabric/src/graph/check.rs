@@ -17,7 +17,7 @@ pub(crate) const MAX_HOSTS: u64 = 65_536;
 /// A list of equal-cost ports has as many entries as their weights together.
 const MAX_WEIGHT: u16 = 100;
 /// Each has two ports.
-pub(crate) const MOST_LINKS: u64 = 1 << 19;
+pub(crate) const MAX_LINKS: u64 = 1 << 19;
 
 fn wrong<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError::new(field, message))

@@ -9,17 +9,17 @@ use crate::task::shape::{Role, Shape};
 pub(super) type Built = Result<(Shape, Placement), ScenarioError>;
 
 /// The flows of a task at most.
-pub(in crate::task) const MOST_FLOWS: u64 = 1 << 20;
+pub(in crate::task) const MAX_FLOWS: u64 = 1 << 20;
 
 /// Bytes that a stage sends on for each that came in, at most.
-const MOST_SENT_ON: f64 = 1e6;
+const MAX_SENT_ON: f64 = 1e6;
 
 /// Refuses tasks of too many flows.
 pub(super) fn check_flows(field: &str, flows: u64) -> Result<(), ScenarioError> {
-    if flows <= MOST_FLOWS {
+    if flows <= MAX_FLOWS {
         return Ok(());
     }
-    Err(ScenarioError::new(field, format!("makes tasks of {flows} flows, but {MOST_FLOWS} are the most")))
+    Err(ScenarioError::new(field, format!("makes tasks of {flows} flows, but {MAX_FLOWS} are the most")))
 }
 
 /// Refuses tasks of more hosts than there are numbers of roles.
@@ -33,11 +33,11 @@ pub(super) fn check_hosts(field: &str, hosts: usize) -> Result<(), ScenarioError
 
 /// Refuses a share of its input that nobody can send on.
 pub(super) fn check_selectivity(selectivity: f64) -> Result<(), ScenarioError> {
-    if selectivity > 0.0 && selectivity <= MOST_SENT_ON {
+    if selectivity > 0.0 && selectivity <= MAX_SENT_ON {
         return Ok(());
     }
     let message = format!(
-        "is {selectivity}, but must be above 0 and at most {MOST_SENT_ON}: bytes sent on for each that came in"
+        "is {selectivity}, but must be above 0 and at most {MAX_SENT_ON}: bytes sent on for each that came in"
     );
     Err(ScenarioError::new("selectivity", message))
 }

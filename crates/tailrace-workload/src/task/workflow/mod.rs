@@ -9,7 +9,7 @@ mod parallel;
 mod shuffle;
 
 pub use aggregate::PartitionAggregate;
-pub(super) use built::MOST_FLOWS;
+pub(super) use built::MAX_FLOWS;
 pub use collective::{Collective, Pipeline};
 pub use graph::GraphStage;
 pub use group::Group;
