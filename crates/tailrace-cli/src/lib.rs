@@ -36,15 +36,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailrace_console::complain;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use tailrace_experiment::{Error, Experiment, Folder, Observer};
-use tikv_jemallocator::Jemalloc;
 
 pub use compare::comparison_of;
 pub use live::provide as provide_live;
 
 /// Of all programs that have this library: the command and the Python package.
 #[global_allocator]
-static MEMORY: Jemalloc = Jemalloc;
+static MEMORY: MiMalloc = MiMalloc;
 
 /// What the command needs from whoever calls it.
 pub trait Host {

@@ -33,7 +33,7 @@ mod turn;
 pub use clock::Clock;
 pub use driver::Driver;
 pub use emulate::{LOOK_EVERY, emulate};
-pub use hosts::{Hosts, INTERFACE, MIN_MTU_FOR_IPV6, LONGEST_NAME, Standing, clean};
+pub use hosts::{Hosts, INTERFACE, LONGEST_NAME, MIN_MTU_FOR_IPV6, Standing, clean};
 pub use interfaces::Interfaces;
 pub use kernel::{Fabrics, Flows, Tagger, Tags, Terms, run_on_kernel};
 pub use link::Wanted;

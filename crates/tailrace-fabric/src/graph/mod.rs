@@ -17,7 +17,7 @@ use super::routes::gcd;
 use super::wiring::{Wire, Wiring};
 use super::{Buffer, Fabric, LoadBalancing, Node, PortId, Racks};
 
-pub(super) use check::{MAX_HOSTS, MAX_SWITCHES, MAX_LINKS};
+pub(super) use check::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES};
 pub(super) use file_fields::{FileFields, SHORTHANDS, Units};
 
 /// A fabric of any structure: hosts with one link each, to a switch; switches and the links between them.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tailrace_config::ScenarioError;
 
 use super::drawn::{Attributes, Drawn, DrawnLink};
-use crate::graph::{MAX_HOSTS, MAX_SWITCHES, MAX_LINKS};
+use crate::graph::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES};
 
 fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, ScenarioError> {
     Err(ScenarioError { line: Some(line), ..ScenarioError::new("", message) })

@@ -7,7 +7,7 @@ use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_core::{PlannedQueue, Rate};
 use tailrace_experiment::{Error, Experiment, place_in_scheme};
-use tailrace_linux::{MIN_MTU_FOR_IPV6, LONGEST_NAME};
+use tailrace_linux::{LONGEST_NAME, MIN_MTU_FOR_IPV6};
 use tailrace_live::{Programs, asks_for_much, for_programs, for_proxies};
 use tailrace_run::switch_plan;
 use tailrace_scenario::Scenario;
