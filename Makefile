@@ -11,7 +11,7 @@ AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test tests-built test-kernel programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo test digests tests-built test-kernel programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml --report
@@ -100,6 +100,10 @@ bench: .venv/built
 validate: .venv/built
 	if pkg-config --exists ns3-core; then $(MAKE) -C benches/ns3; else echo "ns-3 is not installed: nothing to build"; fi
 	$(BIN)/python benches/validate --write docs/validation.md
+
+# The results of this build beside those that are written down.
+digests: .venv/built
+	$(BIN)/python experiments/digests.py
 
 # The papers' experiments against their claims; SCALE=1 is what the papers ran.
 check-papers: .venv/built

@@ -10,12 +10,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
 SCHEMES = DOCS / "reference" / "schemes.md"
 CLAIMS = DOCS / "results" / "claims.md"
+DIGESTS = DOCS.parent / "experiments" / "digests.toml"
 PAPERS = {"karuna": "Karuna", "awafs": "AWAFS", "uranus": "Uranus", "baraat": "Baraat"}
 STANDINGS = {
     "holds": "holds",
@@ -69,7 +71,12 @@ def scheme_block(listed: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
+def present_model() -> int:
+    """The number of the present model."""
+    return int(tomllib.loads(DIGESTS.read_text("utf-8"))["model"])
+
+
+def claim_block(papers: dict[str, list[dict[str, Any]]], model: int) -> str:
     """How many claims stand how, and a table of each file's."""
     lines = ["| paper | claims | hold | in shape | deviate | undecided |", "|---|---|---|---|---|---|"]
     everything = [entry for entries in papers.values() for entry in entries]
@@ -97,6 +104,7 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
         "measured, or is within what their deviations declare. They say that a gain of the paper does not",
         "come out, and judge no scheme; `⚬` is in their last column.",
     ]
+    lines += ["", ages([record for entry in everything if (record := entry["claim"]["measured"])], model)]
     for paper, entries in papers.items():
         lines += ["", f"## {PAPERS[paper]}"]
         file = None
@@ -104,8 +112,11 @@ def claim_block(papers: dict[str, list[dict[str, Any]]]) -> str:
             if entry["file"] != file:
                 file = entry["file"]
                 lines += ["", f"[{file}](../../{file})", ""]
-                lines += ["| claim | source | paper | here | scale | |", "|---|---|---|---|---|---|"]
-            lines.append(claim_row(entry))
+                lines += [
+                    "| claim | source | paper | here | scale | model | |",
+                    "|---|---|---|---|---|---|---|",
+                ]
+            lines.append(claim_row(entry, model))
     return "\n".join(lines) + "\n"
 
 
@@ -150,7 +161,18 @@ def standing(entry: dict[str, Any]) -> str | None:
     return verdict["standing"] if verdict else None
 
 
-def claim_row(entry: dict[str, Any]) -> str:
+def ages(records: list[dict[str, Any]], model: int) -> str:
+    """How many records are of the present model."""
+    of_models = [record.get("model") for record in records]
+    older = sum(known is not None and known < model for known in of_models)
+    return (
+        f"The present model has number {model}. Of {len(records)} numbers that are recorded here, "
+        f"{of_models.count(model)} are of it,\n{older} of an older one, which their lines name, and "
+        f"{of_models.count(None)} were recorded before models had numbers (–)."
+    )
+
+
+def claim_row(entry: dict[str, Any], model: int) -> str:
     """A claim in a line: what the paper says, what was measured here, and how that stands."""
     claim, record = entry["claim"], entry["claim"]["measured"]
     change = claim["number"]["against"] is not None
@@ -165,7 +187,10 @@ def claim_row(entry: dict[str, Any]) -> str:
     here = figure(record["value"], change) + margin(record["spread"], change) if record else "–"
     scale = f"{record['scale']:g}" if record else "–"
     paper += margin(claim["tolerance"], change)
-    cells = [claim["id"], cell(claim["source"]), paper, here, scale, stands]
+    of_model = str(record["model"]) if record and record.get("model") is not None else "–"
+    if of_model not in ("–", str(model)):
+        of_model += ", older"
+    cells = [claim["id"], cell(claim["source"]), paper, here, scale, of_model, stands]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -212,7 +237,7 @@ def pages() -> dict[Path, str]:
     papers = {paper: claims(paper) for paper in PAPERS}
     return {
         SCHEMES: with_block(SCHEMES.read_text("utf-8"), scheme_block(schemes())),
-        CLAIMS: with_block(CLAIMS.read_text("utf-8"), claim_block(papers)),
+        CLAIMS: with_block(CLAIMS.read_text("utf-8"), claim_block(papers, present_model())),
     }
 
 

@@ -57,7 +57,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def _draw(directory: Path) -> tuple[list[Path], list[str]]:
     # Imported only now, for it takes longer than most commands.
-    from tailrace.plots import draw
+    from tailrace.drawing import draw
 
     return draw(directory)
 

@@ -5,8 +5,6 @@ from os import PathLike
 from pathlib import Path
 from typing import final
 
-from tailrace.rules import Rule
-
 __all__ = [
     "Entry",
     "FluidResult",
@@ -136,7 +134,7 @@ def run(
     folder: str | PathLike[str],
     file: str | PathLike[str] | None = None,
     report: Callable[[float, int, int, int], object] | None = None,
-    rule: Rule | None = None,
+    rule: object = None,
     threads: int | None = None,
 ) -> RunResult: ...
 def cli(

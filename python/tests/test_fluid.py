@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 import tailrace
 from tailrace import Fluid, RunError, Scenario, ScenarioError
 from tailrace.__main__ import command
-from tailrace.plots import draw
+from tailrace.drawing import draw
 from tailrace.plots.fluid import fluid_chart
 
 PRESET = Path(__file__).parents[2] / "experiments" / "uranus" / "fluid" / "wvcc.toml"

@@ -13,7 +13,8 @@ from matplotlib.container import ErrorbarContainer
 
 from tailrace import ResultFolder, Scenario, ScenarioError, plot, plots
 from tailrace.__main__ import command
-from tailrace.plots.style import PENS, label
+from tailrace.drawing import draw
+from tailrace.plots.style import PENS, label, save, styled
 
 
 def drawn(folder: ResultFolder, **table: Any) -> Axes:
@@ -266,7 +267,7 @@ def test_a_plot_that_fails_does_not_hide_the_others(folder: ResultFolder, tmp_pa
     experiment = (folder.path / "experiment.toml").read_text("utf-8").partition("[plot.")[0]
     (tmp_path / "out" / "experiment.toml").write_text(experiment + plots_of)
     list_checksums(tmp_path / "out")
-    drawn = plots.draw(tmp_path / "out")
+    drawn = draw(tmp_path / "out")
     assert [file.name for file in drawn.files] == ["b.png", "b.svg"]
     assert [failure.partition(";")[0] for failure in drawn.failures] == ['plot.a.y: unknown metric "none"']
 
@@ -283,7 +284,7 @@ def test_a_distribution_of_nothing_is_a_failure(
     monkeypatch.setattr(
         "tailrace.plots.flows.Cdf._measured", lambda _, run, y: run.flows[y].to_frame().head(0)
     )
-    drawn = plots.draw(tmp_path / "out")
+    drawn = draw(tmp_path / "out")
     assert [file.name for file in drawn.files] == ["b.png", "b.svg"]
     assert len(drawn.failures) == 1
     assert drawn.failures[0].startswith("plot.a.class: ")
@@ -299,7 +300,7 @@ def test_numbers_that_cannot_be_drawn_are_a_failure(
         raise error("data cannot be log-scaled")
 
     monkeypatch.setattr("tailrace.plots.flows.Cdf.draw", refuse)
-    drawn = plots.draw(tmp_path / "out")
+    drawn = draw(tmp_path / "out")
     assert drawn.failures == ["plot.times: cannot be drawn: data cannot be log-scaled"]
     assert len(drawn.files) > 2
 
@@ -310,8 +311,8 @@ def test_text_is_drawn_as_it_is(numbers: ResultFolder) -> None:
     numbers.summary = numbers.summary.with_columns(scheme=pl.col("scheme") + "\x07$x_$")
     chart = numbers.plot("test")
     assert chart.axes[0].get_title(loc="left") == "costs $5, $\\foo$ \\x1b[2J \\u202ea"
-    with plots.styled():
-        files = plots.save(chart, numbers.path / "plots" / "test")
+    with styled():
+        files = save(chart, numbers.path / "plots" / "test")
     ElementTree.parse(files[1])
 
 
@@ -319,7 +320,7 @@ def test_a_picture_that_cannot_be_written_is_a_failure(numbers: ResultFolder) ->
     (numbers.path / "experiment.toml").write_text('[plot.a]\nx = "load"\ny = "timeouts"\n')
     list_checksums(numbers.path)
     (numbers.path / "plots").write_text("in the way")
-    drawn = plots.draw(numbers.path)
+    drawn = draw(numbers.path)
     assert drawn.files == []
     assert len(drawn.failures) == 1
     assert f"{numbers.path / 'plots'}" in drawn.failures[0]
@@ -341,7 +342,7 @@ def test_an_experiment_leaves_all_its_plots(folder: ResultFolder) -> None:
 
 def test_the_same_results_give_the_same_bytes(folder: ResultFolder) -> None:
     before = {file: file.read_bytes() for file in (folder.path / "plots").iterdir()}
-    again = plots.draw(folder.path)
+    again = draw(folder.path)
     assert {file: file.read_bytes() for file in again.files} == before
     assert not any(b"<dc:date>" in content for content in before.values())
 
@@ -420,4 +421,4 @@ def test_what_is_left_out_is_not_drawn(numbers: ResultFolder) -> None:
     plot = '[plot.queue]\nkind = "series"\ny = "port_bytes"\nat = { scheme = "C" }\n'
     (numbers.path / "experiment.toml").write_text('[[scheme]]\nname = "C"\n' + plot)
     list_checksums(numbers.path)
-    assert plots.draw(numbers.path) == ([], [])
+    assert draw(numbers.path) == ([], [])

@@ -3,58 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tailrace import _tailrace, toml
-from tailrace.errors import ScenarioError, TailraceError
-from tailrace.fluid_model import Fluid
-from tailrace.folder import ResultFolder
+from tailrace.errors import ScenarioError
+from tailrace.plots.drawable import Folder
 from tailrace.plots.flows import Cdf
-from tailrace.plots.fluid import fluid_chart
 from tailrace.plots.plot import Plot
 from tailrace.plots.series import Series
-from tailrace.plots.style import PENS, Chart, finish, new_chart, save, styled
+from tailrace.plots.style import PENS, Chart, finish, new_chart, styled
 from tailrace.plots.summary import Bars, Line
 from tailrace.plots.workloads import Workloads
 
 KINDS: dict[str, type[Plot]] = {kind.kind: kind for kind in (Line, Cdf, Series, Bars, Workloads)}
 
 
-class Drawn(NamedTuple):
-    """What has become of the plots of a result folder."""
-
-    files: list[Path]
-    """The pictures."""
-    failures: list[str]
-    """What was wrong with each plot that could not be drawn."""
-
-
-def draw(directory: str | Path) -> Drawn:
-    """Draw all plots of a result folder, also of a fluid model's, into its ``plots/``."""
-    directory = Path(directory)
-    charts: dict[str, Callable[[], Chart | None]]
-    if (directory / "fluid.parquet").exists():
-        charts = {"fluid": lambda: fluid_chart(Fluid.load(directory))}
-    else:
-        folder = ResultFolder(directory)
-        charts = {name: partial(_chart, folder, name) for name in tables(folder)}
-    drawn = Drawn([], [])
-    for name, make in charts.items():
-        try:
-            if figure := make():
-                with styled():
-                    drawn.files.extend(save(figure, directory / "plots" / name))
-        except TailraceError as error:
-            drawn.failures.append(str(error))
-        except Exception as error:
-            drawn.failures.append(f"plot.{name}: cannot be drawn: {error}")
-    return drawn
-
-
-def tables(folder: ResultFolder) -> dict[str, Any]:
+def tables(folder: Folder) -> dict[str, Any]:
     """The plots that the folder's experiment asks for, or what suits it if it asks for none."""
     own = folder.experiment.get("plot")
     if own is not None:
@@ -70,14 +34,15 @@ def tables(folder: ResultFolder) -> dict[str, Any]:
     return {}
 
 
-def chart(folder: ResultFolder, name: str) -> Chart:
+def chart(folder: Folder, name: str) -> Chart:
     """Draw the plot that ``[plot.NAME]`` of the folder's experiment describes."""
-    if (figure := _chart(folder, name)) is None:
+    if (figure := chart_if_run(folder, name)) is None:
         raise ScenarioError("is of schemes or points that were not run", f"plot.{name}")
     return figure
 
 
-def _chart(folder: ResultFolder, name: str) -> Chart | None:
+def chart_if_run(folder: Folder, name: str) -> Chart | None:
+    """The same, or ``None`` if what it is about was not run."""
     if (plot := read(folder, name)) is None:
         return None
     with styled():
@@ -86,7 +51,7 @@ def _chart(folder: ResultFolder, name: str) -> Chart | None:
     return figure
 
 
-def read(folder: ResultFolder, name: str) -> Plot | None:
+def read(folder: Folder, name: str) -> Plot | None:
     """Read the table ``[plot.NAME]`` of a folder's experiment; ``None`` if what it is about was not run."""
     known = tables(folder)
     table = known.get(name)
@@ -101,7 +66,7 @@ def read(folder: ResultFolder, name: str) -> Plot | None:
     return KINDS[fields.pop("kind")](name=name, **fields)
 
 
-def _ground(folder: ResultFolder) -> str:
+def _ground(folder: Folder) -> str:
     """What there is to draw from, as TOML."""
     runs = folder.summary.select(folder.axes).unique(maintain_order=True)
     return toml.dumps(

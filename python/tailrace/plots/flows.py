@@ -8,10 +8,9 @@ from typing import ClassVar
 import polars as pl
 from matplotlib.axes import Axes
 
-from tailrace.folder import ResultFolder
+from tailrace.plots.drawable import Folder, Run
 from tailrace.plots.plot import TimesPlot
 from tailrace.plots.style import Pen
-from tailrace.result import Result
 
 # More steps than a screen has pixels only make files large.
 _MOST_STEPS = 2000
@@ -25,7 +24,7 @@ class Cdf(TimesPlot):
     of: str
     y: list[str]
 
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
         rows = self.rows(folder)
         curves = self.curves(rows)
@@ -50,7 +49,7 @@ class Cdf(TimesPlot):
         self.dress(axes, of_what, f"Share of {self.of}")
         return self.footnote(folder, rows, f"{self.of} of")
 
-    def _measured(self, run: Result, y: str) -> pl.DataFrame:
+    def _measured(self, run: Run, y: str) -> pl.DataFrame:
         """A column of the run's measured flows or tasks."""
         if self.of == "tasks" and run.tasks is None:
             raise self.wrong("of", 'must be "flows": the workload has no tasks')

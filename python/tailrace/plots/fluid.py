@@ -6,15 +6,14 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace.errors import ScenarioError
-from tailrace.fluid_model import Fluid
+from tailrace.plots.drawable import Model, Run
 from tailrace.plots.series import time_unit
 from tailrace.plots.style import PENS, Chart, Pen, finish, label, new_chart, styled
-from tailrace.result import Result
 
 _PACKET_BYTES = 1500
 
 
-def fluid_chart(model: Fluid, packets: Result | None = None) -> Chart:
+def fluid_chart(model: Model, packets: Run | None = None) -> Chart:
     """Draw windows and the queue of a model; those of a packet-level run, if given, as pale steps."""
     table = model.table.to_polars()
     unit, nanoseconds = time_unit(table["time_s"][-1] * 1e9)
@@ -42,7 +41,7 @@ def _draw_model(table: pl.DataFrame, scale: float, windows: Axes, queue: Axes) -
     queue.plot(flows[0]["time_s"] * scale, flows[0]["queue_packets"], color="black", linewidth=1)
 
 
-def _draw_packets(result: Result, flows: int, nanoseconds: float, windows: Axes, queue: Axes) -> None:
+def _draw_packets(result: Run, flows: int, nanoseconds: float, windows: Axes, queue: Axes) -> None:
     """Steps of the traced flows' windows, in order of their numbers, and of the queue on their way."""
     series = result.series.to_polars()
     traced = series.filter(pl.col("metric") == "window_segments")

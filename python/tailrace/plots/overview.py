@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tailrace.plots.drawable import Run
 from tailrace.plots.flows import draw_cdf
 from tailrace.plots.style import PENS, Chart, finish, label, log_scale, new_chart, styled
-from tailrace.result import Result
 
 
-def overview(result: Result) -> Chart:
+def overview(result: Run) -> Chart:
     """Completion times and slowdowns by size class, as distributions."""
     with styled():
         chart, panels = new_chart(2)

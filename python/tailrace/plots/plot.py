@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace.errors import ScenarioError
-from tailrace.folder import ResultFolder
+from tailrace.plots.drawable import Folder
 from tailrace.plots.style import COLOURS, DASHES, PENS, Pen, label, log_scale
 from tailrace.table import Table
 
@@ -32,7 +32,7 @@ class Plot(ABC):
     log: list[str]
 
     @abstractmethod
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
 
     def dress(self, axes: Axes, x_label: str, y_label: str) -> None:
@@ -56,7 +56,7 @@ class RunPlot(Plot):
     at: dict[str, list[float | str]]
     class_: str
 
-    def rows(self, folder: ResultFolder) -> pl.DataFrame:
+    def rows(self, folder: Folder) -> pl.DataFrame:
         """The summary's rows of the plot's class, at the points that ``at`` names."""
         rows = folder.summary.filter(pl.col("class") == self.class_)
         for axis, wanted in self.at.items():
@@ -77,7 +77,7 @@ class RunPlot(Plot):
             raise self.wrong("y", f"these results have no column {name}")
         return rows[name]
 
-    def footnote(self, folder: ResultFolder, rows: pl.DataFrame, several_seeds: str = "") -> str:
+    def footnote(self, folder: Folder, rows: pl.DataFrame, several_seeds: str = "") -> str:
         """What a reader must know: the class, the scale and the seeds."""
         seeds = [folder.experiment.get("seed", 1)]
         if "seed" in folder.axes:
@@ -90,7 +90,7 @@ class RunPlot(Plot):
         ]
         return "; ".join(filter(None, notes))
 
-    def pens(self, folder: ResultFolder, schemes: Sequence[str | None]) -> list[Pen]:
+    def pens(self, folder: Folder, schemes: Sequence[str | None]) -> list[Pen]:
         """A line style for each curve: a scheme has one colour in all plots of an experiment.
 
         Several curves of a scheme differ in their dash. Curves of no scheme, or of one only, have pens

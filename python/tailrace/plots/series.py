@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace import _tailrace
-from tailrace.folder import ResultFolder
+from tailrace.plots.drawable import Folder
 from tailrace.plots.plot import RunPlot
 from tailrace.plots.style import label
 
@@ -23,7 +23,7 @@ class Series(RunPlot):
     index: list[int]
     places: list[str]
 
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the lines and return the footnote."""
         rows = self.rows(folder)
         if "seed" in rows.columns:

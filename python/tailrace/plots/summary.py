@@ -14,7 +14,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from tailrace._tailrace import student
-from tailrace.folder import ResultFolder
+from tailrace.plots.drawable import Folder
 from tailrace.plots.plot import TimesPlot
 from tailrace.plots.series import unknown
 from tailrace.plots.style import Pen, label, shown
@@ -32,7 +32,7 @@ class SummaryPlot(TimesPlot):
     places: list[str]
     spread: str
 
-    def points(self, folder: ResultFolder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[Pen]]:
+    def points(self, folder: Folder) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[Pen]]:
         """The rows that are drawn, each curve's x, mean, low and high by its label, and their pens."""
         rows = self._with_series(folder, self.rows(folder))
         for column in self.y:
@@ -51,7 +51,7 @@ class SummaryPlot(TimesPlot):
                 schemes.append(self.scheme_of(part))
         return rows, curves, self.pens(folder, schemes)
 
-    def _with_series(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
+    def _with_series(self, folder: Folder, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with the mean over time of each series that is to be drawn."""
         for column in self.y:
             if column.startswith(SERIES):
@@ -90,7 +90,7 @@ class SummaryPlot(TimesPlot):
                 )
         return points.sort("x") if points.schema["x"].is_numeric() else points
 
-    def _relative(self, folder: ResultFolder, rows: pl.DataFrame) -> pl.DataFrame:
+    def _relative(self, folder: Folder, rows: pl.DataFrame) -> pl.DataFrame:
         """The other schemes' rows as percentage changes from the run that differs only in the scheme."""
         is_base = pl.col("scheme") == self.relative_to
         base = rows.filter(is_base)
@@ -124,7 +124,7 @@ class Line(SummaryPlot):
 
     kind: ClassVar[str] = "line"
 
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
         rows, curves, pens = self.points(folder)
         for (name, points), pen in zip(curves.items(), pens, strict=True):
@@ -148,7 +148,7 @@ class Bars(SummaryPlot):
 
     kind: ClassVar[str] = "bars"
 
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the bars and return the footnote."""
         rows, curves, pens = self.points(folder)
         clusters = [str(value) for value in rows[self.x].unique(maintain_order=True)]

@@ -8,7 +8,7 @@ from typing import ClassVar
 from matplotlib.axes import Axes
 
 from tailrace import _tailrace
-from tailrace.folder import ResultFolder
+from tailrace.plots.drawable import Folder
 from tailrace.plots.plot import Plot
 from tailrace.plots.style import PENS, label
 
@@ -20,7 +20,7 @@ class Workloads(Plot):
     kind: ClassVar[str] = "workloads"
     names: list[str]
 
-    def draw(self, folder: ResultFolder, axes: Axes) -> str:
+    def draw(self, folder: Folder, axes: Axes) -> str:
         """Draw the curves and return the footnote."""
         for name, pen in zip(self.names, PENS, strict=False):
             sizes, shares = zip(*_tailrace.workload(name), strict=True)

@@ -119,6 +119,8 @@ pub struct Record {
     pub wrong: Option<f64>,
     /// The `--scale` of the run. From here on the claim is judged.
     pub scale: f64,
+    /// The number of the model that gave it, of `experiments/digests.toml`; none before models had numbers.
+    pub model: Option<u32>,
 }
 
 /// A claim that is known not to hold, or not to be decided by seeds.

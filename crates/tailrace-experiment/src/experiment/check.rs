@@ -234,9 +234,10 @@ mod tests {
     fn what_is_not_recorded_of_this_scale_is_said() {
         let text = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[[scheme]]\nname = \"fifo\"\n\
                     [[claim]]\nid = \"a\"\nsource = \"s\"\ntext = \"t\"\npaper = [0, 5000]\nnumber = { metric = \"unfinished\", of = \"fifo\" }\n\
-                    measured = { value = 1234, scale = 0.5 }\n";
+                    measured = { value = 1234, scale = 0.5, model = 7 }\n";
         let experiment = Experiment::from_text(text, Path::new("x.toml"), &[], &[], 1.0).unwrap();
         let claim = &experiment.claims[0];
+        assert_eq!(claim.measured.and_then(|record| record.model), Some(7));
         assert!(!is_aged(claim, Some(1_234.4), 0.5), "four digits are recorded");
         assert!(is_aged(claim, Some(1_240.0), 0.5));
         assert!(!is_aged(claim, Some(1_240.0), 0.1), "of another scale");
