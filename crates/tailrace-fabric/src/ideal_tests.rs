@@ -173,7 +173,7 @@ fn check(fabric: &Fabric, src: HostId, dst: HostId, size: u64) -> Result<(), Tes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(tailrace_cases::cases(2_000))]
 
     #[test]
     fn one_path_is_exact_at_any_rates(kind in any_dumbbell(), size in any_size()) {

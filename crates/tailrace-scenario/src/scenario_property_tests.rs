@@ -123,7 +123,7 @@ fn a_rule_that_takes_all_pairs_is_read_or_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(tailrace_cases::cases(2_000))]
 
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,200}") {

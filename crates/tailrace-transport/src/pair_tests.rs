@@ -337,7 +337,7 @@ fn an_acknowledgement_without_news_may_open_the_window() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(tailrace_cases::cases(300))]
     /// Loss, duplication, reordering and marks in any mixture: every byte arrives exactly once and in order.
     #[test]
     fn every_byte_arrives(

@@ -219,7 +219,7 @@ fn any_arrivals() -> impl Strategy<Value = (u32, Vec<(Time, u32)>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(tailrace_cases::cases(3_000))]
     /// Every packet passes exactly once, when the model says so.
     #[test]
     fn agrees_with_the_rule_word_by_word((cell, arrivals) in any_arrivals()) {

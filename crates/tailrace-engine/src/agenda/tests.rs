@@ -31,7 +31,7 @@ fn distance() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(tailrace_cases::cases(400))]
     #[test]
     fn agrees_with_a_map(operations in prop::collection::vec((0u32..12, distance(), 0..4u8), 1..300)) {
         let (mut agenda, mut naive) = (Agenda::new(12, 20_000_000), Naive::default());

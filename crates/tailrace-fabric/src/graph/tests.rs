@@ -99,7 +99,7 @@ fn pairs(fabric: &Fabric) -> impl Iterator<Item = (HostId, HostId)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(tailrace_cases::cases(500))]
 
     /// All ways and only those are as short as can be, and ports share by their weights.
     #[test]

@@ -131,7 +131,7 @@ fn ends_in_a_world(flows: &[Flow], heavy: u64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(tailrace_cases::cases(400))]
 
     #[test]
     fn flows_end_when_a_model_of_their_link_says(flows in tasks(), heavy in 100_000..5_000_000_u64) {

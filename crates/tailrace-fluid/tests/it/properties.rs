@@ -29,7 +29,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(tailrace_cases::cases(48))]
 
     #[test]
     fn every_sample_is_there_and_means_something(model in model()) {

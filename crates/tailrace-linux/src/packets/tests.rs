@@ -236,7 +236,7 @@ impl Case<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(tailrace_cases::cases(40))]
 
     /// One after another: there is one packet, or an acknowledgement.
     #[test]

@@ -189,7 +189,7 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(tailrace_cases::cases(100))]
 
     #[test]
     fn a_fresh_network_does_what_was_recorded(

@@ -79,7 +79,7 @@ fn two_ports_share_alike() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(tailrace_cases::cases(40))]
     /// Whatever arrives, the ports of a switch never hold more than its memory.
     #[test]
     fn shared_memory_is_never_exceeded(

@@ -52,7 +52,7 @@ fn any_flow() -> impl Strategy<Value = FlowSpec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(tailrace_cases::cases(60))]
 
     #[test]
     fn whatever_a_controller_says_and_when_all_flows_end(

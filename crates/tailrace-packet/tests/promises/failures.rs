@@ -164,7 +164,7 @@ fn failures() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(tailrace_cases::cases(64))]
 
     #[test]
     fn whatever_fails_every_packet_is_accounted_for_and_flows_end_when_links_are_back(

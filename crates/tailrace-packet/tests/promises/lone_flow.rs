@@ -168,7 +168,7 @@ fn any_size() -> impl Strategy<Value = (u16, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_500))]
+    #![proptest_config(tailrace_cases::cases(1_500))]
 
     #[test]
     fn any_fabric_is_exact_or_bounded(

@@ -81,7 +81,7 @@ fn any_fabric() -> impl Strategy<Value = Fabric> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(tailrace_cases::cases(256))]
 
     #[test]
     fn every_flow_ends(fabric in any_fabric(), hosts in 2u32..7, flows in prop::collection::vec(any_flow(), 1..50)) {

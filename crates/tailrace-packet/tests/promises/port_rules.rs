@@ -112,7 +112,7 @@ fn marks_at_dequeue_are_others() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(tailrace_cases::cases(40))]
     /// Whatever arrives, the ports of a switch never hold more packets than its memory.
     #[test]
     fn shared_memory_of_packets_is_never_exceeded(

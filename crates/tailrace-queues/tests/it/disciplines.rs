@@ -300,7 +300,7 @@ fn assert_same_contents(port: &MultiQueue, model: &Model<'_>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(tailrace_cases::cases(2_000))]
     #[test]
     fn every_packet_fares_as_in_the_model(
         params in any_params(),
@@ -363,7 +363,7 @@ fn unfairness(history: &[Vec<u64>], a: (usize, f64), b: (usize, f64)) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(tailrace_cases::cases(300))]
     /// Between any two moments two backlogged queues differ by no more than a largest packet each, divided by
     /// their weights (Golestani 1994, theorem 1); with deficit round robin by a quantum more (Shreedhar and
     /// Varghese 1995, theorem 4.2).

@@ -154,7 +154,7 @@ fn dequeue(port: &mut RankQueue<Rank>, model: &mut Model) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(tailrace_cases::cases(1_000))]
     #[test]
     fn every_packet_fares_as_in_the_model(
         courses in any_courses(),

@@ -464,7 +464,7 @@ fn tasks_of_less_than_a_round_trip_fill_a_link_at_four_fifths_of_its_rate() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(tailrace_cases::cases(80))]
 
     /// Of 560 such mixes 27 took more than 1.5 times as long, and none twice; at a load of 0.85 some take 2.3 times, as above. A port
     /// that makes tasks wait for nothing takes tens of times.

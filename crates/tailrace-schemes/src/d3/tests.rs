@@ -272,7 +272,7 @@ impl Chaos {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(tailrace_cases::cases(48))]
 
     #[test]
     fn no_loss_gives_more_than_the_link_or_leaves_anything(seed: u64, loss in 0.0f64..0.4) {

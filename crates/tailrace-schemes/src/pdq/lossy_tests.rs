@@ -223,7 +223,7 @@ impl Chaos {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(tailrace_cases::cases(256))]
 
     #[test]
     fn no_loss_lets_flows_send_more_than_the_link_for_long_or_leaves_any(

@@ -148,7 +148,7 @@ const EXCESS: [f64; 2] = [3.0, 1.0];
 const DRAINED: u32 = 40;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(tailrace_cases::cases(48))]
 
     #[test]
     fn more_than_the_link_comes_only_after_starts_and_the_queue_drains_whatever_is_lost(

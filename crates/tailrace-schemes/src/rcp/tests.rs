@@ -224,7 +224,7 @@ fn exact_rates_settle_where_two_links_limit_a_flow_alike() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(tailrace_cases::cases(48))]
 
     #[test]
     fn no_loss_makes_the_router_count_too_few_and_grant_too_much_or_leaves_any(seed: u64, loss in 0.0f64..0.4) {
