@@ -7,16 +7,23 @@ BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml pyproject.toml $(shell find crates -type f)
 # The host agent is built where there is what it takes, which `make programs` installs; ARCHITECTURE.md says why it is a feature.
 HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && command -v protoc >/dev/null && echo yes)
+# What the package is built with: the simulator; with `make live` real packets, too; with what `make programs` installs the agent.
+FLAVOUR := $(if $(HAS_AGENT),agent,$(if $(wildcard .venv/wants-live),live))
 AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent$(,)tailrace-bench/agent$(,)tailrace-python/agent)
 NEXTEST := $(BIN)/cargo-nextest nextest run --locked --workspace $(AGENT)
 , := ,
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo instructions check try test test-live test-doc test-python test-lean test-kernel built soak programs lint deny audit digests fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo live instructions check try test test-live test-doc test-python test-lean test-kernel built soak programs lint deny audit digests fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml --report
+
+# The package with its live half: emulated fabrics, the switch, level = "live".
+live: .venv/demo
+	touch .venv/wants-live
+	$(MAKE) .venv/built
 
 # Everything that needs no root.
 test: lint deny built test-lean
@@ -153,17 +160,17 @@ clean:
 	rm -rf .venv target out python/tailrace/_tailrace*.so python/tailrace/reports/uplot
 
 # The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
-.venv/built: .venv/demo .venv/agent-$(or $(HAS_AGENT),no) python/tailrace/reports/uplot $(SOURCES)
-	$(BIN)/maturin develop --locked --release $(if $(HAS_AGENT),--features agent)
+.venv/built: .venv/demo .venv/flavour-$(or $(FLAVOUR),lean) python/tailrace/reports/uplot $(SOURCES)
+	$(BIN)/maturin develop --locked --release --no-default-features $(if $(FLAVOUR),--features $(FLAVOUR))
 	touch $@
 
 # What draws the charts of reports. Without it they are still pictures.
 python/tailrace/reports/uplot: .venv/demo python/uplot.py
 	$(BIN)/python python/uplot.py && touch $@ || echo "uPlot cannot be fetched: charts of reports are still pictures"
 
-# Another one when the agent can be built, or no longer.
-.venv/agent-%: .venv/demo
-	rm -f .venv/agent-*
+# Another one when the live half is wanted, or the agent can be built, or no longer.
+.venv/flavour-%: .venv/demo
+	rm -f .venv/flavour-*
 	touch $@
 
 # What the package needs and is built with.

@@ -45,5 +45,5 @@ pub fn required_live() -> Result<&'static dyn LiveRunner, RunError> {
 }
 
 /// What a build without the live half answers.
-pub const NO_LIVE: &str = "this build of Tailrace has no live half (level = \"live\", emulate, switch, agent): it is built on Linux \
-                           with the feature `live`, as `make` and `cargo build -p tailrace-cli` do";
+pub const NO_LIVE: &str = "this build of Tailrace has no live half (level = \"live\", emulate, switch, agent): on Linux `make live` builds it, \
+                           or cargo build -p tailrace-cli";
