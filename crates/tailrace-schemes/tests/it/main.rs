@@ -6,3 +6,6 @@ mod parameters;
 mod parts;
 mod rules;
 mod tutorial;
+
+/// In the tutorial, the scheme lives beside this one.
+use tailrace_schemes::dctcp;

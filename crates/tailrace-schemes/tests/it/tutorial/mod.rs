@@ -7,9 +7,6 @@ mod live;
 mod numbers;
 mod sjf;
 
-/// In its tutorial, the scheme lives beside this one.
-use tailrace_schemes::dctcp;
-
 const CONTRIBUTING: &str = include_str!("../../../../../CONTRIBUTING.md");
 
 /// The blocks of that language in the tutorial.

@@ -15,7 +15,7 @@ use tailrace_core::{
 };
 use tailrace_queues::{Marking, MarkingScope};
 
-use crate::tutorial::dctcp::{DctcpLaw, LawParams};
+use crate::dctcp::{DctcpLaw, LawParams};
 
 /// Parameters of `sjf`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
