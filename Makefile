@@ -15,7 +15,7 @@ NEXTEST := $(BIN)/cargo-nextest nextest run --locked --workspace $(AGENT)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: demo live instructions check try test test-live test-doc test-python test-lean test-kernel built soak programs lint deny audit digests fuzz mutants bench validate check-papers docs pages clean
+.PHONY: demo live instructions check try test test-live .test-doc .test-python .test-lean test-kernel .tests-built soak programs lint deny audit digests fuzz mutants bench validate check-papers docs pages clean
 
 demo: .venv/built
 	$(BIN)/tailrace run experiments/demo.toml --report
@@ -26,34 +26,36 @@ live: .venv/demo
 	$(MAKE) .venv/built
 
 # Everything that needs no root.
-test: lint deny built test-lean
+test: lint deny .tests-built .test-lean
 	$(NEXTEST) $(if $(NEXTEST_PROFILE),--profile $(NEXTEST_PROFILE))
-	$(MAKE) test-doc test-python
+	$(MAKE) .test-doc .test-python
 
 # The same on real packets: namespaces, interfaces and programs of the kernel, which need root. One at a time.
-test-live: built
+test-live: .tests-built
 	$(NEXTEST) --profile live
 
 # All that is tested, compiled, and all code without warnings. The crates of the simulator are looked at without the live half, too.
-built: .venv/tools
+.tests-built: .venv/tools
 	cargo clippy --locked --workspace --all-targets $(AGENT) -- -D warnings
 	$(if $(HAS_AGENT),,@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)")
 	$(NEXTEST) --no-run --profile all
 
-# The command without its live half: its lints, its dependencies, its answers.
-test-lean: .venv/tools
+# The command without its live half: its lints, its dependencies, its answers. And the lints of what has a part without the agent.
+.test-lean: .venv/tools
 	cargo clippy --locked --package tailrace-cli --no-default-features --all-targets -- -D warnings
+	cargo clippy --locked --package tailrace-cli --package tailrace-bpf --package tailrace-agent --all-targets -- -D warnings
 	$(BIN)/cargo-nextest nextest run --locked --package tailrace-cli --no-default-features --test lean
 	python3 dev/lean.py
 
-test-doc: .venv/tools
+.test-doc: .venv/tools
 	cargo test --locked --doc --package tailrace-conformance --package tailrace-fluid --package tailrace-scenario --package tailrace-workload
 
 # Python with the extension module of the tests' build; afterwards the optimised one is back, where there is one.
-test-python: .venv/tools
+.test-python: .venv/tools
 	dev/with_tested_build $(if $(HAS_AGENT),--features agent) -- sh -c '$(BIN)/mypy && MYPYPATH=python $(BIN)/stubtest tailrace._tailrace && \
 		$(BIN)/pytest --numprocesses 2 --dist loadgroup --durations 20 && \
-		$(BIN)/tailrace check experiments/smoke/*.toml && $(BIN)/tailrace check experiments/demo.toml --scale 0.1'
+		$(BIN)/tailrace check experiments/smoke/*.toml && $(BIN)/tailrace check experiments/demo.toml --scale 0.1 && \
+		$(BIN)/python experiments/digests.py --tailrace $(BIN)/tailrace'
 
 # After an edit: format, lints and tests of the crates that have changed since BASE, or are not committed.
 check: .venv/tools
@@ -139,10 +141,6 @@ bench:
 validate: .venv/built
 	if pkg-config --exists ns3-core; then $(MAKE) -C benches/ns3; else echo "ns-3 is not installed: nothing to build"; fi
 	$(BIN)/python benches/validate --write docs/validation.md
-
-# The results of this build beside those that are written down.
-digests: .venv/built
-	$(BIN)/python experiments/digests.py
 
 # The papers' experiments against their claims; SCALE=1 is what the papers ran.
 check-papers: .venv/built

@@ -17,6 +17,19 @@ pub const CRATES: [&str; 13] = [
     "tailrace-workload",
 ];
 
+/// Where the number of the model stands, in a checkout.
+const DIGESTS: &str = "../../experiments/digests.toml";
+
 fn main() {
     tailrace_identity::emit("TAILRACE_BUILD", &CRATES);
+    emit_model();
+}
+
+/// Gives the crate the number of the model as `TAILRACE_MODEL`; nothing where the file is not there, as in a crate by itself.
+#[expect(clippy::print_stdout, reason = "cargo reads the output of build scripts")]
+fn emit_model() {
+    println!("cargo::rerun-if-changed={DIGESTS}");
+    let text = std::fs::read_to_string(DIGESTS).unwrap_or_default();
+    let number = text.lines().find_map(|line| line.strip_prefix("model = ")).unwrap_or_default();
+    println!("cargo::rustc-env=TAILRACE_MODEL={number}");
 }

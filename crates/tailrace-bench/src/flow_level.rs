@@ -1,4 +1,4 @@
-//! `tailrace bench --level flow`: what runs at flow level cost, each in a process of its own.
+//! `tailrace-bench --level flow`: what runs at flow level cost, each in a process of its own.
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};

@@ -144,7 +144,7 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
     let mut text = format!(
         "\nby the model, with {:.0} ns for a letter, {:.0} ns a look-ahead for each other part, and {:.0} ns to give a \
          processor away\n\n\
-         | fabric | threads | largest part | letters a hop | hops in a look-ahead, at load \
+         | fabric | threads | largest process | messages a hop | hops in a look-ahead, at load \
          | times one thread on {processors} processors | measured | with a processor each, at load \
          | were smaller parts no cheaper |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -172,7 +172,7 @@ pub fn report(curve: &Curve, cases: &[Case], processors: usize) -> (Vec<Value>, 
             );
             rows.push(json!({
                 "fabric": case.name, "threads": stats.processes, "largest_part": stats.largest_share,
-                "letters_per_hop": stats.messages_per_hop, "hops_per_look_ahead": stats.hops_per_look_ahead,
+                "messages_per_hop": stats.messages_per_hop, "hops_per_look_ahead": stats.hops_per_look_ahead,
                 "hops_at_load": stats.hops_at_load, "times": here, "measured": measured,
                 "times_at_load": at_load, "times_at_load_no_cheaper": no_cheaper,
             }));

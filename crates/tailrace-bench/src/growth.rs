@@ -1,4 +1,4 @@
-//! `tailrace bench --growth`: time and memory as hosts and flows grow, each point in a process of its own.
+//! `tailrace-bench --growth`: time and memory as hosts and flows grow, each point in a process of its own.
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};

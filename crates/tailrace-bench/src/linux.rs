@@ -1,4 +1,4 @@
-//! `tailrace bench --level linux`: what the host agent costs: a packet in the kernel, a new table of thresholds, and TCP's
+//! `tailrace-bench --level linux`: what the host agent costs: a packet in the kernel, a new table of thresholds, and TCP's
 //! throughput with and without it, in turn.
 
 use std::io::{Read, Write};

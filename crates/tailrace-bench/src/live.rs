@@ -1,4 +1,4 @@
-//! `tailrace bench --level live`: frames through a live switch per CPU-second of its thread, against a forwarder over the
+//! `tailrace-bench --level live`: frames through a live switch per CPU-second of its thread, against a forwarder over the
 //! same links that has no fabric, and against a bridge of the kernel; what a port costs by itself; and how late frames
 //! leave.
 

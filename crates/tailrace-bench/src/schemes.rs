@@ -1,4 +1,4 @@
-//! `tailrace bench --schemes`: the cost of a packet-hop under each scheme, against DCTCP in the same round.
+//! `tailrace-bench --schemes`: the cost of a packet-hop under each scheme, against DCTCP in the same round.
 
 use serde_json::json;
 use tailrace_console::complain;

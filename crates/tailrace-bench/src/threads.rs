@@ -1,4 +1,4 @@
-//! `tailrace bench --threads`: one run on one thread and on several, by the clock on the wall, each in a process of its
+//! `tailrace-bench --threads`: one run on one thread and on several, by the clock on the wall, each in a process of its
 //! own.
 
 use std::time::Instant;

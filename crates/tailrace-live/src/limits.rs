@@ -28,7 +28,7 @@ pub fn asks_for_much(scenario: &Scenario) -> Option<String> {
     (asked > carried).then(|| {
         format!(
             "{hosts} hosts with {rate} each may ask for {asked}, and all of it is one core's work, which carries \
-             {carried} where it has nothing else to do; `tailrace bench --level live` says how much more here. What \
+             {carried} where it has nothing else to do; `tailrace-bench --level live` says how much more here. What \
              comes too late is said."
         )
     })

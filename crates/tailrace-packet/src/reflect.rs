@@ -1,5 +1,5 @@
 //! The protocol-free kernel: fixed-window packets, turned round at the receiver over the same fabric,
-//! ports and agenda as every run, and nothing else. `tailrace bench` measures the full stack against it.
+//! ports and agenda as every run, and nothing else. `tailrace-bench` measures the full stack against it.
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{ACK_BYTES, Ecn, HostId, MTU_BYTES, Packet, PacketKind, PortFacts, PortPolicy};

@@ -6,6 +6,7 @@ use tailrace_core::Progress;
 use tailrace_run::{ThreadPolicy, Threads};
 use tailrace_scenario::Level;
 
+use crate::build::model;
 use crate::claims::claim::{Claim, Deviation, Wrong};
 use crate::error::Error;
 use crate::experiment::file::Experiment;
@@ -91,6 +92,7 @@ pub fn check(
     for (claim, verdict) in std::iter::zip(&experiment.claims, &verdicts) {
         lines.push(judge(claim, verdict, experiment.scale));
     }
+    lines.extend(model().and_then(|model| older_records(&experiment.claims, model)));
     Ok((first, lines))
 }
 
@@ -140,6 +142,22 @@ fn judge(claim: &Claim, verdict: &Verdict, scale: f64) -> Line {
         ""
     };
     Line { outcome, text: format!("{head}; {tail}{aged}") }
+}
+
+/// The records that an older model gave, in a line; records without a number are of the time before models had one.
+fn older_records(claims: &[Claim], model: u32) -> Option<Line> {
+    let records = claims.iter().filter_map(|claim| Some((&claim.id, claim.measured?.model)));
+    let all = records.clone().count();
+    let older: Vec<&str> =
+        records.filter(|(_, of)| of.is_none_or(|of| of < model)).map(|(id, _)| id.as_str()).collect();
+    (!older.is_empty()).then(|| Line {
+        outcome: Outcome::Differs,
+        text: format!(
+            "{} of {all} records are of a model before number {model}: {}; experiments/record.py writes new ones",
+            older.len(),
+            older.join(", ")
+        ),
+    })
 }
 
 /// Whether a record of this scale says another number: of an older build, or of other fields. Four digits are recorded.
@@ -242,6 +260,22 @@ mod tests {
         assert!(is_aged(claim, Some(1_240.0), 0.5));
         assert!(!is_aged(claim, Some(1_240.0), 0.1), "of another scale");
         assert!(!is_aged(claim, None, 0.5));
+    }
+
+    #[test]
+    fn records_of_an_older_model_are_named() {
+        let claim = |id: &str, model: &str| -> Claim {
+            let text = format!(
+                "id = \"{id}\"\npaper = 1\ntolerance = 0\nnumber = {{ metric = \"unfinished\", of = \"a\" }}\n\
+                 measured = {{ value = 1, scale = 1{model} }}\n"
+            );
+            toml::from_str(&text).unwrap()
+        };
+        let claims = [claim("before", ""), claim("old", ", model = 1"), claim("new", ", model = 2")];
+        let line = older_records(&claims, 2).unwrap();
+        assert!(line.text.starts_with("2 of 3 records are of a model before number 2: before, old;"), "{line:?}");
+        assert_eq!(line.outcome, Outcome::Differs);
+        assert_eq!(older_records(&claims[2..], 2), None);
     }
 
     #[test]
