@@ -7,6 +7,7 @@
 mod allocator;
 mod apart;
 mod args;
+mod flow_case;
 mod flow_level;
 mod forecast;
 mod growth;
@@ -52,7 +53,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
             say!("{}", case.run()?);
             return Ok(0);
         }
-        if let Some(case) = flow_level::Case::parse(name) {
+        if let Some(case) = flow_case::Case::parse(name) {
             say!("{}", case.run()?);
             return Ok(0);
         }

@@ -21,6 +21,7 @@ mod manual;
 mod mistake;
 mod new_scheme;
 mod output;
+mod overrides;
 mod progress;
 mod qos;
 mod report;

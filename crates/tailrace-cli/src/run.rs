@@ -10,6 +10,7 @@ use tailrace_run::{ThreadPolicy, Threads, processors};
 use tailrace_scenario::Level;
 
 use crate::forecast::Machine;
+use crate::overrides::overrides;
 use crate::progress::Display;
 use crate::watch::Watching;
 use crate::{Cluster, Drawn, Host, args, forecast, live, output, report, tables};
@@ -251,20 +252,6 @@ impl Drawn {
 /// What `--level` is short for.
 fn at_level(level: args::Level) -> Override {
     Override { field: "level".to_owned(), value: Level::from(level).name().to_owned() }
-}
-
-/// Reads `FIELD=VALUE`.
-pub fn overrides(texts: &[String]) -> Result<Vec<Override>, ScenarioError> {
-    let read = |text: &String| match text.split_once('=') {
-        Some((field, value)) if !field.trim().is_empty() => {
-            Ok(Override { field: field.trim().to_owned(), value: value.trim().to_owned() })
-        }
-        _ => {
-            let message = format!("\"{text}\" is not FIELD=VALUE, for example workload.load=0.7");
-            Err(ScenarioError::new("--set", message))
-        }
-    };
-    texts.iter().map(read).collect()
 }
 
 /// How many runs at a time.

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use crate::AgentConfig;
 use crate::Error;
 use crate::HostPart;
-use crate::etcd::{Ended, Given, Member, Policy, Reached, Report, Sizes, Standing};
-use serde_json::{Value, json};
+use crate::etcd::{Ended, Given, Member, Policy, Reached, Report, Sizes};
 use tailrace_bpf::{Connection, Histogram};
 use tailrace_core::{Bytes, Reveals, SliceId};
 use tailrace_scenario::Scenario;
 
 use super::datapath::Datapath;
 use super::learn::ended;
+use super::types::FleetStatus;
 use super::weighed::Weighed;
 use crate::controller::meeting;
 
@@ -37,47 +37,11 @@ pub struct InFleet {
 
 const KNOWN: [Reveals; 3] = [Reveals::Nothing, Reveals::Size, Reveals::Deadline];
 
-/// What others are told of it.
-#[derive(Clone, Debug, Default)]
-pub struct FleetStatus {
-    pub standing: Standing,
-    /// How old the last values are; nothing before the first ones.
-    pub age: Option<Duration>,
-    /// The fleet's scheme, if it is another one: then its values are not heeded.
-    pub differs: Option<String>,
-    /// Flows that have weights of their own.
-    pub weights: usize,
-}
-
 /// Reaches the fleet of a file, if it names one.
 pub fn reach(config: &AgentConfig) -> Result<Option<(Reached, String)>, Error> {
     let Some(fleet) = &config.fleet else { return Ok(None) };
     let name = meeting::name(fleet, Some(&config.interface))?;
     Ok(Some((meeting::reach(fleet)?, name)))
-}
-
-impl FleetStatus {
-    pub fn lost_seconds(&self) -> f64 {
-        self.standing.lost.as_ref().map_or(0.0, |(since, _)| since.elapsed().as_secs_f64())
-    }
-
-    pub fn json(&self) -> Value {
-        let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &self.standing;
-        json!({
-            "connected": lost.is_none(),
-            "lost_seconds": self.lost_seconds(),
-            "lost_because": lost.as_ref().map(|(_, why)| why),
-            "losses": losses,
-            "reports_told": said,
-            "reports_not_told": unsaid,
-            "reports_of_others_with_this_name": twins,
-            "values_heard": heard,
-            "values_refused": refused,
-            "values_age_seconds": self.age.map(|age| age.as_secs_f64()),
-            "other_scheme": self.differs,
-            "flows_with_weights": self.weights,
-        })
-    }
 }
 
 impl InFleet {

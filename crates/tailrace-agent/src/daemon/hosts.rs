@@ -28,6 +28,7 @@ use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::status::Status;
 use super::tag::{first_status, since};
+use super::types::Flows;
 use super::weighed::Weighed;
 use super::{answers, claim, known};
 use crate::controller::Brain;
@@ -140,7 +141,7 @@ fn attend(
 struct Door {
     claim: UnixListener,
     status: Mutex<Status>,
-    flows: Option<answers::Flows>,
+    flows: Option<Flows>,
 }
 
 /// The agent of a host.

@@ -13,7 +13,7 @@ use tailrace_config::ScenarioError;
 use tailrace_core::{Rate, Time, duration};
 use tailrace_linux::notice;
 
-use super::grouped::Grouped;
+use super::grouped::{By, Grouped};
 use super::interface::Interface;
 use super::measured;
 
@@ -21,17 +21,6 @@ use super::measured;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: f64 = 10.0;
-
-/// By what connections are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The port of the end that was asked: the service.
-    Port,
-    /// The cgroup (version 2) of the socket.
-    Cgroup,
-    /// The slice, by the rules of an agent's file.
-    Slice,
-}
 
 /// What is measured, and where it is written.
 #[derive(Clone, Debug)]
@@ -93,7 +82,7 @@ struct Run {
 
 impl Run {
     fn new(options: &Measure, wanted: &Wanted) -> Result<Self, Error> {
-        let grouped = Grouped::of(options)?;
+        let grouped = Grouped::of(options.by, options.rules.as_deref())?;
         let begun = monotonic();
         let capture = Capture::new(wanted)?;
         let draft = Draft::new(&options.out, begun)?;

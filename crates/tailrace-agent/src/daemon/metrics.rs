@@ -4,9 +4,8 @@ use crate::etcd::Standing;
 use tailrace_bpf::{Counts, Kept};
 use tailrace_linux::Page;
 
-use super::datapath::{DoneToPackets, Given};
-use super::fleet::FleetStatus;
 use super::status::{QUANTILES, Status};
+use super::types::{DoneToPackets, FleetStatus, LawUse};
 
 /// All numbers of an agent.
 pub fn text(status: &Status) -> String {
@@ -21,7 +20,7 @@ pub fn text(status: &Status) -> String {
         DoneToPackets::Windows(kept) => windows(&mut page, kept, &of),
         DoneToPackets::Nothing => {}
     }
-    if let Some(Given { name, connections, .. }) = &status.done.law {
+    if let Some(LawUse { name, connections, .. }) = &status.done.law {
         let help = "Connections that were given the scheme's congestion law.";
         let given = [(of(&format!("law=\"{name}\"")), *connections)];
         page.family("agent_law_connections_total", "counter", help, given);
@@ -114,7 +113,7 @@ mod tests {
     use tailrace_bpf::Traffic;
     use tailrace_core::{Bytes, Directive, Directives, TagTable};
 
-    use super::super::datapath::Done;
+    use super::super::types::Done;
     use super::*;
 
     fn status() -> Status {
@@ -143,7 +142,7 @@ mod tests {
                     told: 2,
                     refused: 1,
                 }),
-                law: Some(Given { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
+                law: Some(LawUse { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
             },
             memory_bytes: 4_096,
             weights: None,

@@ -22,12 +22,13 @@ use tailrace_core::{LiveError, Time};
 use tailrace_linux::{Account, bind, no_new_rights, notice, serve, unreadable};
 
 use super::datapath::Datapath;
-use super::fleet::{self, FleetStatus, InFleet};
+use super::fleet::{self, InFleet};
 use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::left::{left_behind, pins, remove_gone};
 use super::notify::Notify;
 use super::status::Status;
+use super::types::FleetStatus;
 use super::{answers, claim, known, metrics};
 use crate::dry_run;
 use crate::error::in_file;

@@ -36,9 +36,7 @@ pub fn ask(ask: &Ask, host: &dyn Host) -> Result<i32, Error> {
         Ask::Status(options) => status(options),
         Ask::Flows(options) => flows(options),
         Ask::Top(options) => top(options, host),
-        Ask::Detach(options) => {
-            tailrace_agent::daemon::detach(&options.file).map_err(super::agent::daemon::failed)
-        }
+        Ask::Detach(options) => tailrace_agent::daemon::detach(&options.file).map_err(super::error::of_agent),
     }
 }
 
