@@ -111,32 +111,10 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
             let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
             rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);
         }
-        same_digest(name, rounds.iter().flatten())?;
-        let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
-        let stats = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_stats);
-        let mut case =
-            forecast::Case { name, hosts, whole: f64::NAN, stats: stats.collect(), measured: Vec::new() };
-        for (place, threads) in counts.iter().enumerate() {
-            let of =
-                |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
-            let rate = of(&|round| number(&round[place], "packet_hops_per_second"));
-            let times = of(&|round| {
-                number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
-            });
-            let memory = of(&|round| number(&round[place], "memory_bytes"));
-            match *threads {
-                1 => case.whole = 1e9 / rate,
-                threads => case.measured.push((threads, case.whole / times)),
-            }
-            text += &format!(
-                "| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n",
-                rate / 1e6,
-                memory / 1e6
-            );
-            rows.push(json!({
-                "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times,
-                "memory_bytes": memory, "digest": rounds[0][place]["digest"],
-            }));
+        let (case, lines) = compare(name, hosts, &counts, &rounds)?;
+        for (line, row) in lines {
+            text += &line;
+            rows.push(row);
         }
         cases.push(case);
     }
@@ -152,6 +130,43 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
     );
     let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
     Ok((json!({ "threads": rows, "there_and_back_ns": apart, "foreseen": foreseen }), text + &more))
+}
+
+/// Compares runs of one fabric on these numbers of threads: a case for the forecast, and a line and a row for each number.
+///
+/// `rounds` holds what each run printed, by round and by number of threads.
+fn compare(
+    name: &'static str,
+    hosts: f64,
+    counts: &[usize],
+    rounds: &[Vec<Value>],
+) -> Result<(forecast::Case, Vec<(String, Value)>), Error> {
+    same_digest(name, rounds.iter().flatten())?;
+    let mut lines = Vec::new();
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+    let stats = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_stats);
+    let mut case =
+        forecast::Case { name, hosts, whole: f64::NAN, stats: stats.collect(), measured: Vec::new() };
+    for (place, threads) in counts.iter().enumerate() {
+        let of = |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
+        let rate = of(&|round| number(&round[place], "packet_hops_per_second"));
+        let times = of(&|round| {
+            number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
+        });
+        let memory = of(&|round| number(&round[place], "memory_bytes"));
+        match *threads {
+            1 => case.whole = 1e9 / rate,
+            threads => case.measured.push((threads, case.whole / times)),
+        }
+        let line =
+            format!("| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n", rate / 1e6, memory / 1e6);
+        let row = json!({
+            "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times,
+            "memory_bytes": memory, "digest": rounds[0][place]["digest"],
+        });
+        lines.push((line, row));
+    }
+    Ok((case, lines))
 }
 
 /// The statistics of a partition that [`Case::run`] has written.

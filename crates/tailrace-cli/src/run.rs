@@ -115,6 +115,18 @@ fn run_one(
         let message = "is not for experiments with [stop]: which runs are made depends on others";
         return Err(ScenarioError::new("--part", message).into());
     }
+    let (results, in_lines) = make(experiment, dir, options, host)?;
+    complain_part!("{}", output::warnings(experiment, &results));
+    show(experiment, results, dir, options, host, in_lines)
+}
+
+/// Makes the runs that are missing; returns all results, and whether lines of the live view are on standard output.
+fn make(
+    experiment: &Experiment,
+    dir: &Path,
+    options: &args::Run,
+    host: &dyn Host,
+) -> Result<(Results, bool), Error> {
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
@@ -146,8 +158,18 @@ fn run_one(
             }
         }
     };
-    let results = results?;
-    complain_part!("{}", output::warnings(experiment, &results));
+    Ok((results?, in_lines))
+}
+
+/// Prints results as the options ask; returns the exit status with them.
+fn show(
+    experiment: &Experiment,
+    results: Results,
+    dir: &Path,
+    options: &args::Run,
+    host: &dyn Host,
+    in_lines: bool,
+) -> Result<(i32, Results), Error> {
     if let Some(part) = options.part {
         let (made, all) = (results.runs.len(), experiment.runs.len());
         let dir = dir.display();

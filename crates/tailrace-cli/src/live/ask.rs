@@ -105,8 +105,11 @@ fn status(options: &AskStatus) -> Result<i32, Error> {
     Ok(0)
 }
 
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
 fn status_text(of: &Value) -> String {
-    let number = |value: &Value| value.as_u64().unwrap_or(0);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut lines = format!(
         "{} · {} · process {} of user {} · for {}\n",
@@ -116,24 +119,7 @@ fn status_text(of: &Value) -> String {
         text(&of["user"]),
         duration(of["seconds"].as_f64().unwrap_or(0.0)),
     );
-    let packets = of["packets_tagged"].is_u64();
-    lines += &match of["connections_with_windows"].as_u64() {
-        None if !packets => String::new(),
-        None => format!(
-            "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
-            number(&of["packets_tagged"]),
-            number(&of["packets_left_as_they_came"]),
-            number(&of["flows"]),
-            number(&of["packets_without_room"]),
-            Bytes::new(number(&of["memory_bytes"])),
-        ),
-        Some(windows) => format!(
-            "  windows      of {windows} connections; {} acknowledgements with a smaller one; {} marked; {} of memory\n",
-            number(&of["acknowledgements_with_smaller_windows"]),
-            Bytes::new(number(&of["bytes_marked"])),
-            Bytes::new(number(&of["memory_bytes"])),
-        ),
-    };
+    lines += &packets_text(of);
     if let Some(law) = of["congestion_control"].as_str() {
         lines += &format!("  law          {law}, of {} connections\n", number(&of["connections_with_it"]));
     }
@@ -142,22 +128,11 @@ fn status_text(of: &Value) -> String {
     if told + refused > 0 {
         lines += &format!("  programs     told of {told} flows, and were refused {refused} times\n");
     }
-    let connections = &of["connections"];
-    lines += &format!(
-        "  connections  {} ended, {} sent, {} received\n",
-        number(&connections["ended"]),
-        Bytes::new(number(&connections["bytes_sent"])),
-        Bytes::new(number(&connections["bytes_received"])),
-    );
-    let size = |name: &str| connections["flow_size_bytes"][name].as_f64();
-    if let (Some(median), Some(p99), Some(most)) = (size("0.5"), size("0.99"), size("1")) {
-        let [median, p99, most] = [median, p99, most].map(|size| Bytes::new(size as u64));
-        lines += &format!("  flow sizes   median {median}, p99 {p99}, largest {most}\n");
-    }
+    lines += &connections_text(&of["connections"]);
     if let Some(weights) = of["flows_with_weights"].as_u64() {
         lines += &format!("  weights      {weights} flows have one of the fabric's controller\n");
     }
-    let lost = number(&connections["lost"]);
+    let lost = number(&of["connections"]["lost"]);
     if lost > 0 {
         lines += &format!("  LOST         {lost} times the kernel had no room to tell of a connection\n");
     }
@@ -175,6 +150,42 @@ fn status_text(of: &Value) -> String {
             number(&of["files_read_again"]),
             number(&of["files_with_mistakes"]),
         )
+}
+
+fn packets_text(of: &Value) -> String {
+    let packets = of["packets_tagged"].is_u64();
+    match of["connections_with_windows"].as_u64() {
+        None if !packets => String::new(),
+        None => format!(
+            "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
+            number(&of["packets_tagged"]),
+            number(&of["packets_left_as_they_came"]),
+            number(&of["flows"]),
+            number(&of["packets_without_room"]),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+        Some(windows) => format!(
+            "  windows      of {windows} connections; {} acknowledgements with a smaller one; {} marked; {} of memory\n",
+            number(&of["acknowledgements_with_smaller_windows"]),
+            Bytes::new(number(&of["bytes_marked"])),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+    }
+}
+
+fn connections_text(connections: &Value) -> String {
+    let mut lines = format!(
+        "  connections  {} ended, {} sent, {} received\n",
+        number(&connections["ended"]),
+        Bytes::new(number(&connections["bytes_sent"])),
+        Bytes::new(number(&connections["bytes_received"])),
+    );
+    let size = |name: &str| connections["flow_size_bytes"][name].as_f64();
+    if let (Some(median), Some(p99), Some(most)) = (size("0.5"), size("0.99"), size("1")) {
+        let [median, p99, most] = [median, p99, most].map(|size| Bytes::new(size as u64));
+        lines += &format!("  flow sizes   median {median}, p99 {p99}, largest {most}\n");
+    }
+    lines
 }
 
 /// Nothing, if it is in none.
