@@ -18,9 +18,9 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     say_part!("{}", describe::text(&options.own.trace, &described)?);
     let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
-    let level = options.how.level.map_or(Level::Packet, Level::from);
-    let file = written(&described, &name, &options.schemes, level, &dir, options.how.fresh)?;
-    let as_run = args::Run::of(&file, options.how.clone(), 1.0, &dir.join("results"));
+    let level = options.settings.level.map_or(Level::Packet, Level::from);
+    let file = written(&described, &name, &options.schemes, level, &dir, options.settings.fresh)?;
+    let as_run = args::Run::of(&file, options.settings.clone(), 1.0, &dir.join("results"));
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
         say_part!("{}", beside(experiment, results)?);

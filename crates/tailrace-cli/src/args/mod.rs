@@ -122,7 +122,7 @@ pub struct Run {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
-    pub how: How,
+    pub settings: RunSettings,
     /// Run this scheme only, by its label; may be given several times
     #[arg(long, value_name = "LABEL")]
     pub only: Vec<String>,
@@ -163,10 +163,10 @@ pub struct Run {
 
 impl Run {
     /// All of one file into a folder, and nothing else.
-    pub fn of(file: &Path, how: How, scale: f64, out: &Path) -> Self {
+    pub fn of(file: &Path, settings: RunSettings, scale: f64, out: &Path) -> Self {
         Run {
             files: vec![file.to_owned()],
-            how,
+            settings,
             only: Vec::new(),
             scale,
             out: Some(out.to_owned()),
@@ -182,9 +182,9 @@ impl Run {
     }
 }
 
-/// How runs are made.
+/// Options of running that several commands have.
 #[derive(ClapArgs, Clone)]
-pub struct How {
+pub struct RunSettings {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
