@@ -40,7 +40,7 @@ pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
 pub use live_error::LiveError;
 pub use outcome::{
-    Ending, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
+    Ending, Outcome, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series, SeriesSource,
 };
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use param_error::ParamError;

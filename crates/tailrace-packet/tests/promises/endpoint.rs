@@ -59,7 +59,7 @@ impl WithScheme for Apart<'_> {
                     let port = entity - first_port;
                     network.wake_policy(
                         port,
-                        &mut Series::default().at(tailrace_core::Place::Port(port), false),
+                        &mut Series::default().at(tailrace_core::SeriesSource::Port(port), false),
                     );
                     network.policy_wake(port).into_iter().for_each(|at| network.wake(entity, at));
                 }
