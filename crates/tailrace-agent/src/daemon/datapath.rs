@@ -55,12 +55,12 @@ impl Datapath {
             Some(shim) => Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim)?),
         };
         let chosen = known::chosen(config)?;
-        let heard = match &packets {
-            Packets::Tags(tagger) => Some(tagger.told()?),
+        let announced = match &packets {
+            Packets::Tags(tagger) => Some(tagger.announcements()?),
             // Windows and a law are never one scheme's.
             Packets::Windows(_) | Packets::Nothing => None,
         };
-        let law = |law| CongestionControl::new(law, &directives, rules, &chosen, heard.as_ref());
+        let law = |law| CongestionControl::new(law, &directives, rules, &chosen, announced.as_ref());
         let law = part.law.as_ref().map(law).transpose()?;
         Ok(Datapath { packets, law, has: part.law })
     }
