@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::AgentConfig;
 use crate::Error;
 use crate::HostPart;
-use crate::etcd::{Ended, Given, Member, Policy, Reached, Report, Sizes};
+use crate::etcd::{Ended, Instructions, Member, Policy, Reached, Report, Sizes};
 use tailrace_bpf::{Connection, Histogram};
 use tailrace_core::{Bytes, Reveals, SliceId};
 use tailrace_scenario::Scenario;
@@ -82,9 +82,9 @@ impl InFleet {
         if Instant::now() >= self.next {
             self.next = (self.next + self.slot).max(Instant::now());
             let report = self.report(datapath)?;
-            self.member.tell(&report);
+            self.member.report(&report);
         }
-        let Given { policy, weights } = self.member.take();
+        let Instructions { policy, weights } = self.member.take();
         if policy.is_some() || weights.is_some() {
             self.told_at = Some(Instant::now());
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::AgentConfig;
 use crate::Error;
-use crate::etcd::{Heard, Report};
+use crate::etcd::{HostEvent, Report};
 use crate::{AGENTS_LOOK_EVERY, Agents, HostPart, for_agent, for_all_hosts, for_hosts};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{Shutdown, shutdown};
@@ -213,7 +213,7 @@ impl Controller {
         for (host, agent) in agents.iter_mut().enumerate() {
             let flows = agent.connections.progress(&agent.datapath)?;
             let report = Report { scheme: self.scheme.clone(), ended: Vec::new(), flows };
-            self.brain.hear(self.now(), Heard::Report(name(host), 0, report));
+            self.brain.on_event(self.now(), HostEvent::Report(name(host), 0, report));
         }
         let decision = self.brain.decide(self.now())?;
         for (host, (agent, door)) in agents.iter_mut().zip(doors).enumerate() {

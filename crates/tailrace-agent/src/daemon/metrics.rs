@@ -64,7 +64,7 @@ fn tags(page: &mut Page, status: &Status, counts: &Counts, of: &dyn Fn(&str) -> 
 }
 
 fn of_fleet(page: &mut Page, fleet: &FleetStatus, of: &dyn Fn(&str) -> String) {
-    let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &fleet.standing;
+    let Standing { lost, losses, sent, unsent, received, refused, duplicates, .. } = &fleet.standing;
     let connected = [(of(""), u64::from(lost.is_none()))];
     page.family("agent_fleet_connected", "gauge", "Whether there is an etcd.", connected);
     let help = "For how long there has been no etcd; the last values hold.";
@@ -72,11 +72,11 @@ fn of_fleet(page: &mut Page, fleet: &FleetStatus, of: &dyn Fn(&str) -> String) {
     page.family("agent_fleet_losses_total", "counter", "How often etcd was lost.", [(of(""), losses)]);
     let by_result =
         |results: [(&str, u64); 2]| results.map(|(name, count)| (of(&format!("result=\"{name}\"")), count));
-    let reports = by_result([("told", *said), ("not_told", *unsaid)]);
+    let reports = by_result([("told", *sent), ("not_told", *unsent)]);
     page.family("agent_fleet_reports_total", "counter", "What it has told the fleet's controller.", reports);
     let help = "How often another host had reported under the same name.";
-    page.family("agent_fleet_twins_total", "counter", help, [(of(""), twins)]);
-    let values = by_result([("heard", *heard), ("refused", *refused)]);
+    page.family("agent_fleet_twins_total", "counter", help, [(of(""), duplicates)]);
+    let values = by_result([("heard", *received), ("refused", *refused)]);
     page.family(
         "agent_fleet_values_total",
         "counter",

@@ -217,7 +217,7 @@ fn note_fleet(status: &Mutex<Status>, fleet: &InFleet) {
         (None, Some(_)) => complain!("etcd is back"),
         _ => {}
     }
-    if now.standing.twins > 0 && before.standing.twins == 0 {
+    if now.standing.duplicates > 0 && before.standing.duplicates == 0 {
         complain!(
             "note: another host of the fleet is called {}, too, and each takes the other's place: give both their own (control.host)",
             fleet.name()

@@ -95,16 +95,16 @@ impl FleetStatus {
     }
 
     pub fn json(&self) -> Value {
-        let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &self.standing;
+        let Standing { lost, losses, sent, unsent, received, refused, duplicates, .. } = &self.standing;
         json!({
             "connected": lost.is_none(),
             "lost_seconds": self.lost_seconds(),
             "lost_because": lost.as_ref().map(|(_, why)| why),
             "losses": losses,
-            "reports_told": said,
-            "reports_not_told": unsaid,
-            "reports_of_others_with_this_name": twins,
-            "values_heard": heard,
+            "reports_told": sent,
+            "reports_not_told": unsent,
+            "reports_of_others_with_this_name": duplicates,
+            "values_heard": received,
             "values_refused": refused,
             "values_age_seconds": self.age.map(|age| age.as_secs_f64()),
             "other_scheme": self.differs,
