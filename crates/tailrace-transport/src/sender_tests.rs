@@ -7,7 +7,7 @@ use tailrace_core::{
 };
 
 use crate::Sender;
-use crate::news_tests::News;
+use crate::header_tests::TestHeader;
 
 /// A call of a congestion law; tests record them in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,16 +49,16 @@ struct Puppet {
     told: Vec<LawCall>,
 }
 
-impl CongestionLaw<News> for Puppet {
-    fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> News {
+impl CongestionLaw<TestHeader> for Puppet {
+    fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> TestHeader {
         self.told.push(LawCall::Stamped {
             before: segment.before.get(),
             len: segment.len,
             last: segment.last,
         });
-        News(1)
+        TestHeader(1)
     }
-    fn on_feedback(&mut self, _: Time, rtt: Time, echo: &News, _: &FlowView) {
+    fn on_feedback(&mut self, _: Time, rtt: Time, echo: &TestHeader, _: &FlowView) {
         self.told.push(LawCall::Feedback { rtt, number: echo.0 });
     }
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
@@ -78,12 +78,12 @@ impl CongestionLaw<News> for Puppet {
     fn probe_at(&self) -> Time {
         self.probe_at
     }
-    fn probe(&mut self, _: Time, _: &FlowView) -> News {
+    fn probe(&mut self, _: Time, _: &FlowView) -> TestHeader {
         self.probe_at = Time::MAX;
-        News(3)
+        TestHeader(3)
     }
-    fn farewell(&mut self, _: Time) -> Option<News> {
-        Some(News(4))
+    fn farewell(&mut self, _: Time) -> Option<TestHeader> {
+        Some(TestHeader(4))
     }
     fn standing(&self) -> Standing {
         self.standing
@@ -106,7 +106,7 @@ fn params() -> TransportParams {
 
 /// A sender of so many bytes, of which all may be in flight; its first thousand has the first priority, the next the
 /// second.
-fn sender(size: u64, params: &TransportParams) -> Sender<Puppet, News> {
+fn sender(size: u64, params: &TransportParams) -> Sender<Puppet, TestHeader> {
     let law = Puppet {
         window: u64::MAX,
         pacing: None,
@@ -124,20 +124,20 @@ fn us(us: u64) -> Time {
 }
 
 /// Segments that leave at a time.
-fn sent(sender: &mut Sender<Puppet, News>, at: Time) -> Vec<u32> {
+fn sent(sender: &mut Sender<Puppet, TestHeader>, at: Time) -> Vec<u32> {
     std::iter::from_fn(|| sender.poll_send(at)).map(|packet| packet.seq).collect()
 }
 
 /// An acknowledgement of all below `seq`, and of a block beyond, for a packet that left at `left`.
-fn ack(seq: u32, block: (u32, u32), left: Time) -> Packet<News> {
+fn ack(seq: u32, block: (u32, u32), left: Time) -> Packet<TestHeader> {
     let mut ack = Packet { flow: 7, seq, sent_ps: left.as_ps(), ..Packet::EMPTY };
-    (ack.block_start, ack.block_end, ack.header) = (block.0, block.1, News(5));
+    (ack.block_start, ack.block_end, ack.header) = (block.0, block.1, TestHeader(5));
     ack.set(PacketKind::Ack, Ecn::NotCapable);
     ack
 }
 
 /// What the law has been told since it was asked last.
-fn told(sender: &mut Sender<Puppet, News>) -> Vec<LawCall> {
+fn told(sender: &mut Sender<Puppet, TestHeader>) -> Vec<LawCall> {
     std::mem::take(&mut sender.law_mut().told)
 }
 
@@ -145,7 +145,7 @@ fn told(sender: &mut Sender<Puppet, News>) -> Vec<LawCall> {
 fn a_segment_says_whose_it_is_and_how_urgent() {
     let mut sender = sender(2500, &params());
     let expected = |seq, bytes, priority, kind| {
-        let (dst, sent_ps, header) = (3, us(4).as_ps(), News(1));
+        let (dst, sent_ps, header) = (3, us(4).as_ps(), TestHeader(1));
         let mut packet = Packet { flow: 7, dst, bytes, priority, seq, sent_ps, header, ..Packet::EMPTY };
         packet.set(kind, Ecn::Capable);
         format!("{packet:?}")
@@ -319,7 +319,7 @@ fn probes_and_farewells_carry_a_header_and_no_bytes() {
     sender.direct(&Directive::tagged(TagTable::with_limits(&[Bytes::new(1000)])));
     assert_eq!((sender.next_wake(), sender.poll_send(us(29)).is_none()), (us(30), true));
     let expected = |at: Time, number, priority| {
-        let (bytes, sent_ps, header) = (49, at.as_ps(), News(number));
+        let (bytes, sent_ps, header) = (49, at.as_ps(), TestHeader(number));
         let mut probe = Packet { flow: 7, dst: 3, bytes, priority, sent_ps, header, ..Packet::EMPTY };
         probe.set(PacketKind::Probe, Ecn::NotCapable);
         format!("{probe:?}")

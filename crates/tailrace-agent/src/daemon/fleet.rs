@@ -92,9 +92,9 @@ impl InFleet {
             self.connections.weigh(&weights, datapath)?;
         }
         let Some(policy) = policy else { return Ok(false) };
-        let news = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
+        let changed = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
         self.policy = Some(policy);
-        Ok(self.direct(part) && news)
+        Ok(self.direct(part) && changed)
     }
 
     /// The host does as the fleet's controller says, if that is of the same scheme.
