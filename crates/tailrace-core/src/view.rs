@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Lateness, Ledger, PortView, SeriesRow, SeriesSource, Strays, Time};
+use crate::{FrameCounters, Lateness, Ledger, PortView, SeriesRow, SeriesSource, Time};
 
 /// A fabric, seen at one time.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct View {
     /// Where every frame is that has come to a port.
     pub ledger: Ledger,
     /// Frames that no port has seen.
-    pub strays: Strays,
+    pub frame_counters: FrameCounters,
     /// How late frames left.
     pub lateness: Lateness,
     /// How late they had come in.
