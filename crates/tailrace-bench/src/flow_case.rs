@@ -8,7 +8,7 @@ use tailrace_experiment::{Error, mean};
 use tailrace_run::Unattended;
 use tailrace_scenario::Scenario;
 
-use crate::parts::peak_memory;
+use crate::stacks::peak_memory;
 
 /// A run: `flow:SCHEME:SHAPE:TASKS`.
 #[derive(Clone, Debug, PartialEq, Eq)]

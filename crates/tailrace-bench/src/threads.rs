@@ -11,11 +11,11 @@ use tailrace_experiment::Error;
 use tailrace_run::{Control, PartitionStats, ThreadPolicy, Threads, partition_stats, processors};
 use tailrace_scenario::Scenario;
 
-use crate::apart::there_and_back;
 use crate::args;
+use crate::core_latency::round_trip_ns;
 use crate::forecast::{self, Curve};
 use crate::growth::Size;
-use crate::parts::peak_memory;
+use crate::stacks::peak_memory;
 use crate::{Report, in_own_process, median};
 
 /// Follows nothing, on so many threads.
@@ -100,13 +100,13 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
          |---|---:|---:|---:|---:|\n"
     );
     let (mut rows, mut cases): (Vec<Value>, Vec<forecast::Case>) = (Vec::new(), Vec::new());
-    let mut apart: Vec<f64> = Vec::new();
+    let mut round_trips: Vec<f64> = Vec::new();
     for (name, hosts, size, counts) in fabrics {
         let mut rounds: Vec<Vec<Value>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
             if processors > 1 {
-                apart.push(there_and_back());
+                round_trips.push(round_trip_ns());
             }
             let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
             rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);
@@ -124,12 +124,12 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         return Ok((json!({ "threads": rows }), text));
     }
     let (nearest, farthest) =
-        apart.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
+        round_trips.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
     text += &format!(
         "\nA word takes {nearest:.0} to {farthest:.0} ns from one thread to another and back, before each round.\n"
     );
     let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
-    Ok((json!({ "threads": rows, "there_and_back_ns": apart, "foreseen": foreseen }), text + &more))
+    Ok((json!({ "threads": rows, "there_and_back_ns": round_trips, "foreseen": foreseen }), text + &more))
 }
 
 /// Compares runs of one fabric on these numbers of threads: a case for the forecast, and a line and a row for each number.

@@ -134,7 +134,7 @@ pub struct Run {
     pub out: Option<PathBuf>,
     /// Make the K-th of N parts of the runs only: no tables, no plots
     #[arg(long, value_name = "K/N", conflicts_with = "json")]
-    pub part: Option<Part>,
+    pub part: Option<Shard>,
     /// Make the runs on a Dask cluster: its scheduler's address, slurm:FILE (a TOML file of what
     /// dask_jobqueue.SLURMCluster takes, and of jobs), or local. All machines must see the result folder, unless there is --store
     #[arg(long, value_name = "CLUSTER", conflicts_with_all = ["part", "dry_run", "pcap"])]
@@ -255,32 +255,32 @@ pub struct Claims {
     pub json: bool,
 }
 
-/// One of several parts of an experiment's runs: every `of`-th, from the `number`-th on, counted from 1.
+/// A shard of an experiment's runs, one of several: every `of`-th, from the `number`-th on, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Shard {
     number: usize,
     of: usize,
 }
 
-impl Part {
+impl Shard {
     /// The numbers of its runs, of so many.
     pub fn runs(self, all: usize) -> Vec<usize> {
         (self.number - 1..all).step_by(self.of).collect()
     }
 }
 
-impl FromStr for Part {
+impl FromStr for Shard {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let read = |text: &str| text.trim().parse::<usize>().ok();
         match text.split_once('/').map(|(number, of)| (read(number), read(of))) {
-            Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Shard { number, of }),
             _ => Err("must be K/N with K from 1 to N, such as 3/10".to_owned()),
         }
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }
