@@ -5,20 +5,19 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
-use tailrace_agent::{AgentConfig, for_agent};
-use tailrace_console::complain;
 
 use cpu_time::ThreadTime;
 use serde_json::json;
+use tailrace_agent::{AgentConfig, for_agent};
 use tailrace_bpf::{
     Capture, EgressTagger, Traffic, Wanted, WindowKeeper, interface_number, monotonic, verified_instructions,
 };
+use tailrace_console::complain;
 use tailrace_core::{Bytes, Directive, Directives, LiveError, Reveals, TagTable, Time, WindowShim};
 use tailrace_experiment::Error;
 use tailrace_linux::Namespace;
 
-use crate::args;
-use crate::{Report, median};
+use crate::{Report, args, median};
 
 /// How often a program is given a frame in a round.
 const TIMES: u32 = 1_000_000;

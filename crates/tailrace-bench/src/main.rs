@@ -24,15 +24,15 @@ mod threads;
 mod visitors;
 
 use std::process::Command;
-use tailrace_console::{complain, say};
 
 use clap::Parser;
 use serde_json::{Value, json};
-use stacks::Stack;
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say};
 use tailrace_experiment::Error;
 
 use args::Level;
+use stacks::Stack;
 
 fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {

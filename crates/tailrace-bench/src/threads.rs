@@ -2,21 +2,20 @@
 //! own.
 
 use std::time::Instant;
-use tailrace_console::complain;
 
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
+use tailrace_console::complain;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
 use tailrace_run::{Control, PartitionStats, ThreadPolicy, Threads, partition_stats, processors};
 use tailrace_scenario::Scenario;
 
-use crate::args;
 use crate::core_latency::round_trip_ns;
 use crate::forecast::{self, Curve};
 use crate::growth::Size;
 use crate::stacks::peak_memory;
-use crate::{Report, in_own_process, median};
+use crate::{Report, args, in_own_process, median};
 
 /// Follows nothing, on so many threads.
 struct OnThreads(usize);

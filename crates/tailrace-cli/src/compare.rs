@@ -1,10 +1,10 @@
 //! `tailrace compare`.
 
 use std::path::{Path, PathBuf};
-use tailrace_console::{say, say_part};
 
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
+use tailrace_console::{say, say_part};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::{Described, Mapping, comparison};
 use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};

@@ -34,10 +34,10 @@ mod watch;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailrace_console::complain;
 
 use clap::Parser;
 use mimalloc::MiMalloc;
+use tailrace_console::complain;
 use tailrace_experiment::{Error, Experiment, Folder, Observer};
 
 pub use compare::comparison_of;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tailrace_console::{complain, complain_part, say, say_part};
 
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, complain_part, say, say_part};
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
 use tailrace_run::{ThreadPolicy, Threads, processors};
 use tailrace_scenario::Level;

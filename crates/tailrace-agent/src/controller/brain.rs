@@ -6,11 +6,9 @@ use std::net::IpAddr;
 use tailrace_core::{Bytes, FlowId, FlowInfo, HostId, Time, Weight, WeightUpdate};
 use tailrace_scenario::Scenario;
 
-use crate::Error;
-use crate::FleetPart;
-use crate::etcd::{Decision, FlowName, HostEvent, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Weights};
-
 use super::meeting;
+use crate::etcd::{Decision, FlowName, HostEvent, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Weights};
+use crate::{Error, FleetPart};
 
 /// What is known of a fleet.
 pub struct Brain {

@@ -10,13 +10,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tailrace_console::complain;
 
-use crate::ControlConfig;
-use crate::Error;
-use crate::FleetPart;
-use crate::etcd::{Candidate, Decision};
 use signal_hook::consts::SIGTERM;
+use tailrace_console::complain;
 use tailrace_core::{HostId, MAX_PRIORITIES, Time};
 use tailrace_linux::{bind, notice, serve};
 
@@ -24,6 +20,8 @@ use super::brain::Brain;
 use super::meeting;
 use super::metrics::{self, Doing};
 use crate::error::in_file;
+use crate::etcd::{Candidate, Decision};
+use crate::{ControlConfig, Error, FleetPart};
 
 /// How often it is looked for what there is to do.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -1,9 +1,5 @@
 //! What an agent has in the kernel for its scheme: tags, or windows, and a congestion law.
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::HostPart;
-use crate::etcd::MAX_FLOWS;
 use tailrace_bpf::{
     BpfError, Cgroup, CongestionControl, Connection, EgressTagger, Known, Pins, Rule, WindowFlow,
     WindowKeeper,
@@ -13,6 +9,8 @@ use tailrace_core::{HostLaw, Weight};
 
 use super::known;
 use super::types::{Done, DoneToPackets, Flows, LawUse};
+use crate::etcd::MAX_FLOWS;
+use crate::{AgentConfig, Error, HostPart};
 
 pub struct Datapath {
     packets: Packets,

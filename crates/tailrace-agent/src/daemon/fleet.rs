@@ -4,10 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::HostPart;
-use crate::etcd::{Ended, Instructions, Member, Policy, Reached, Report, Sizes};
 use tailrace_bpf::{Connection, Histogram};
 use tailrace_core::{Bytes, Reveals, SliceId};
 use tailrace_scenario::Scenario;
@@ -17,6 +13,8 @@ use super::learn::ended;
 use super::types::FleetStatus;
 use super::weighed::Weighed;
 use crate::controller::meeting;
+use crate::etcd::{Ended, Instructions, Member, Policy, Reached, Report, Sizes};
+use crate::{AgentConfig, Error, HostPart};
 
 /// What an agent has in common with others.
 pub struct InFleet {

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::AgentConfig;
-use crate::Error;
 use tailrace_bpf::{Connection, Rule, cgroup_names};
 use tailrace_config::ScenarioError;
 
 use super::known;
 use crate::error::in_file;
+use crate::{AgentConfig, Error};
 
 /// By what connections are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::etcd::{HostEvent, Report};
-use crate::{AGENTS_LOOK_EVERY, Agents, HostPart, for_agent, for_all_hosts, for_hosts};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{Shutdown, shutdown};
 use tailrace_bpf::{Capture, Rule, Wanted, check_tagging, monotonic};
@@ -31,8 +27,9 @@ use super::tag::{first_status, since};
 use super::types::Flows;
 use super::weighed::Weighed;
 use super::{answers, claim, known};
-use crate::controller::Brain;
-use crate::controller::meeting;
+use crate::controller::{Brain, meeting};
+use crate::etcd::{HostEvent, Report};
+use crate::{AGENTS_LOOK_EVERY, AgentConfig, Agents, Error, HostPart, for_agent, for_all_hosts, for_hosts};
 
 /// Each agent hears programs at the root of cgroups, where the kernel has room for 64 programs, and others may have some.
 const MAX_HOSTS: usize = 56;

@@ -3,19 +3,19 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use tailrace_console::{complain, say, say_part};
 
-use crate::Error;
 use indicatif::ProgressBar;
 use signal_hook::consts::SIGTERM;
 use tailrace_bpf::{Capture, Connection, Draft, Facts, Groups, Wanted, monotonic, own_cgroup};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say, say_part};
 use tailrace_core::{Rate, Time, duration};
 use tailrace_linux::notice;
 
 use super::grouped::{By, Grouped};
 use super::interface::Interface;
 use super::measured;
+use crate::Error;
 
 /// How long it waits for what the kernel says, at most.
 const PATIENCE: Duration = Duration::from_millis(100);

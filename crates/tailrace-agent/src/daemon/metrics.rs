@@ -1,11 +1,11 @@
 //! An agent's numbers for Prometheus.
 
-use crate::etcd::Standing;
 use tailrace_bpf::{Counts, Kept};
 use tailrace_linux::Page;
 
 use super::status::{QUANTILES, Status};
 use super::types::{DoneToPackets, FleetStatus, LawUse};
+use crate::etcd::Standing;
 
 /// All numbers of an agent.
 pub fn text(status: &Status) -> String {

@@ -8,15 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tailrace_console::{complain, complain_part};
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::{HostPart, for_agent};
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use tailrace_bpf::{Capture, Cgroup, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, complain_part};
 use tailrace_core::{LiveError, Time};
 use tailrace_linux::{Account, bind, no_new_rights, notice, serve, unreadable};
 
@@ -29,8 +26,8 @@ use super::notify::Notify;
 use super::status::Status;
 use super::types::FleetStatus;
 use super::{answers, claim, known, metrics};
-use crate::dry_run;
 use crate::error::in_file;
+use crate::{AgentConfig, Error, HostPart, dry_run, for_agent};
 
 /// How often it is looked for what there is to do.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

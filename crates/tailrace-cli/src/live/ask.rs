@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
-use tailrace_console::{say, say_part};
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
-use tailrace_agent::daemon::monotonic;
+use tailrace_agent::daemon::{claim, monotonic};
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
+use tailrace_console::{say, say_part};
 use tailrace_core::{Bytes, LiveError, Rate, duration};
 use tailrace_experiment::Error;
 
@@ -18,7 +18,6 @@ use crate::Host;
 use crate::args::{Ask, AskFlows, AskStatus, AskTop};
 use crate::watch::Screen;
 use crate::watch::text::{Line, Tone};
-use tailrace_agent::daemon::claim;
 
 /// An agent answers at once.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tailrace_console::complain;
 
 use serde_json::{Value, json};
+use tailrace_console::complain;
 use tailrace_core::{PortView, Progress, Time, View};
 use tailrace_experiment::{Experiment, Observer, Snapshot};
 

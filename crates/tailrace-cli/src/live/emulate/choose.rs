@@ -14,8 +14,7 @@ use tailrace_scenario::Scenario;
 
 use super::super::{agent, error::absent};
 use crate::args;
-use crate::mistake::in_file;
-use crate::mistake::wrong;
+use crate::mistake::{in_file, wrong};
 use crate::overrides::overrides;
 use crate::watch::{Board, PortName};
 

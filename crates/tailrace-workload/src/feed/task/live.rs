@@ -5,9 +5,10 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
+use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
+
 use crate::FlowSpec;
 use crate::task::{Shape, total};
-use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
 
 /// A task about to arrive.
 #[derive(Clone, Debug)]
