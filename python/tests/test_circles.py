@@ -13,10 +13,6 @@ ROOT = Path(__file__).parents[2]
 CRATES = sorted(path.parent for path in ROOT.glob("crates/*/Cargo.toml"))
 # A file and those in the folder of its name may need one another, but not in the run layer.
 STRICT = {"tailrace-run", "tailrace-experiment"}
-# Crates that have circles yet; a crate without leaves this list.
-CIRCULAR = {
-    "tailrace-cli",
-}
 
 NOISE = re.compile(
     r"""
@@ -300,19 +296,9 @@ def test_a_file_and_its_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
 def test_no_circle(crate: Path) -> None:
-    """In any crate but those that have one yet; folders of a strict one have none either."""
-    found = circle_of(crate, crate.name in STRICT) or circle_of(crate, strict=False)
-    assert found == "" or crate.name in CIRCULAR
-    assert found != "" or crate.name not in CIRCULAR, "has no circle any more: take it off the list"
-
-
-def test_the_text_names_those_that_have_circles() -> None:
-    passage = re.search(
-        r"not even a file.*?still have circles", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.DOTALL
-    )
-    assert passage
-    named = set(re.findall(r"`([a-z]+)`", passage[0]))
-    assert named == {name.removeprefix("tailrace-") for name in CIRCULAR}
+    """Not even between a file and its folder in a strict crate."""
+    assert circle_of(crate, strict=crate.name in STRICT) == ""
+    assert circle_of(crate, strict=False) == ""
 
 
 def test_imports_are_read() -> None:

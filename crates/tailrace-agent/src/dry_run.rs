@@ -1,11 +1,11 @@
 //! What an agent would do.
 
-use crate::HostPart;
-use crate::{AgentConfig, LawFor};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Directive, Directives, HostLaw, MAX_PRIORITIES, SliceId, dscp_of};
+
+use crate::{AgentConfig, HostPart, LawFor};
 
 /// The tags of packets as tables, one for each kind of flows whose tags differ, and what of the scheme is not done.
 pub fn tables(config: &AgentConfig, part: &HostPart) -> Result<String, ScenarioError> {

@@ -6,7 +6,7 @@ use tailrace_console::complain;
 use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
 
-use crate::parts::{Cost, full, peak_memory};
+use crate::stacks::{Cost, full, peak_memory};
 use crate::{Report, in_own_process, memory};
 
 /// A point of the growth tables: `growth:SHAPE:SIZES:FLOWS`.

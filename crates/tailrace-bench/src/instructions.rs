@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
-use tailrace_console::say;
 
 use serde_json::Value;
+use tailrace_console::say;
 use tailrace_experiment::Error;
 
 use crate::own_command;

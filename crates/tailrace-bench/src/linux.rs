@@ -5,20 +5,19 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
-use tailrace_agent::{AgentConfig, for_agent};
-use tailrace_console::complain;
 
 use cpu_time::ThreadTime;
 use serde_json::json;
+use tailrace_agent::{AgentConfig, for_agent};
 use tailrace_bpf::{
     Capture, EgressTagger, Traffic, Wanted, WindowKeeper, interface_number, monotonic, verified_instructions,
 };
+use tailrace_console::complain;
 use tailrace_core::{Bytes, Directive, Directives, LiveError, Reveals, TagTable, Time, WindowShim};
 use tailrace_experiment::Error;
 use tailrace_linux::Namespace;
 
-use crate::args;
-use crate::{Report, median};
+use crate::{Report, args, median};
 
 /// How often a program is given a frame in a round.
 const TIMES: u32 = 1_000_000;
@@ -66,17 +65,8 @@ pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
         coming.push(comes);
         tables.push(thresholds()?);
         shares.push(share(&near, &far)?);
-        let attach = || {
-            let own = interface_number("eth0").ok_or_else(|| std::io::Error::other("eth0 is gone"))?;
-            tagger.attach(own).map_err(std::io::Error::other)
-        };
         // Each is the first one in turn: machines slow down.
-        let is_bare_first = round % 2 == 1;
-        let before = if is_bare_first { throughput(&near, &far)? } else { 0.0 };
-        near.inside(attach).map_err(failed)?;
-        let tagged = throughput(&near, &far)?;
-        drop(tagger);
-        let bare = if is_bare_first { before } else { throughput(&near, &far)? };
+        let [tagged, bare] = throughputs(&near, &far, tagger, round % 2 == 1)?;
         ratios.push(tagged / bare);
         with.push(tagged);
         without.push(bare);
@@ -109,6 +99,11 @@ pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
         instructions[2],
         share * 100.0
     );
+    Ok(((report, text), missed([data, leaving, coming, tables, share], ratio)))
+}
+
+/// The limits that these medians miss, a line each.
+fn missed([data, leaving, coming, tables, share]: [f64; 5], ratio: f64) -> Vec<String> {
     let most = [
         ("a tagged packet takes", data, MAX_TAGGER_NS, "ns"),
         ("a packet that leaves with windows takes", leaving, MAX_WINDOW_NS, "ns"),
@@ -116,7 +111,26 @@ pub fn measure(options: &args::Bench) -> Result<(Report, Vec<String>), Error> {
         ("a table takes", tables, MAX_TABLE_MS, "ms"),
         ("user space takes", share * 100.0, MAX_SHARE * 100.0, "% of a core"),
     ];
-    Ok(((report, text), shortfalls(&most, ratio)))
+    shortfalls(&most, ratio)
+}
+
+/// TCP's throughput in Gbps with the tagger at the near end, and without it.
+fn throughputs(
+    near: &Namespace,
+    far: &Namespace,
+    mut tagger: EgressTagger,
+    is_bare_first: bool,
+) -> Result<[f64; 2], Error> {
+    let attach = || {
+        let own = interface_number("eth0").ok_or_else(|| std::io::Error::other("eth0 is gone"))?;
+        tagger.attach(own).map_err(std::io::Error::other)
+    };
+    let before = if is_bare_first { throughput(near, far)? } else { 0.0 };
+    near.inside(attach).map_err(failed)?;
+    let tagged = throughput(near, far)?;
+    drop(tagger);
+    let bare = if is_bare_first { before } else { throughput(near, far)? };
+    Ok([tagged, bare])
 }
 
 /// What takes more than it may, and whether TCP carries less than it must.

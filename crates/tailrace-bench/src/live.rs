@@ -4,10 +4,10 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailrace_console::complain;
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
+use tailrace_console::complain;
 use tailrace_core::{Lateness, Time, duration};
 use tailrace_experiment::Error;
 use tailrace_linux::bench::{
@@ -18,9 +18,7 @@ use tailrace_live::Live;
 use tailrace_run::RunError;
 use tailrace_scenario::Scenario;
 
-use crate::args;
-use crate::visitors;
-use crate::{Report, median};
+use crate::{Report, args, median, visitors};
 
 /// Wire bytes of the frames, all headers but Ethernet's included.
 const MTU: u16 = 1500;

@@ -5,8 +5,9 @@
 //! round is taken within the round; the median of the rounds is reported.
 
 mod allocator;
-mod apart;
 mod args;
+mod core_latency;
+mod flow_case;
 mod flow_level;
 mod forecast;
 mod growth;
@@ -16,22 +17,22 @@ mod linux;
 mod live;
 mod memory;
 mod ns3;
-mod parts;
 mod schemes;
 mod simgrid;
+mod stacks;
 mod threads;
 mod visitors;
 
 use std::process::Command;
-use tailrace_console::{complain, say};
 
 use clap::Parser;
-use parts::Part;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say};
 use tailrace_experiment::Error;
 
 use args::Level;
+use stacks::Stack;
 
 fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {
@@ -52,12 +53,12 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
             say!("{}", case.run()?);
             return Ok(0);
         }
-        if let Some(case) = flow_level::Case::parse(name) {
+        if let Some(case) = flow_case::Case::parse(name) {
             say!("{}", case.run()?);
             return Ok(0);
         }
-        let part = Part::parse(name)?;
-        say!("{}", part.run(options.flows)?.json());
+        let stack = Stack::parse(name)?;
+        say!("{}", stack.run(options.flows)?.json());
         return Ok(0);
     }
     if let Some(recorded) = &options.instructions {
@@ -102,8 +103,8 @@ fn compare(options: &args::Bench) -> Result<Report, Error> {
     let mut rounds = Vec::new();
     for round in 1..=options.rounds {
         complain!("round {round} of {}", options.rounds);
-        let kernel = Part::Kernel.run(options.flows)?;
-        let full = Part::Full.run(options.flows)?;
+        let kernel = Stack::Kernel.run(options.flows)?;
+        let full = Stack::Full.run(options.flows)?;
         rounds.push((kernel.hops_per_second(), full.hops_per_second()));
     }
     let kernel = median(rounds.iter().map(|r| r.0).collect());

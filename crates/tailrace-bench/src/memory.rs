@@ -37,8 +37,8 @@ pub fn measure(mib: usize) -> Value {
     let count = (mib << 20) / size_of::<Line>();
     let (lines, starts) = one_round(count, AT_ONCE[AT_ONCE.len() - 1]);
     let of = AT_ONCE.map(|chains| {
-        let apart = starts.iter().step_by(starts.len() / chains);
-        json!({ "at_once": chains, "nanoseconds_a_line": nanoseconds_a_line(&lines, apart.copied().collect()) })
+        let round_trips = starts.iter().step_by(starts.len() / chains);
+        json!({ "at_once": chains, "nanoseconds_a_line": nanoseconds_a_line(&lines, round_trips.copied().collect()) })
     });
     json!({ "working_set_mib": mib, "chains": of })
 }

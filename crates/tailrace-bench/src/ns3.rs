@@ -7,7 +7,7 @@ use serde_json::Value;
 use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
 
-use crate::parts::{full, scenario};
+use crate::stacks::{full, scenario};
 
 /// What came of it.
 pub struct Compared {

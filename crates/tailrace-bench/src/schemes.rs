@@ -5,7 +5,7 @@ use tailrace_console::complain;
 use tailrace_experiment::Error;
 
 use crate::args;
-use crate::parts::Part;
+use crate::stacks::Stack;
 use crate::{Report, median};
 
 /// What the others are compared with.
@@ -16,9 +16,9 @@ pub fn compare(options: &args::Bench) -> Result<Report, Error> {
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for round in 1..=options.rounds {
         complain!("round {round} of {}", options.rounds);
-        let base = Part::Scheme(BASE.to_owned()).run(options.flows)?.hops_per_second();
+        let base = Stack::Scheme(BASE.to_owned()).run(options.flows)?.hops_per_second();
         for (name, ratios) in names.iter().zip(&mut ratios) {
-            ratios.push(base / Part::Scheme((*name).to_owned()).run(options.flows)?.hops_per_second());
+            ratios.push(base / Stack::Scheme((*name).to_owned()).run(options.flows)?.hops_per_second());
         }
     }
     let mut text = format!(

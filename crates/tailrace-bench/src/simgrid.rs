@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tailrace_experiment::{Error, exported_flows, write_flows};
 
 use crate::args;
-use crate::flow_level::Case;
+use crate::flow_case::Case;
 use crate::{Report, in_own_process, median};
 
 /// Runs both; says why where SimGrid was not measured.

@@ -2,21 +2,20 @@
 //! own.
 
 use std::time::Instant;
-use tailrace_console::complain;
 
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
+use tailrace_console::complain;
 use tailrace_core::Running;
 use tailrace_experiment::Error;
 use tailrace_run::{Control, PartitionStats, ThreadPolicy, Threads, partition_stats, processors};
 use tailrace_scenario::Scenario;
 
-use crate::apart::there_and_back;
-use crate::args;
+use crate::core_latency::round_trip_ns;
 use crate::forecast::{self, Curve};
 use crate::growth::Size;
-use crate::parts::peak_memory;
-use crate::{Report, in_own_process, median};
+use crate::stacks::peak_memory;
+use crate::{Report, args, in_own_process, median};
 
 /// Follows nothing, on so many threads.
 struct OnThreads(usize);
@@ -100,43 +99,21 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
          |---|---:|---:|---:|---:|\n"
     );
     let (mut rows, mut cases): (Vec<Value>, Vec<forecast::Case>) = (Vec::new(), Vec::new());
-    let mut apart: Vec<f64> = Vec::new();
+    let mut round_trips: Vec<f64> = Vec::new();
     for (name, hosts, size, counts) in fabrics {
         let mut rounds: Vec<Vec<Value>> = Vec::new();
         for round in 1..=options.rounds {
             complain!("{name}: round {round} of {}", options.rounds);
             if processors > 1 {
-                apart.push(there_and_back());
+                round_trips.push(round_trip_ns());
             }
             let case = |&threads: &usize| in_own_process(&Case { threads, size: size.clone() }.name());
             rounds.push(counts.iter().map(case).collect::<Result<_, _>>()?);
         }
-        same_digest(name, rounds.iter().flatten())?;
-        let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
-        let stats = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_stats);
-        let mut case =
-            forecast::Case { name, hosts, whole: f64::NAN, stats: stats.collect(), measured: Vec::new() };
-        for (place, threads) in counts.iter().enumerate() {
-            let of =
-                |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
-            let rate = of(&|round| number(&round[place], "packet_hops_per_second"));
-            let times = of(&|round| {
-                number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
-            });
-            let memory = of(&|round| number(&round[place], "memory_bytes"));
-            match *threads {
-                1 => case.whole = 1e9 / rate,
-                threads => case.measured.push((threads, case.whole / times)),
-            }
-            text += &format!(
-                "| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n",
-                rate / 1e6,
-                memory / 1e6
-            );
-            rows.push(json!({
-                "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times,
-                "memory_bytes": memory, "digest": rounds[0][place]["digest"],
-            }));
+        let (case, lines) = compare(name, hosts, &counts, &rounds)?;
+        for (line, row) in lines {
+            text += &line;
+            rows.push(row);
         }
         cases.push(case);
     }
@@ -146,12 +123,49 @@ pub fn measure(options: &args::Bench) -> Result<Report, Error> {
         return Ok((json!({ "threads": rows }), text));
     }
     let (nearest, farthest) =
-        apart.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
+        round_trips.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
     text += &format!(
         "\nA word takes {nearest:.0} to {farthest:.0} ns from one thread to another and back, before each round.\n"
     );
     let (foreseen, more) = forecast::report(&curve()?, &cases, processors);
-    Ok((json!({ "threads": rows, "there_and_back_ns": apart, "foreseen": foreseen }), text + &more))
+    Ok((json!({ "threads": rows, "there_and_back_ns": round_trips, "foreseen": foreseen }), text + &more))
+}
+
+/// Compares runs of one fabric on these numbers of threads: a case for the forecast, and a line and a row for each number.
+///
+/// `rounds` holds what each run printed, by round and by number of threads.
+fn compare(
+    name: &'static str,
+    hosts: f64,
+    counts: &[usize],
+    rounds: &[Vec<Value>],
+) -> Result<(forecast::Case, Vec<(String, Value)>), Error> {
+    same_digest(name, rounds.iter().flatten())?;
+    let mut lines = Vec::new();
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+    let stats = rounds[0][0]["cuts"].as_array().into_iter().flatten().filter_map(read_stats);
+    let mut case =
+        forecast::Case { name, hosts, whole: f64::NAN, stats: stats.collect(), measured: Vec::new() };
+    for (place, threads) in counts.iter().enumerate() {
+        let of = |what: &dyn Fn(&[Value]) -> f64| median(rounds.iter().map(|round| what(round)).collect());
+        let rate = of(&|round| number(&round[place], "packet_hops_per_second"));
+        let times = of(&|round| {
+            number(&round[place], "packet_hops_per_second") / number(&round[0], "packet_hops_per_second")
+        });
+        let memory = of(&|round| number(&round[place], "memory_bytes"));
+        match *threads {
+            1 => case.whole = 1e9 / rate,
+            threads => case.measured.push((threads, case.whole / times)),
+        }
+        let line =
+            format!("| {name} | {threads} | {:.2} | {times:.2} | {:.1} MB |\n", rate / 1e6, memory / 1e6);
+        let row = json!({
+            "fabric": name, "threads": threads, "packet_hops_per_second": rate, "times": times,
+            "memory_bytes": memory, "digest": rounds[0][place]["digest"],
+        });
+        lines.push((line, row));
+    }
+    Ok((case, lines))
 }
 
 /// The statistics of a partition that [`Case::run`] has written.

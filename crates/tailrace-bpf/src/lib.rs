@@ -18,8 +18,8 @@ pub use error::BpfError;
 pub use histogram::Histogram;
 #[cfg(feature = "programs")]
 pub use kernel::{
-    Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable, Kept, Known,
-    Network, Pins, PortClasses, PortProgram, Rule, Told, Wanted, WindowFlow, WindowKeeper, WindowRow,
+    Announcements, Capture, Cgroup, Chosen, CongestionControl, Counts, EgressTagger, FlowRow, FlowTable,
+    Kept, Known, Network, Pins, PortClasses, PortProgram, Rule, Wanted, WindowFlow, WindowKeeper, WindowRow,
     WindowTable, cgroup_names, check_rules, check_tagging, interface_number, interface_rate, monotonic,
     own_cgroup, taggers_at, verified_instructions,
 };

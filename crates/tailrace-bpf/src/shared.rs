@@ -118,9 +118,9 @@ impl Constants {
     }
 }
 
-/// A place for a flow: `struct tr_place`.
+/// A slot of the flow table: `struct tr_place`.
 #[cfg(feature = "programs")]
-pub(crate) struct Place {
+pub(crate) struct FlowSlot {
     pub sent: u64,
     pub key: FlowKey,
     pub state: u32,
@@ -133,14 +133,14 @@ pub(crate) const PLACES: u32 = 4;
 pub(crate) const GOES_ON: u32 = 1;
 
 #[cfg(feature = "programs")]
-impl Place {
+impl FlowSlot {
     /// Its length.
     pub(crate) const BYTES: usize = 56;
 
     /// Reads one; `None` if these are not as many bytes.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
-        Some(Place {
+        Some(FlowSlot {
             sent: u64::from_ne_bytes(*bytes.first_chunk()?),
             key: FlowKey::read(&bytes[16..52])?,
             state: u32::from_ne_bytes(*bytes[52..].first_chunk()?),

@@ -1,9 +1,9 @@
 //! `tailrace claims`: how the claims of experiments stand, by what was measured when their files were last run.
 
 use std::path::Path;
-use tailrace_console::say;
 
 use serde_json::{Value, json};
+use tailrace_console::say;
 use tailrace_experiment::{Claim, Error, Experiment, Standing};
 
 use crate::args;

@@ -1,10 +1,10 @@
 //! `tailrace compare`.
 
 use std::path::{Path, PathBuf};
-use tailrace_console::{say, say_part};
 
 use comfy_table::{CellAlignment, Table};
 use tailrace_config::{ScenarioError, suggest};
+use tailrace_console::{say, say_part};
 use tailrace_experiment::paired::{Estimate, Lost, Pairs, by_size};
 use tailrace_experiment::trace::{Described, Mapping, comparison};
 use tailrace_experiment::{Error, Experiment, Finished, Results, SEED, axis_text, by_point};
@@ -18,9 +18,9 @@ pub fn compare(options: &args::Compare, host: &dyn Host) -> Result<i32, Error> {
     say_part!("{}", describe::text(&options.own.trace, &described)?);
     let name = options.own.trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = options.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&name));
-    let level = options.how.level.map_or(Level::Packet, Level::from);
-    let file = written(&described, &name, &options.schemes, level, &dir, options.how.fresh)?;
-    let as_run = args::Run::of(&file, options.how.clone(), 1.0, &dir.join("results"));
+    let level = options.settings.level.map_or(Level::Packet, Level::from);
+    let file = written(&described, &name, &options.schemes, level, &dir, options.settings.fresh)?;
+    let as_run = args::Run::of(&file, options.settings.clone(), 1.0, &dir.join("results"));
     let (status, made) = run::made(&as_run, host)?;
     for (experiment, results) in &made {
         say_part!("{}", beside(experiment, results)?);

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use tailrace_console::say;
 
 use tailrace_config::ScenarioError;
+use tailrace_console::say;
 use tailrace_experiment::Error;
 
 use crate::{Host, args, report, run};
@@ -14,7 +14,7 @@ const FILE: &str = include_str!("../../../experiments/demo.toml");
 pub fn demo(options: &args::Demo, host: &dyn Host) -> Result<i32, Error> {
     let file = options.out.join("demo.toml");
     written(&options.out, &file)?;
-    let how = args::How {
+    let settings = args::RunSettings {
         set: Vec::new(),
         level: None,
         jobs: options.jobs,
@@ -23,7 +23,7 @@ pub fn demo(options: &args::Demo, host: &dyn Host) -> Result<i32, Error> {
         each: false,
     };
     let results = options.out.join("results");
-    let as_run = args::Run::of(&file, how, options.scale, &results);
+    let as_run = args::Run::of(&file, settings, options.scale, &results);
     let file = file.display();
     say!("experiment: {file}; change it, and `tailrace run {file} --report`");
     let status = run::run(&as_run, host)?;

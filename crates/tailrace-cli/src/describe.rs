@@ -1,8 +1,8 @@
 //! `tailrace describe`.
 
 use std::path::Path;
-use tailrace_console::say_part;
 
+use tailrace_console::say_part;
 use tailrace_core::{SizeDistribution, duration};
 use tailrace_experiment::Error;
 use tailrace_experiment::trace::{Described, fabric_named};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use tailrace_console::say_part;
 
 use tailrace_config::ScenarioError;
+use tailrace_console::say_part;
 use tailrace_core::Rate;
 use tailrace_experiment::trace::fabric_named;
 use tailrace_fabric::{FabricKind, FabricParams, Graph};

@@ -5,7 +5,7 @@ use tailrace_experiment::{Error, Experiment};
 
 use crate::args;
 use crate::mistake::in_file;
-use crate::run::overrides;
+use crate::overrides::overrides;
 
 pub fn flows(options: &args::Flows) -> Result<i32, Error> {
     let experiment = Experiment::read(&options.file, &overrides(&options.set)?, options.scale)?;

@@ -1,11 +1,11 @@
 //! `tailrace fluid`.
 
 use std::path::Path;
-use tailrace_console::{complain, say};
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::json;
+use tailrace_console::{complain, say};
 use tailrace_experiment::{Error, FluidFile, FluidPhase, FluidResult};
 
 use crate::output::{path_text, paths_text};

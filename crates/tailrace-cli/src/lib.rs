@@ -21,6 +21,7 @@ mod manual;
 mod mistake;
 mod new_scheme;
 mod output;
+mod overrides;
 mod progress;
 mod qos;
 mod report;
@@ -33,10 +34,10 @@ mod watch;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailrace_console::complain;
 
 use clap::Parser;
 use mimalloc::MiMalloc;
+use tailrace_console::complain;
 use tailrace_experiment::{Error, Experiment, Folder, Observer};
 
 pub use compare::comparison_of;

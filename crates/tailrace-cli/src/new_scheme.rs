@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use tailrace_console::say;
 
 use tailrace_config::ScenarioError;
+use tailrace_console::say;
 use tailrace_experiment::Error;
 use tailrace_schemes::NAMES;
 

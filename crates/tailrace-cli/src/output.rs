@@ -143,7 +143,7 @@ pub fn scale_note(experiment: &Experiment) -> String {
         return String::new();
     }
     let changes: Vec<String> =
-        experiment.gave_way.iter().map(|g| format!("  {}: {} → {}", g.field, g.from, g.to)).collect();
+        experiment.scaled_fields.iter().map(|g| format!("  {}: {} → {}", g.field, g.from, g.to)).collect();
     format!("scale {} of the paper's:\n{}\n", experiment.scale, changes.join("\n"))
 }
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tailrace_console::complain;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tailrace_config::shown;
+use tailrace_console::complain;
 use tailrace_core::{Progress, Time, duration};
 use tailrace_experiment::{Experiment, Observer};
 use tailrace_scenario::Scenario;

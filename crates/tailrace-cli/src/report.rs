@@ -1,9 +1,9 @@
 //! `tailrace report`, and the report at the end of other commands.
 
 use std::path::{Path, PathBuf};
-use tailrace_console::{complain, say};
 
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say};
 use tailrace_experiment::Error;
 
 use crate::{Host, args};

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tailrace_console::{complain, complain_part, say, say_part};
 
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, complain_part, say, say_part};
 use tailrace_experiment::{Error, Experiment, Folder, Observer, Options, Override, Results, SEED, run_all};
 use tailrace_run::{ThreadPolicy, Threads, processors};
 use tailrace_scenario::Level;
 
 use crate::forecast::Machine;
+use crate::overrides::overrides;
 use crate::progress::Display;
 use crate::watch::Watching;
 use crate::{Cluster, Drawn, Host, args, forecast, live, output, report, tables};
@@ -20,8 +21,8 @@ pub fn run(options: &args::Run, host: &dyn Host) -> Result<i32, Error> {
 
 /// Runs and shows what is asked for; returns the experiments and their results, too.
 pub fn made(options: &args::Run, host: &dyn Host) -> Result<(i32, Vec<(Experiment, Results)>), Error> {
-    let mut overrides = overrides(&options.how.set)?;
-    overrides.extend(options.how.level.map(at_level));
+    let mut overrides = overrides(&options.settings.set)?;
+    overrides.extend(options.settings.level.map(at_level));
     // All files first: a mistake in the last one should not show after an hour.
     let read = |file: &PathBuf| Experiment::read_only(file, &options.only, &overrides, options.scale);
     let experiments: Vec<Experiment> = options.files.iter().map(read).collect::<Result<_, _>>()?;
@@ -95,13 +96,13 @@ fn foreseen(experiment: &Experiment, options: &args::Run) -> Machine {
 /// What runs of an experiment are made on here: by itself a run has the machine, and whoever asks for threads has fewer runs at a
 /// time.
 fn machine(experiment: &Experiment, options: &args::Run) -> Machine {
-    let is_lone = experiment.runs.len() == 1 && options.how.jobs.is_none();
-    let threads = match options.how.threads {
+    let is_lone = experiment.runs.len() == 1 && options.settings.jobs.is_none();
+    let threads = match options.settings.threads {
         None if is_lone => Threads::of_lone_run(),
         asked => Threads::of(asked),
     };
     let shares = threads.policy == ThreadPolicy::Requested;
-    Machine { jobs: jobs(options.how.jobs.or(shares.then(|| processors() / threads.at_most))), threads }
+    Machine { jobs: jobs(options.settings.jobs.or(shares.then(|| processors() / threads.at_most))), threads }
 }
 
 fn run_one(
@@ -114,13 +115,25 @@ fn run_one(
         let message = "is not for experiments with [stop]: which runs are made depends on others";
         return Err(ScenarioError::new("--part", message).into());
     }
+    let (results, in_lines) = make(experiment, dir, options, host)?;
+    complain_part!("{}", output::warnings(experiment, &results));
+    show(experiment, results, dir, options, host, in_lines)
+}
+
+/// Makes the runs that are missing; returns all results, and whether lines of the live view are on standard output.
+fn make(
+    experiment: &Experiment,
+    dir: &Path,
+    options: &args::Run,
+    host: &dyn Host,
+) -> Result<(Results, bool), Error> {
     let runs = options.part.map(|part| part.runs(experiment.runs.len()));
     let mut display =
         Display::new(experiment, host, "", runs.as_ref().map_or(experiment.runs.len(), Vec::len));
     let mut in_lines = false;
     let results = match &options.cluster {
         Some(cluster) => {
-            if options.how.threads.is_some() {
+            if options.settings.threads.is_some() {
                 complain!(
                     "note: --threads is for runs of this machine: those of a cluster have one thread each"
                 );
@@ -132,21 +145,31 @@ fn run_one(
         None => {
             let pcap = options.pcap.clone();
             let Machine { jobs, threads } = machine(experiment, options);
-            let how = Options { jobs, threads, resume: !options.how.fresh, pcap, runs };
+            let running = Options { jobs, threads, resume: !options.settings.fresh, pcap, runs };
             if options.watch {
                 let mut watching = Watching::new(experiment, display.silent());
-                let results = run_all(experiment, dir, &how, &mut watching);
+                let results = run_all(experiment, dir, &running, &mut watching);
                 in_lines = watching.close();
                 results
             } else {
-                let results = run_all(experiment, dir, &how, &mut display);
+                let results = run_all(experiment, dir, &running, &mut display);
                 display.finish();
                 results
             }
         }
     };
-    let results = results?;
-    complain_part!("{}", output::warnings(experiment, &results));
+    Ok((results?, in_lines))
+}
+
+/// Prints results as the options ask; returns the exit status with them.
+fn show(
+    experiment: &Experiment,
+    results: Results,
+    dir: &Path,
+    options: &args::Run,
+    host: &dyn Host,
+    in_lines: bool,
+) -> Result<(i32, Results), Error> {
     if let Some(part) = options.part {
         let (made, all) = (results.runs.len(), experiment.runs.len());
         let dir = dir.display();
@@ -167,7 +190,7 @@ fn run_one(
     }
     say!("{}", experiment.title);
     say_part!("{}", output::scale_note(experiment));
-    tables(&experiment.axes(), &results, dir, options.how.each);
+    tables(&experiment.axes(), &results, dir, options.settings.each);
     drawn.list();
     let mut status = drawn.exit_status();
     if options.report {
@@ -189,7 +212,7 @@ fn on_cluster(
         let message = "live runs are of this machine: they cannot be made on a cluster";
         return Err(ScenarioError::new("--cluster", message).into());
     }
-    let fresh = options.how.fresh;
+    let fresh = options.settings.fresh;
     if fresh && experiment.stop.is_some() {
         let message = "is not for experiments with [stop] on a cluster: remove the result folder instead";
         return Err(ScenarioError::new("--fresh", message).into());
@@ -201,9 +224,10 @@ fn on_cluster(
         let there = (0..experiment.runs.len()).filter(|run| !makes.contains(run));
         there.for_each(|run| display.finished(run, true));
     }
-    let how = Cluster { place: cluster, jobs: options.how.jobs, store: options.store.as_deref(), fresh };
+    let workers =
+        Cluster { place: cluster, jobs: options.settings.jobs, store: options.store.as_deref(), fresh };
     while !wanted.is_empty() {
-        host.on_cluster(experiment, &folder, &how, display).unwrap_or_else(|| {
+        host.on_cluster(experiment, &folder, &workers, display).unwrap_or_else(|| {
             let message = "needs the Python package (`make demo` sets it up)";
             Err(ScenarioError::new("--cluster", message).into())
         })?;
@@ -251,20 +275,6 @@ impl Drawn {
 /// What `--level` is short for.
 fn at_level(level: args::Level) -> Override {
     Override { field: "level".to_owned(), value: Level::from(level).name().to_owned() }
-}
-
-/// Reads `FIELD=VALUE`.
-pub fn overrides(texts: &[String]) -> Result<Vec<Override>, ScenarioError> {
-    let read = |text: &String| match text.split_once('=') {
-        Some((field, value)) if !field.trim().is_empty() => {
-            Ok(Override { field: field.trim().to_owned(), value: value.trim().to_owned() })
-        }
-        _ => {
-            let message = format!("\"{text}\" is not FIELD=VALUE, for example workload.load=0.7");
-            Err(ScenarioError::new("--set", message))
-        }
-    };
-    texts.iter().map(read).collect()
 }
 
 /// How many runs at a time.

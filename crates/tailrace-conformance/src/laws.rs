@@ -65,15 +65,15 @@ fn walk<S: Scheme>(mut law: S::Law, info: &FlowInfo, stream: &mut Stream) -> Ver
                 sent += MSS;
             }
             _ => {
-                let news = MSS * u64::from(1 + stream.below(3));
-                acked += news;
+                let delivered = MSS * u64::from(1 + stream.below(3));
+                acked += delivered;
                 sent = sent.max(acked);
                 let rtt = Time::from_us(u64::from(1 + stream.below(5_000)));
                 law.on_feedback(now, rtt, &S::Header::NONE, &view(sent, acked));
                 let sample = AckSample {
                     now,
-                    acked: Bytes::new(news),
-                    marked: Bytes::new(if stream.below(3) == 0 { news } else { 0 }),
+                    acked: Bytes::new(delivered),
+                    marked: Bytes::new(if stream.below(3) == 0 { delivered } else { 0 }),
                     in_flight: Bytes::new(sent - acked),
                     rtt,
                     srtt: Time::from_us(u64::from(1 + stream.below(5_000))),

@@ -11,7 +11,7 @@ const MAX_EDGES: usize = 31;
 
 /// What all flows of a policy are directed to do, as long as it does not change its mind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Told")]
+#[serde(try_from = "RawDirectives")]
 pub struct Directives {
     slices: SliceId,
     /// Sizes at which directives change: flows of `edges[i - 1]` and more, and less than `edges[i]`, are alike.
@@ -20,20 +20,20 @@ pub struct Directives {
     all: Vec<Directive>,
 }
 
-/// The same as it comes from another machine.
+/// Directives as another machine sends them, not checked yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct RawDirectives {
     slices: SliceId,
     edges: Vec<Bytes>,
     all: Vec<Directive>,
 }
 
-impl TryFrom<Told> for Directives {
+impl TryFrom<RawDirectives> for Directives {
     type Error = String;
 
-    fn try_from(told: Told) -> Result<Self, String> {
-        let Told { slices, edges, all } = told;
+    fn try_from(raw: RawDirectives) -> Result<Self, String> {
+        let RawDirectives { slices, edges, all } = raw;
         let kinds = (usize::from(slices) + 1) * (1 + 2 * (edges.len() + 1));
         if all.len() != kinds {
             return Err(format!(
@@ -233,7 +233,7 @@ mod tests {
         let mut found = Directives::same(Directive::tagged(TagTable::with_limits(&[Bytes::new(10_000)])));
         let read = |of: &Directives| {
             let Directives { slices, edges, all } = of.clone();
-            Directives::try_from(Told { slices, edges, all })
+            Directives::try_from(RawDirectives { slices, edges, all })
         };
         assert_eq!(read(&found), Ok(found.clone()));
         found.all[1].acks = 8;

@@ -6,6 +6,7 @@ mod directives;
 mod duration;
 mod facts;
 mod flow;
+mod frame_counters;
 mod lag;
 mod ledger;
 mod live_error;
@@ -23,7 +24,6 @@ mod scheme;
 mod shim;
 mod sizes;
 mod slice;
-mod strays;
 mod switch;
 mod tags;
 pub mod transport;
@@ -36,11 +36,12 @@ pub use directives::Directives;
 pub use duration::duration;
 pub use facts::{Facts, Knowledge, PortFacts, PortPlace, Traffic, TrafficClass};
 pub use flow::{FlowId, FlowInfo, FlowView, HostId, Reveals, SliceId, TaskId};
+pub use frame_counters::FrameCounters;
 pub use lag::{Lag, Lateness};
 pub use ledger::{Count, Ledger, Reason};
 pub use live_error::LiveError;
 pub use outcome::{
-    Ending, Outcome, Place, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series,
+    Ending, Outcome, PlacedSink, PortCounts, PortId, PortView, Progress, Running, Series, SeriesSource,
 };
 pub use packet::{ACK_BYTES, Ecn, HEADER_BYTES, Header, MTU_BYTES, Packet, PacketKind};
 pub use param_error::ParamError;
@@ -57,7 +58,6 @@ pub use scheme::Scheme;
 pub use shim::{HostLaw, HostLawKind, HostMcp, WindowShim};
 pub use sizes::{SizeDistribution, SizeError};
 pub use slice::{Objective, Slice, Weight};
-pub use strays::Strays;
 pub use switch::{MarkedLength, PlannedMarking, PlannedQueue, Service, SwitchPlan, dscp_of};
 pub use tags::{MAX_PRIORITIES, TagTable};
 pub use units::{Bytes, LinkRate, Rate, Time, UnitError};

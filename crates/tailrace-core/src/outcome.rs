@@ -88,7 +88,7 @@ pub struct PortCounts {
 
 /// Where a series row came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SeriesSource {
     /// A port of the fabric.
     Port(PortId),
     /// A host.
@@ -105,12 +105,12 @@ pub enum Place {
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Rows with their places, in order of time and place once a run is over.
-    pub rows: Vec<(Place, SeriesRow)>,
+    pub rows: Vec<(SeriesSource, SeriesRow)>,
 }
 
 impl Series {
     /// A sink that stamps `place` on what it is given, or forgets it if the place is not `watched`.
-    pub fn at(&mut self, place: Place, watched: bool) -> PlacedSink<'_> {
+    pub fn at(&mut self, place: SeriesSource, watched: bool) -> PlacedSink<'_> {
         PlacedSink { series: self, place, watched }
     }
 }
@@ -118,7 +118,7 @@ impl Series {
 /// Takes the rows of one place.
 pub struct PlacedSink<'a> {
     series: &'a mut Series,
-    place: Place,
+    place: SeriesSource,
     watched: bool,
 }
 

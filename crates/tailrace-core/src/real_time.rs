@@ -1,6 +1,6 @@
 //! What a run in real time leaves behind beside what every run does.
 
-use crate::{Lag, Strays};
+use crate::{FrameCounters, Lag};
 
 /// How late a run in real time was, and what went by its fabric.
 #[derive(Clone, Debug, Default)]
@@ -12,5 +12,5 @@ pub struct RealTime {
     /// From when flows were due until they started; nothing where they start in the fabric's own loop.
     pub started: Lag,
     /// Frames that no port has seen, or no host understands.
-    pub strays: Strays,
+    pub frame_counters: FrameCounters,
 }

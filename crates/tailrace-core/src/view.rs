@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Lateness, Ledger, Place, PortView, SeriesRow, Strays, Time};
+use crate::{FrameCounters, Lateness, Ledger, PortView, SeriesRow, SeriesSource, Time};
 
 /// A fabric, seen at one time.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct View {
     /// Where every frame is that has come to a port.
     pub ledger: Ledger,
     /// Frames that no port has seen.
-    pub strays: Strays,
+    pub frame_counters: FrameCounters,
     /// How late frames left.
     pub lateness: Lateness,
     /// How late they had come in.
@@ -22,7 +22,7 @@ pub struct View {
     /// How frames come in and leave.
     pub frames: Frames,
     /// What policies of watched ports and hosts have reported since the last view, such as thresholds that have moved.
-    pub reported: Vec<(Place, SeriesRow)>,
+    pub reported: Vec<(SeriesSource, SeriesRow)>,
 }
 
 /// How frames come in and leave, in words for users.

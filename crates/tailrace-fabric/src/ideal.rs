@@ -98,7 +98,7 @@ impl Fabric {
             None => one_path(hops, packets),
             Some(_) if packets == 1 => one_path(hops, 1),
             Some(Spraying::InTurn { cell }) => self.in_turn(src, dst, hops, packets, cell),
-            Some(Spraying::Otherwise) => spread(hops, packets),
+            Some(Spraying::Spread) => spread(hops, packets),
         }
     }
 
@@ -179,7 +179,7 @@ impl Fabric {
             {
                 Some(Spraying::InTurn { cell })
             }
-            _ => Some(Spraying::Otherwise),
+            _ => Some(Spraying::Spread),
         }
     }
 
@@ -217,8 +217,8 @@ impl Fabric {
 enum Spraying {
     /// Round robin over links that keep up, so many packets at once.
     InTurn { cell: u64 },
-    /// At random, or over links that do not.
-    Otherwise,
+    /// At random, or round robin over links that do not keep up.
+    Spread,
 }
 
 /// A packet in the replay of the last few.

@@ -1,5 +1,6 @@
 //! Fabrics: hosts, switches, their ports, and the routes between them.
 
+mod cache;
 mod check;
 mod common;
 mod dumbbell;
@@ -13,7 +14,6 @@ mod ideal;
 #[cfg(test)]
 mod ideal_tests;
 mod kind;
-mod last;
 mod leaf_spine;
 mod listing;
 mod params;

@@ -7,18 +7,18 @@ use tailrace_config::{ScenarioError, suggest, table};
 use tailrace_core::Time;
 use toml::{Table, Value};
 
+use super::cache::FabricCache;
 use super::common::{self, Common, Resolved};
 use super::failures;
 use super::fat_tree::FatTree;
 use super::graph::{self, FileFields, Graph};
 use super::kind::{FabricKind, KINDS};
-use super::last::Last;
 use super::{
     Buffer, Dumbbell, Fabric, Failures, LeafSpine, LoadBalancing, ParkingLot, PortRules, Star, Tree, presets,
 };
 
-/// What was built last.
-static LAST: Last<FabricParams> = Last::new();
+/// The last fabric that was built.
+static CACHE: FabricCache<FabricParams> = FabricCache::new();
 
 /// Delay of a link for which none is given.
 const DEFAULT_DELAY: Time = Time::from_us(1);
@@ -111,7 +111,7 @@ impl FabricParams {
 
     /// The fabric. It is kept until another one is built: many ask for the same.
     pub fn build(&self) -> Arc<Fabric> {
-        LAST.get_or_build(self, || self.built())
+        CACHE.get_or_build(self, || self.built())
     }
 
     fn built(&self) -> Fabric {

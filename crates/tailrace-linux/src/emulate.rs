@@ -41,7 +41,7 @@ pub(crate) fn watched<'a, S: Scheme>(
 }
 
 fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
-    let (now, strays) = (driver.now(), driver.strays());
+    let (now, frame_counters) = (driver.now(), driver.frame_counters());
     let (lateness, entry) = (driver.lag().summary(), driver.entry_lag().summary());
     let frames = driver.frames().clone();
     let world = driver.world();
@@ -49,7 +49,7 @@ fn view<S: Scheme>(driver: &mut Driver<'_, S>) -> View {
         now,
         ports: world.ports(),
         ledger: world.ledger(),
-        strays,
+        frame_counters,
         lateness,
         entry,
         frames,

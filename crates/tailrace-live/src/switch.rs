@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 
 use tailrace_agent::plain_header;
 use tailrace_config::ScenarioError;
-use tailrace_core::{LiveError, Objective, Outcome, Place, PortId, Scheme, Slice, View};
+use tailrace_core::{LiveError, Objective, Outcome, PortId, Scheme, SeriesSource, Slice, View};
 use tailrace_fabric::Fabric;
 use tailrace_linux::{Account, Driver, MacTable, Priorities, TakenOver, Wanted};
 use tailrace_run::{RunError, build, packets};
@@ -121,7 +121,7 @@ fn go_on_as<S: Scheme>(driver: &mut Driver<'_, S>, change: &SwitchConfig) {
 fn without_cards(mut view: View, cards: usize) -> View {
     view.ports.drain(..cards);
     for (place, _) in &mut view.reported {
-        if let Place::Port(port) = place {
+        if let SeriesSource::Port(port) = place {
             *port -= cards as PortId;
         }
     }

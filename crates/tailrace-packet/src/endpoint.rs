@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Cap, Directive, FlowId, FlowInfo, HostId, HostPolicy, Packet, PacketKind, Place, Refresh, Scheme,
-    Series, Standing, Time,
+    Bytes, Cap, Directive, FlowId, FlowInfo, HostId, HostPolicy, Packet, PacketKind, Refresh, Scheme, Series,
+    SeriesSource, Standing, Time,
 };
 use tailrace_transport::{Receiver, Sender};
 
@@ -245,7 +245,9 @@ impl<S: Scheme> Endpoint<S> {
         }
         if self.policy.next_wake().is_some_and(|at| at <= now) {
             let mut unwatched = Series::default();
-            if self.policy.on_wake(now, &mut unwatched.at(Place::Host(self.host), false)) == Refresh::All {
+            if self.policy.on_wake(now, &mut unwatched.at(SeriesSource::Host(self.host), false))
+                == Refresh::All
+            {
                 self.redirect();
             }
         }

@@ -63,11 +63,11 @@ impl Caller {
         Arc::clone(&self.raised)
     }
 
-    /// Lets Python handle its signals and hear `news`, unless it did a moment ago.
-    fn look(&self, news: impl FnOnce(Python<'_>) -> PyResult<()>) {
+    /// Lets Python handle its signals and runs `call`, unless it did a moment ago.
+    fn look(&self, call: impl FnOnce(Python<'_>) -> PyResult<()>) {
         if self.is_time() {
             Python::attach(|py| {
-                py.check_signals().and_then(|()| news(py)).unwrap_or_else(|error| self.note(error))
+                py.check_signals().and_then(|()| call(py)).unwrap_or_else(|error| self.note(error))
             });
         }
     }

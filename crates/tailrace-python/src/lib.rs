@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailrace_config::ScenarioError;
 use tailrace_core::HostId;
-use tailrace_experiment::elsewhere::{Into, Task};
+use tailrace_experiment::remote::{Destination, Task};
 use tailrace_experiment::trace::{Mapping, fabric_named};
 use tailrace_experiment::{Error, FluidFile, Ground, Pieces};
 use tailrace_fabric::{Fabric, LoadBalancing, Node, read_files};
@@ -140,8 +140,9 @@ mod _tailrace {
     ) -> PyResult<()> {
         let caller = Caller::new(report);
         let task = Task { text, base, files: Vec::new(), key };
-        let into = if alone { Into::Alone(&folder) } else { Into::Results { folder: &folder, fresh } };
-        let made = py.detach(|| task.make(into, &caller));
+        let destination =
+            if alone { Destination::Alone(&folder) } else { Destination::Results { folder: &folder, fresh } };
+        let made = py.detach(|| task.make(destination, &caller));
         caller.check()?;
         made.map_err(|error| to_python(error, &task.text, None))
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use tailrace_experiment::elsewhere::Task;
+use tailrace_experiment::remote::Task;
 use tailrace_experiment::{Error, Experiment, Folder, Kept, Options, Override, Planned, kept, run_key};
 use tailrace_run::Threads;
 

@@ -13,20 +13,20 @@ pub trait Ranked {
 
 /// No slot: the end of a chain.
 const NONE: u32 = u32::MAX;
-/// Low bits of [`Place::ticket`] that number a slot, which leaves 2⁴⁰ arrivals.
+/// Low bits of [`SendOrder::ticket`] that number a slot, which leaves 2⁴⁰ arrivals.
 const SLOT_BITS: u32 = 24;
 /// Lines of a port at its first packet, a power of two.
 const FIRST_LINES: usize = 16;
 
 /// Where a packet stands in the order of sending: by rank, then by arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SendOrder {
     rank: u64,
     /// The number of the arrival, then [`SLOT_BITS`] that say where the packet is kept.
     ticket: u64,
 }
 
-impl Place {
+impl SendOrder {
     #[inline]
     fn slot(self) -> u32 {
         (self.ticket & ((1 << SLOT_BITS) - 1)) as u32
@@ -37,7 +37,7 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 struct Slot<H> {
     packet: Packet<H>,
-    place: Place,
+    place: SendOrder,
     before: u32,
     /// In a free slot: the next free one.
     after: u32,
@@ -77,7 +77,7 @@ pub struct RankQueue<H> {
     /// Packets that found room so far.
     arrivals: u64,
     /// Everything held, the most urgent in front.
-    order: VecDeque<Place>,
+    order: VecDeque<SendOrder>,
     /// Where packets are kept; used again, the latest left first.
     slots: Vec<Slot<H>>,
     /// The first free slot.
@@ -112,7 +112,7 @@ impl<H: Header + Ranked> RankQueue<H> {
         }
         let slot = self.free_slot(packet);
         let place =
-            Place { rank: packet.header.rank(), ticket: self.arrivals << SLOT_BITS | u64::from(slot) };
+            SendOrder { rank: packet.header.rank(), ticket: self.arrivals << SLOT_BITS | u64::from(slot) };
         self.arrivals += 1;
         self.length += self.scales.weigh(packet.bytes);
         self.bytes += u64::from(packet.bytes);
@@ -138,7 +138,7 @@ impl<H: Header + Ranked> RankQueue<H> {
             return slot;
         }
         assert!(self.slots.len() < 1 << SLOT_BITS, "a port holds less than 2^{SLOT_BITS} packets");
-        self.slots.push(Slot { packet, place: Place { rank: 0, ticket: 0 }, before: NONE, after: NONE });
+        self.slots.push(Slot { packet, place: SendOrder { rank: 0, ticket: 0 }, before: NONE, after: NONE });
         (self.slots.len() - 1) as u32
     }
 

@@ -7,7 +7,7 @@
 //! first SACK block of RFC 2018 does.
 
 #[cfg(test)]
-mod news_tests;
+mod header_tests;
 mod pacer;
 mod receiver;
 #[cfg(test)]

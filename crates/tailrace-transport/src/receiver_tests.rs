@@ -4,7 +4,7 @@ use tailrace_core::transport::TransportParams;
 use tailrace_core::{Ecn, Packet, PacketKind, Time};
 
 use crate::Receiver;
-use crate::news_tests::News;
+use crate::header_tests::TestHeader;
 
 const NOW: Time = Time::from_us(50);
 
@@ -12,15 +12,15 @@ fn params(ack_every: u32) -> TransportParams {
     TransportParams { ack_every, ack_bytes: 64, max_window: 20, ..TransportParams::default() }
 }
 
-fn packet(seq: u32, news: u8) -> Packet<News> {
+fn packet(seq: u32, number: u8) -> Packet<TestHeader> {
     let mut packet = Packet { flow: 7, dst: 3, bytes: 1500, seq, sent_ps: 11, ..Packet::EMPTY };
-    packet.header = News(news);
+    packet.header = TestHeader(number);
     packet.set(PacketKind::Data, Ecn::Capable);
     packet
 }
 
 /// What a receiver says to a packet.
-fn answers(receiver: &mut Receiver<News>, packet: &Packet<News>) -> Vec<Packet<News>> {
+fn answers(receiver: &mut Receiver<TestHeader>, packet: &Packet<TestHeader>) -> Vec<Packet<TestHeader>> {
     let mut said = Vec::new();
     receiver.on_data(NOW, packet, |answer| said.push(answer));
     said
@@ -29,10 +29,10 @@ fn answers(receiver: &mut Receiver<News>, packet: &Packet<News>) -> Vec<Packet<N
 #[test]
 fn an_acknowledgement_says_whose_it_is_and_what_has_arrived() {
     let mut receiver = Receiver::new(4, 2, &params(1));
-    let expected = |seq, block_start, block_end, news: u8| {
-        let bytes = if news > 0 { 64 + 9 } else { 64 };
+    let expected = |seq, block_start, block_end, number: u8| {
+        let bytes = if number > 0 { 64 + 9 } else { 64 };
         let mut ack = Packet { flow: 7, dst: 4, bytes, priority: 2, seq, sent_ps: 11, ..Packet::EMPTY };
-        (ack.block_start, ack.block_end, ack.header) = (block_start, block_end, News(2 * news));
+        (ack.block_start, ack.block_end, ack.header) = (block_start, block_end, TestHeader(2 * number));
         ack.set(PacketKind::Ack, Ecn::NotCapable);
         format!("{:?}", [ack])
     };
@@ -51,7 +51,7 @@ fn a_probe_is_answered_and_tells_nothing_of_segments() {
     let mut probe = packet(9, 5);
     probe.set(PacketKind::Probe, Ecn::NotCapable);
     let mut answer = Packet { flow: 7, dst: 4, bytes: 64 + 9, priority: 2, sent_ps: 11, ..Packet::EMPTY };
-    answer.header = News(10);
+    answer.header = TestHeader(10);
     answer.set(PacketKind::ProbeAck, Ecn::NotCapable);
     assert_eq!(format!("{:?}", answers(&mut receiver, &probe)), format!("{:?}", [answer]));
     assert_eq!(receiver.in_order(), 0);
@@ -76,7 +76,7 @@ fn what_no_sender_may_have_sent_is_no_part_of_the_flow() {
 #[test]
 fn only_what_is_in_order_and_without_news_waits_for_more() {
     let mut receiver = Receiver::new(4, 0, &params(3));
-    let mut acks = |packet: &Packet<News>| answers(&mut receiver, packet).len();
+    let mut acks = |packet: &Packet<TestHeader>| answers(&mut receiver, packet).len();
     assert_eq!([acks(&packet(0, 0)), acks(&packet(1, 0)), acks(&packet(2, 0))], [0, 0, 1]);
     // Feedback of the network is neither delayed nor covered.
     assert_eq!(acks(&packet(3, 1)), 1);

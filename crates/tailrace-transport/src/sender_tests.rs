@@ -7,11 +7,11 @@ use tailrace_core::{
 };
 
 use crate::Sender;
-use crate::news_tests::News;
+use crate::header_tests::TestHeader;
 
-/// What a law is told, in the order in which it is.
+/// A call of a congestion law; tests record them in order.
 #[derive(Clone, Debug, PartialEq)]
-enum Told {
+enum LawCall {
     Stamped {
         before: u64,
         len: u16,
@@ -46,24 +46,28 @@ struct Puppet {
     burst: u16,
     probe_at: Time,
     standing: Standing,
-    told: Vec<Told>,
+    told: Vec<LawCall>,
 }
 
-impl CongestionLaw<News> for Puppet {
-    fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> News {
-        self.told.push(Told::Stamped { before: segment.before.get(), len: segment.len, last: segment.last });
-        News(1)
+impl CongestionLaw<TestHeader> for Puppet {
+    fn stamp(&mut self, _: Time, segment: &Segment, _: &FlowView) -> TestHeader {
+        self.told.push(LawCall::Stamped {
+            before: segment.before.get(),
+            len: segment.len,
+            last: segment.last,
+        });
+        TestHeader(1)
     }
-    fn on_feedback(&mut self, _: Time, rtt: Time, echo: &News, _: &FlowView) {
-        self.told.push(Told::Feedback { rtt, number: echo.0 });
+    fn on_feedback(&mut self, _: Time, rtt: Time, echo: &TestHeader, _: &FlowView) {
+        self.told.push(LawCall::Feedback { rtt, number: echo.0 });
     }
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
         let [acked, marked, in_flight] = [ack.acked, ack.marked, ack.in_flight].map(Bytes::get);
         let (rtt, srtt, app_limited, view) = (ack.rtt, ack.srtt, ack.app_limited, in_bytes(flow));
-        self.told.push(Told::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view });
+        self.told.push(LawCall::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view });
     }
     fn on_loss(&mut self, _: Time, loss: Loss, flow: &FlowView) {
-        self.told.push(Told::Lost(loss, in_bytes(flow)));
+        self.told.push(LawCall::Lost(loss, in_bytes(flow)));
     }
     fn allowance(&self) -> Allowance {
         Allowance { window: Bytes::new(self.window), pacing: self.pacing }
@@ -74,21 +78,21 @@ impl CongestionLaw<News> for Puppet {
     fn probe_at(&self) -> Time {
         self.probe_at
     }
-    fn probe(&mut self, _: Time, _: &FlowView) -> News {
+    fn probe(&mut self, _: Time, _: &FlowView) -> TestHeader {
         self.probe_at = Time::MAX;
-        News(3)
+        TestHeader(3)
     }
-    fn farewell(&mut self, _: Time) -> Option<News> {
-        Some(News(4))
+    fn farewell(&mut self, _: Time) -> Option<TestHeader> {
+        Some(TestHeader(4))
     }
     fn standing(&self) -> Standing {
         self.standing
     }
     fn directed(&mut self, directive: &Directive) {
-        self.told.push(Told::Directed(directive.acks));
+        self.told.push(LawCall::Directed(directive.acks));
     }
     fn demoted(&mut self) {
-        self.told.push(Told::Demoted);
+        self.told.push(LawCall::Demoted);
     }
 }
 
@@ -102,7 +106,7 @@ fn params() -> TransportParams {
 
 /// A sender of so many bytes, of which all may be in flight; its first thousand has the first priority, the next the
 /// second.
-fn sender(size: u64, params: &TransportParams) -> Sender<Puppet, News> {
+fn sender(size: u64, params: &TransportParams) -> Sender<Puppet, TestHeader> {
     let law = Puppet {
         window: u64::MAX,
         pacing: None,
@@ -120,20 +124,20 @@ fn us(us: u64) -> Time {
 }
 
 /// Segments that leave at a time.
-fn sent(sender: &mut Sender<Puppet, News>, at: Time) -> Vec<u32> {
+fn sent(sender: &mut Sender<Puppet, TestHeader>, at: Time) -> Vec<u32> {
     std::iter::from_fn(|| sender.poll_send(at)).map(|packet| packet.seq).collect()
 }
 
 /// An acknowledgement of all below `seq`, and of a block beyond, for a packet that left at `left`.
-fn ack(seq: u32, block: (u32, u32), left: Time) -> Packet<News> {
+fn ack(seq: u32, block: (u32, u32), left: Time) -> Packet<TestHeader> {
     let mut ack = Packet { flow: 7, seq, sent_ps: left.as_ps(), ..Packet::EMPTY };
-    (ack.block_start, ack.block_end, ack.header) = (block.0, block.1, News(5));
+    (ack.block_start, ack.block_end, ack.header) = (block.0, block.1, TestHeader(5));
     ack.set(PacketKind::Ack, Ecn::NotCapable);
     ack
 }
 
 /// What the law has been told since it was asked last.
-fn told(sender: &mut Sender<Puppet, News>) -> Vec<Told> {
+fn told(sender: &mut Sender<Puppet, TestHeader>) -> Vec<LawCall> {
     std::mem::take(&mut sender.law_mut().told)
 }
 
@@ -141,7 +145,7 @@ fn told(sender: &mut Sender<Puppet, News>) -> Vec<Told> {
 fn a_segment_says_whose_it_is_and_how_urgent() {
     let mut sender = sender(2500, &params());
     let expected = |seq, bytes, priority, kind| {
-        let (dst, sent_ps, header) = (3, us(4).as_ps(), News(1));
+        let (dst, sent_ps, header) = (3, us(4).as_ps(), TestHeader(1));
         let mut packet = Packet { flow: 7, dst, bytes, priority, seq, sent_ps, header, ..Packet::EMPTY };
         packet.set(kind, Ecn::Capable);
         format!("{packet:?}")
@@ -154,7 +158,7 @@ fn a_segment_says_whose_it_is_and_how_urgent() {
         expected(2, 549, 1, PacketKind::LastData),
     ];
     assert_eq!(packets, rows);
-    let stamped = |before, len, last| Told::Stamped { before, len, last };
+    let stamped = |before, len, last| LawCall::Stamped { before, len, last };
     let stamps = [stamped(0, 1000, false), stamped(1000, 1000, false), stamped(2000, 500, true)];
     assert_eq!(told(&mut sender)[1..], stamps);
 }
@@ -164,18 +168,18 @@ fn a_law_is_told_what_an_acknowledgement_is_news_of() {
     let mut sender = sender(4500, &params());
     assert_eq!(sent(&mut sender, us(0)), [0, 1, 2, 3, 4]);
     told(&mut sender);
-    let feedback = |rtt| Told::Feedback { rtt: us(rtt), number: 5 };
+    let feedback = |rtt| LawCall::Feedback { rtt: us(rtt), number: 5 };
     sender.on_ack(us(80), &ack(1, (0, 0), us(0)));
     let view = [5000, 1000, 1000];
     let (acked, marked, in_flight, rtt, srtt, app_limited) = (1000, 0, 4000, us(80), us(80), true);
-    let first = Told::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view };
+    let first = LawCall::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view };
     assert_eq!(told(&mut sender), [feedback(80), first]);
     // A mark, a block beyond a hole, another round trip: 7/8 of 80 µs and 1/8 of 88.
     let mut beyond = ack(1, (2, 4), us(0));
     beyond.set(PacketKind::AckMarked, Ecn::NotCapable);
     sender.on_ack(us(88), &beyond);
     let (acked, marked, in_flight, rtt, srtt, view) = (2000, 2000, 2000, us(88), us(81), [5000, 1000, 3000]);
-    let second = Told::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view };
+    let second = LawCall::Acked { acked, marked, in_flight, rtt, srtt, app_limited, view };
     assert_eq!(told(&mut sender), [feedback(88), second]);
     // The same again is no news, but feedback.
     sender.on_ack(us(88), &beyond);
@@ -187,7 +191,7 @@ fn a_law_is_told_what_an_acknowledgement_is_news_of() {
     // The last segment is half as long.
     sender.on_ack(us(90), &ack(5, (0, 0), us(10)));
     let last = told(&mut sender);
-    assert!(matches!(last[1], Told::Acked { acked: 1500, in_flight: 0, .. }), "{last:?}");
+    assert!(matches!(last[1], LawCall::Acked { acked: 1500, in_flight: 0, .. }), "{last:?}");
     assert!(sender.is_done() && sender.next_wake() == Time::MAX);
 }
 
@@ -198,7 +202,7 @@ fn a_flow_with_more_to_send_is_not_limited_by_its_application() {
     sender.direct(&Directive::tagged(TagTable::FLAT));
     assert_eq!(sent(&mut sender, us(0)), [0, 1]);
     sender.on_ack(us(9), &ack(1, (0, 0), us(0)));
-    assert!(told(&mut sender).iter().any(|told| matches!(told, Told::Acked { app_limited: false, .. })));
+    assert!(told(&mut sender).iter().any(|told| matches!(told, LawCall::Acked { app_limited: false, .. })));
     assert_eq!(sent(&mut sender, us(9)), [2]);
 }
 
@@ -233,9 +237,10 @@ fn three_segments_above_a_hole_are_a_loss_and_two_are_none() {
     assert_eq!(sent(&mut sender, us(80)), [8, 9]);
     told(&mut sender);
     sender.on_ack(us(81), &ack(0, (1, 4), us(0)));
-    let losses =
-        |told: Vec<Told>| told.into_iter().filter(|told| matches!(told, Told::Lost(..))).collect::<Vec<_>>();
-    assert_eq!(losses(told(&mut sender)), [Told::Lost(Loss::Fast, [10_000, 0, 3000])]);
+    let losses = |told: Vec<LawCall>| {
+        told.into_iter().filter(|told| matches!(told, LawCall::Lost(..))).collect::<Vec<_>>()
+    };
+    assert_eq!(losses(told(&mut sender)), [LawCall::Lost(Loss::Fast, [10_000, 0, 3000])]);
     // The hole goes first; another in the same window is the same loss to the law.
     assert_eq!(sent(&mut sender, us(81)), [0, 10]);
     sender.on_ack(us(82), &ack(0, (5, 8), us(0)));
@@ -245,7 +250,7 @@ fn three_segments_above_a_hole_are_a_loss_and_two_are_none() {
     // All of that window has arrived: the next hole is another loss.
     sender.on_ack(us(160), &ack(10, (0, 0), us(81)));
     sender.on_ack(us(161), &ack(10, (11, 14), us(81)));
-    assert_eq!(losses(told(&mut sender)), [Told::Lost(Loss::Fast, [14_000, 10_000, 13_000])]);
+    assert_eq!(losses(told(&mut sender)), [LawCall::Lost(Loss::Fast, [14_000, 10_000, 13_000])]);
     assert_eq!(sender.stats(), crate::SenderStats { retransmitted: 2000, timeouts: 0 });
 }
 
@@ -255,7 +260,7 @@ fn where_only_the_timer_counts_holes_are_no_losses() {
         sender(8000, &TransportParams { loss_detection: LossDetection::TimeoutOnly, ..params() });
     sent(&mut sender, us(0));
     sender.on_ack(us(80), &ack(0, (1, 8), us(0)));
-    assert!(!told(&mut sender).iter().any(|told| matches!(told, Told::Lost(..))));
+    assert!(!told(&mut sender).iter().any(|told| matches!(told, LawCall::Lost(..))));
     assert!(sent(&mut sender, us(80)).is_empty());
 }
 
@@ -272,7 +277,7 @@ fn the_timer_sends_again_what_has_not_arrived() {
     assert!(!sender.on_wake(due - Time::from_ps(1)));
     told(&mut sender);
     assert!(sender.on_wake(due));
-    assert_eq!(told(&mut sender), [Told::Lost(Loss::Timeout, [4000, 1000, 2000])]);
+    assert_eq!(told(&mut sender), [LawCall::Lost(Loss::Timeout, [4000, 1000, 2000])]);
     assert_eq!((sender.consecutive_timeouts(), sender.stats().timeouts), (1, 1));
     assert_eq!(sender.next_wake(), Time::MAX);
     assert_eq!(sent(&mut sender, due), [1, 3]);
@@ -314,7 +319,7 @@ fn probes_and_farewells_carry_a_header_and_no_bytes() {
     sender.direct(&Directive::tagged(TagTable::with_limits(&[Bytes::new(1000)])));
     assert_eq!((sender.next_wake(), sender.poll_send(us(29)).is_none()), (us(30), true));
     let expected = |at: Time, number, priority| {
-        let (bytes, sent_ps, header) = (49, at.as_ps(), News(number));
+        let (bytes, sent_ps, header) = (49, at.as_ps(), TestHeader(number));
         let mut probe = Packet { flow: 7, dst: 3, bytes, priority, sent_ps, header, ..Packet::EMPTY };
         probe.set(PacketKind::Probe, Ecn::NotCapable);
         format!("{probe:?}")
@@ -328,7 +333,7 @@ fn probes_and_farewells_carry_a_header_and_no_bytes() {
     let mut answer = ack(3, (0, 0), us(30));
     answer.set(PacketKind::ProbeAck, Ecn::NotCapable);
     sender.on_ack(us(40), &Packet { seq: 0, ..answer });
-    assert_eq!(told(&mut sender), [Told::Feedback { rtt: us(10), number: 5 }]);
+    assert_eq!(told(&mut sender), [LawCall::Feedback { rtt: us(10), number: 5 }]);
     assert_eq!(sent(&mut sender, us(40)), [0, 1, 2]);
     // A probe has the priority of the next byte to arrive.
     sender.on_ack(us(50), &ack(2, (0, 0), us(40)));
@@ -354,9 +359,9 @@ fn directives_and_demotions_reach_the_law() {
     assert_eq!(sender.poll_send(us(0)).map(|packet| packet.priority), Some(2));
     sender.demote(FlowInfo { task: 8, ..INFO });
     assert_eq!(sender.info().task, 8);
-    let directed: Vec<Told> =
-        told(&mut sender).into_iter().filter(|told| !matches!(told, Told::Stamped { .. })).collect();
-    assert_eq!(directed, [Told::Directed(0), Told::Directed(6), Told::Demoted]);
+    let directed: Vec<LawCall> =
+        told(&mut sender).into_iter().filter(|told| !matches!(told, LawCall::Stamped { .. })).collect();
+    assert_eq!(directed, [LawCall::Directed(0), LawCall::Directed(6), LawCall::Demoted]);
 }
 
 #[test]

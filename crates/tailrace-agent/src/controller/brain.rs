@@ -6,11 +6,9 @@ use std::net::IpAddr;
 use tailrace_core::{Bytes, FlowId, FlowInfo, HostId, Time, Weight, WeightUpdate};
 use tailrace_scenario::Scenario;
 
-use crate::Error;
-use crate::FleetPart;
-use crate::etcd::{Decision, FlowName, Heard, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Weights};
-
 use super::meeting;
+use crate::etcd::{Decision, FlowName, HostEvent, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Weights};
+use crate::{Error, FleetPart};
 
 /// What is known of a fleet.
 pub struct Brain {
@@ -77,11 +75,11 @@ impl Brain {
     }
 
     /// Takes in a report of a host, or its end.
-    pub fn hear(&mut self, now: Time, heard: Heard) {
-        match heard {
-            Heard::Report(host, lease, report) => self.report(now, host, lease, report),
-            Heard::Gone(host) => self.forget(now, &host),
-            Heard::All(hosts) => {
+    pub fn on_event(&mut self, now: Time, event: HostEvent) {
+        match event {
+            HostEvent::Report(host, lease, report) => self.report(now, host, lease, report),
+            HostEvent::Gone(host) => self.forget(now, &host),
+            HostEvent::All(hosts) => {
                 let gone: Vec<String> =
                     self.hosts.keys().filter(|host| !hosts.contains(host)).cloned().collect();
                 gone.iter().for_each(|host| self.forget(now, host));
@@ -245,7 +243,7 @@ mod tests {
 
     fn tell(brain: &mut Brain, at: Time, host: &str, flows: Vec<Progress>) {
         let report = Report { scheme: brain.scheme.clone(), ended: Vec::new(), flows };
-        brain.hear(at, Heard::Report(host.to_owned(), 5, report));
+        brain.on_event(at, HostEvent::Report(host.to_owned(), 5, report));
     }
 
     fn weights(brain: &mut Brain, at: Time) -> Vec<f64> {
@@ -268,10 +266,10 @@ mod tests {
         let other = Progress { flow: back, ..flow(4, 2, 0, 0) };
         tell(&mut brain, at(3), "h1", vec![other]);
         assert_eq!(brain.size(), (2, 3));
-        brain.hear(at(3), Heard::Gone("h0".to_owned()));
+        brain.on_event(at(3), HostEvent::Gone("h0".to_owned()));
         assert_eq!(brain.size(), (1, 1));
         assert!(!brain.decide(at(4)).unwrap().weights.contains_key("h0"));
-        brain.hear(at(4), Heard::All(Vec::new()));
+        brain.on_event(at(4), HostEvent::All(Vec::new()));
         assert_eq!(brain.size(), (0, 0));
     }
 
@@ -300,7 +298,7 @@ mod tests {
         let ended = |slice| Ended { slice, reveals: Reveals::Nothing, sizes: Sizes(most.clone()) };
         let report =
             Report { scheme: brain.scheme.clone(), ended: (0..50).map(ended).collect(), flows: Vec::new() };
-        brain.hear(Time::from_ms(500), Heard::Report("h0".to_owned(), 5, report));
+        brain.on_event(Time::from_ms(500), HostEvent::Report("h0".to_owned(), 5, report));
         assert_eq!(brain.counts.ended, MAX_ENDED);
     }
 
@@ -313,7 +311,7 @@ mod tests {
             let ended = vec![Ended { slice: 0, reveals: Reveals::Nothing, sizes: Sizes(histogram) }];
             let scheme = if scheme.is_empty() { brain.scheme.clone() } else { scheme.to_owned() };
             let report = Report { scheme, ended, flows: Vec::new() };
-            brain.hear(Time::from_ms(500), Heard::Report(host.to_owned(), 5, report));
+            brain.on_event(Time::from_ms(500), HostEvent::Report(host.to_owned(), 5, report));
         };
         ended("h0", "", 1..=40);
         ended("h1", "", 101..=140);

@@ -14,7 +14,7 @@ use super::brain::Counts;
 pub struct Doing {
     pub fleet: String,
     pub leads: bool,
-    pub reigns: u64,
+    pub leaderships: u64,
     pub slots: u64,
     pub hosts: usize,
     pub flows: usize,
@@ -34,7 +34,7 @@ pub fn text(doing: &Doing) -> String {
     let Doing { standing, counts, .. } = doing;
     page.family("control_leads", "gauge", "Whether this controller leads.", one(doing.leads.into()));
     let help = "How often it has begun to lead.";
-    page.family("control_reigns_total", "counter", help, one(doing.reigns));
+    page.family("control_reigns_total", "counter", help, one(doing.leaderships));
     page.family("control_slots_total", "counter", "How often it has decided.", one(doing.slots));
     page.family("control_hosts", "gauge", "Hosts that report.", one(doing.hosts as u64));
     page.family("control_flows", "gauge", "Flows in progress that have weights.", one(doing.flows as u64));
@@ -47,7 +47,7 @@ pub fn text(doing: &Doing) -> String {
     page.family("control_reports_total", "counter", "What hosts have reported.", reports);
     page.family("control_flows_ended_total", "counter", "Flows that have ended at hosts.", one(counts.ended));
     let help = "Changes that it has told etcd, as the leader.";
-    page.family("control_changes_total", "counter", help, one(standing.said));
+    page.family("control_changes_total", "counter", help, one(standing.sent));
     let connected = u64::from(standing.lost.is_none());
     page.family("control_connected", "gauge", "Whether there is an etcd.", one(connected));
     let lost = standing.lost.as_ref().map_or(0.0, |(since, _)| (Instant::now() - *since).as_secs_f64());

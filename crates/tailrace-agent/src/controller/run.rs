@@ -10,13 +10,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tailrace_console::complain;
 
-use crate::ControlConfig;
-use crate::Error;
-use crate::FleetPart;
-use crate::etcd::{Decision, Seat};
 use signal_hook::consts::SIGTERM;
+use tailrace_console::complain;
 use tailrace_core::{HostId, MAX_PRIORITIES, Time};
 use tailrace_linux::{bind, notice, serve};
 
@@ -24,6 +20,8 @@ use super::brain::Brain;
 use super::meeting;
 use super::metrics::{self, Doing};
 use crate::error::in_file;
+use crate::etcd::{Candidate, Decision};
+use crate::{ControlConfig, Error, FleetPart};
 
 /// How often it is looked for what there is to do.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -55,7 +53,7 @@ pub fn run(
     let stop = notice(&[SIGTERM])?;
     let slot = meeting::duration(config.fleet.slot);
     let reached = meeting::reach(&config.fleet).map_err(of_file)?;
-    let seat = Seat::take(reached, &instance).map_err(meeting::failed)?;
+    let candidate = Candidate::join(reached, &instance).map_err(meeting::failed)?;
     complain!("{instance}: at fleet {}, with slots of {}", config.fleet.fleet, config.fleet.slot);
     server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
     let doing = Mutex::new(Doing { fleet: config.fleet.fleet.clone(), ..Doing::default() });
@@ -68,7 +66,7 @@ pub fn run(
             scope.spawn(move || serve(server, &text));
         }
         let mut run =
-            Run { brain, seat, slot, began: Instant::now(), next: Instant::now() + slot, doing: &doing };
+            Run { brain, candidate, slot, began: Instant::now(), next: Instant::now() + slot, doing: &doing };
         let ended = loop {
             let over = options.lasts.is_some_and(|lasts| run.now() >= lasts);
             match (interrupted(), over || stop.load(Ordering::Relaxed)) {
@@ -81,7 +79,7 @@ pub fn run(
             }
             thread::sleep(LOOK_EVERY.min(slot / 8));
         };
-        run.seat.leave();
+        run.candidate.leave();
         server.iter().for_each(|server| server.unblock());
         ended
     })
@@ -89,7 +87,7 @@ pub fn run(
 
 struct Run<'a> {
     brain: Brain,
-    seat: Seat,
+    candidate: Candidate,
     slot: Duration,
     began: Instant,
     /// When it decides next.
@@ -104,12 +102,12 @@ impl Run<'_> {
 
     fn turn(&mut self) -> Result<(), Error> {
         let now = self.now();
-        self.seat.hear().into_iter().for_each(|heard| self.brain.hear(now, heard));
+        self.candidate.take_events().into_iter().for_each(|event| self.brain.on_event(now, event));
         let mut decided = None;
         if Instant::now() >= self.next {
             self.next = (self.next + self.slot).max(Instant::now());
             let decision = self.brain.decide(now)?;
-            self.seat.say(decision.clone());
+            self.candidate.publish(decision.clone());
             decided = Some(decision);
         }
         self.note(decided);
@@ -120,9 +118,9 @@ impl Run<'_> {
     fn note(&self, decided: Option<Decision>) {
         let mut doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
         let (was_leading, was_lost) = (doing.leads, doing.standing.lost.is_some());
-        (doing.leads, doing.reigns) = self.seat.leads();
+        (doing.leads, doing.leaderships) = self.candidate.leads();
         (doing.hosts, doing.flows) = self.brain.size();
-        (doing.counts, doing.standing) = (self.brain.counts, self.seat.standing());
+        (doing.counts, doing.standing) = (self.brain.counts, self.candidate.standing());
         if let Some(decision) = decided {
             doing.slots += 1;
             let tags = decision.policy.directives.get(0, None, false).tags;

@@ -6,15 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tailrace_bpf::{BpfError, FlowTable, WindowTable};
+use tailrace_bpf::BpfError;
 
 use super::status::Status;
-
-/// The flows that an agent remembers.
-pub enum Flows {
-    Tagged(FlowTable),
-    WithWindows(WindowTable),
-}
+use super::types::Flows;
 
 /// Who takes longer to ask or to listen is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -5,9 +5,10 @@ use std::io::{self, ErrorKind};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-use crate::Error;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use tailrace_core::LiveError;
+
+use crate::Error;
 
 /// What names begin with; the interface follows.
 const NAMES: &str = "tailrace/agent/";

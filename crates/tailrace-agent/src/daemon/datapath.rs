@@ -1,20 +1,16 @@
 //! What an agent has in the kernel for its scheme: tags, or windows, and a congestion law.
 
-use std::fmt;
-
-use crate::AgentConfig;
-use crate::Error;
-use crate::HostPart;
-use crate::etcd::MAX_FLOWS;
 use tailrace_bpf::{
-    BpfError, Cgroup, CongestionControl, Connection, Counts, EgressTagger, Kept, Known, Pins, Rule,
-    WindowFlow, WindowKeeper,
+    BpfError, Cgroup, CongestionControl, Connection, EgressTagger, Known, Pins, Rule, WindowFlow,
+    WindowKeeper,
 };
 use tailrace_config::ScenarioError;
 use tailrace_core::{HostLaw, Weight};
 
-use super::answers::Flows;
 use super::known;
+use super::types::{Done, DoneToPackets, Flows, LawUse};
+use crate::etcd::MAX_FLOWS;
+use crate::{AgentConfig, Error, HostPart};
 
 pub struct Datapath {
     packets: Packets,
@@ -57,12 +53,12 @@ impl Datapath {
             Some(shim) => Packets::Windows(WindowKeeper::new(flows, given, &directives, rules, shim)?),
         };
         let chosen = known::chosen(config)?;
-        let heard = match &packets {
-            Packets::Tags(tagger) => Some(tagger.told()?),
+        let announced = match &packets {
+            Packets::Tags(tagger) => Some(tagger.announcements()?),
             // Windows and a law are never one scheme's.
             Packets::Windows(_) | Packets::Nothing => None,
         };
-        let law = |law| CongestionControl::new(law, &directives, rules, &chosen, heard.as_ref());
+        let law = |law| CongestionControl::new(law, &directives, rules, &chosen, announced.as_ref());
         let law = part.law.as_ref().map(law).transpose()?;
         Ok(Datapath { packets, law, has: part.law })
     }
@@ -174,7 +170,7 @@ impl Datapath {
     pub fn done(&self) -> Result<Done, BpfError> {
         let law = |control: &CongestionControl| {
             let [told, refused] = control.told()?;
-            Ok(Given { name: control.name().to_owned(), connections: control.connections()?, told, refused })
+            Ok(LawUse { name: control.name().to_owned(), connections: control.connections()?, told, refused })
         };
         let packets = match &self.packets {
             Packets::Tags(tagger) => tagger.counts().map(DoneToPackets::Tags),
@@ -182,68 +178,5 @@ impl Datapath {
             Packets::Nothing => Ok(DoneToPackets::Nothing),
         };
         Ok(Done { packets: packets?, law: self.law.as_ref().map(law).transpose()? })
-    }
-}
-
-/// What the programs in the kernel have done.
-#[derive(Clone)]
-pub struct Done {
-    pub packets: DoneToPackets,
-    pub law: Option<Given>,
-}
-
-/// And to packets.
-#[derive(Clone, Copy)]
-pub enum DoneToPackets {
-    Tags(Counts),
-    Windows(Kept),
-    Nothing,
-}
-
-/// Connections that were given a law.
-#[derive(Clone)]
-pub struct Given {
-    /// As the kernel calls it.
-    pub name: String,
-    pub connections: u64,
-    pub told: u64,
-    pub refused: u64,
-}
-
-impl Done {
-    /// What programs have said of flows, and what they must not say.
-    pub fn told(&self) -> [u64; 2] {
-        match (&self.packets, &self.law) {
-            (DoneToPackets::Tags(of), _) => [of.told, of.refused],
-            (DoneToPackets::Windows(of), _) => [of.told, of.refused],
-            (DoneToPackets::Nothing, Some(of)) => [of.told, of.refused],
-            (DoneToPackets::Nothing, None) => [0, 0],
-        }
-    }
-}
-
-/// In a line.
-impl fmt::Display for Done {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.packets {
-            DoneToPackets::Tags(Counts { tagged, untouched, flows, .. }) => {
-                write!(f, "{tagged} packets tagged, {untouched} left as they came, {flows} flows")?;
-            }
-            DoneToPackets::Windows(Kept { flows, shown, marks, .. }) => write!(
-                f,
-                "{flows} connections with windows, {shown} acknowledgements with a smaller one, {marks} bytes marked"
-            )?,
-            DoneToPackets::Nothing => {}
-        }
-        if let Some(Given { name, connections, .. }) = &self.law {
-            let colon = if matches!(self.packets, DoneToPackets::Nothing) { "" } else { "; " };
-            write!(f, "{colon}{connections} connections with {name}")?;
-        }
-        match self.told() {
-            [0, 0] => Ok(()),
-            [told, refused] => {
-                write!(f, "; programs told of {told} flows, and were refused {refused} times")
-            }
-        }
     }
 }

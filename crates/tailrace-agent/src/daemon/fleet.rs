@@ -4,19 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::HostPart;
-use crate::etcd::{Ended, Given, Member, Policy, Reached, Report, Sizes, Standing};
-use serde_json::{Value, json};
 use tailrace_bpf::{Connection, Histogram};
 use tailrace_core::{Bytes, Reveals, SliceId};
 use tailrace_scenario::Scenario;
 
 use super::datapath::Datapath;
 use super::learn::ended;
+use super::types::FleetStatus;
 use super::weighed::Weighed;
 use crate::controller::meeting;
+use crate::etcd::{Ended, Instructions, Member, Policy, Reached, Report, Sizes};
+use crate::{AgentConfig, Error, HostPart};
 
 /// What an agent has in common with others.
 pub struct InFleet {
@@ -37,47 +35,11 @@ pub struct InFleet {
 
 const KNOWN: [Reveals; 3] = [Reveals::Nothing, Reveals::Size, Reveals::Deadline];
 
-/// What others are told of it.
-#[derive(Clone, Debug, Default)]
-pub struct FleetStatus {
-    pub standing: Standing,
-    /// How old the last values are; nothing before the first ones.
-    pub age: Option<Duration>,
-    /// The fleet's scheme, if it is another one: then its values are not heeded.
-    pub differs: Option<String>,
-    /// Flows that have weights of their own.
-    pub weights: usize,
-}
-
 /// Reaches the fleet of a file, if it names one.
 pub fn reach(config: &AgentConfig) -> Result<Option<(Reached, String)>, Error> {
     let Some(fleet) = &config.fleet else { return Ok(None) };
     let name = meeting::name(fleet, Some(&config.interface))?;
     Ok(Some((meeting::reach(fleet)?, name)))
-}
-
-impl FleetStatus {
-    pub fn lost_seconds(&self) -> f64 {
-        self.standing.lost.as_ref().map_or(0.0, |(since, _)| since.elapsed().as_secs_f64())
-    }
-
-    pub fn json(&self) -> Value {
-        let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &self.standing;
-        json!({
-            "connected": lost.is_none(),
-            "lost_seconds": self.lost_seconds(),
-            "lost_because": lost.as_ref().map(|(_, why)| why),
-            "losses": losses,
-            "reports_told": said,
-            "reports_not_told": unsaid,
-            "reports_of_others_with_this_name": twins,
-            "values_heard": heard,
-            "values_refused": refused,
-            "values_age_seconds": self.age.map(|age| age.as_secs_f64()),
-            "other_scheme": self.differs,
-            "flows_with_weights": self.weights,
-        })
-    }
 }
 
 impl InFleet {
@@ -118,9 +80,9 @@ impl InFleet {
         if Instant::now() >= self.next {
             self.next = (self.next + self.slot).max(Instant::now());
             let report = self.report(datapath)?;
-            self.member.tell(&report);
+            self.member.report(&report);
         }
-        let Given { policy, weights } = self.member.take();
+        let Instructions { policy, weights } = self.member.take();
         if policy.is_some() || weights.is_some() {
             self.told_at = Some(Instant::now());
         }
@@ -128,9 +90,9 @@ impl InFleet {
             self.connections.weigh(&weights, datapath)?;
         }
         let Some(policy) = policy else { return Ok(false) };
-        let news = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
+        let changed = self.policy.as_ref().is_none_or(|before| before.directives != policy.directives);
         self.policy = Some(policy);
-        Ok(self.direct(part) && news)
+        Ok(self.direct(part) && changed)
     }
 
     /// The host does as the fleet's controller says, if that is of the same scheme.

@@ -3,14 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::AgentConfig;
-use crate::Error;
 use tailrace_bpf::{Connection, Rule, cgroup_names};
 use tailrace_config::ScenarioError;
 
 use super::known;
-use super::measure::{By, Measure};
 use crate::error::in_file;
+use crate::{AgentConfig, Error};
+
+/// By what connections are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The port of the end that was asked: the service.
+    Port,
+    /// The cgroup (version 2) of the socket.
+    Cgroup,
+    /// The slice, by the rules of an agent's file.
+    Slice,
+}
 
 /// How connections are grouped, and what groups are called.
 pub struct Grouped {
@@ -28,21 +37,22 @@ struct Cgroups {
 }
 
 impl Grouped {
-    pub fn of(options: &Measure) -> Result<Self, Error> {
-        let rules = match (options.by, &options.rules) {
+    /// Reads the rules of the agent's file `rules`, which groups by slice need.
+    pub fn of(by: Option<By>, rules: Option<&Path>) -> Result<Self, Error> {
+        let rules = match (by, rules) {
             (Some(By::Slice), None) => {
                 let message = "is needed by --by slice: an agent's file, whose [[rule]]s say which connections are of which slice";
                 return Err(ScenarioError::new("--rules", message).into());
             }
-            (Some(By::Slice), Some(file)) => rules(file)?,
+            (Some(By::Slice), Some(file)) => slice_rules(file)?,
             (_, Some(_)) => return Err(ScenarioError::new("--rules", "is for --by slice only").into()),
             (_, None) => Vec::new(),
         };
         let mut cgroups = Cgroups::default();
-        if matches!(options.by, Some(By::Slice | By::Cgroup)) {
+        if matches!(by, Some(By::Slice | By::Cgroup)) {
             cgroups.look();
         }
-        Ok(Grouped { by: options.by, rules, cgroups })
+        Ok(Grouped { by, rules, cgroups })
     }
 
     /// The group of a connection, if they are grouped.
@@ -78,7 +88,7 @@ impl Grouped {
     }
 }
 
-fn rules(file: &Path) -> Result<Vec<Rule>, Error> {
+fn slice_rules(file: &Path) -> Result<Vec<Rule>, Error> {
     let config = AgentConfig::read(file)?;
     let rules = known::rules(&config).map_err(|error| in_file(error.into(), file))?;
     // What a program alone may say of its flows has no slice.

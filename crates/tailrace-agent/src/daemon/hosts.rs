@@ -10,10 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::etcd::{Heard, Report};
-use crate::{AGENTS_LOOK_EVERY, Agents, HostPart, for_agent, for_all_hosts, for_hosts};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{Shutdown, shutdown};
 use tailrace_bpf::{Capture, Rule, Wanted, check_tagging, monotonic};
@@ -28,10 +24,12 @@ use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::status::Status;
 use super::tag::{first_status, since};
+use super::types::Flows;
 use super::weighed::Weighed;
 use super::{answers, claim, known};
-use crate::controller::Brain;
-use crate::controller::meeting;
+use crate::controller::{Brain, meeting};
+use crate::etcd::{HostEvent, Report};
+use crate::{AGENTS_LOOK_EVERY, AgentConfig, Agents, Error, HostPart, for_agent, for_all_hosts, for_hosts};
 
 /// Each agent hears programs at the root of cgroups, where the kernel has room for 64 programs, and others may have some.
 const MAX_HOSTS: usize = 56;
@@ -140,7 +138,7 @@ fn attend(
 struct Door {
     claim: UnixListener,
     status: Mutex<Status>,
-    flows: Option<answers::Flows>,
+    flows: Option<Flows>,
 }
 
 /// The agent of a host.
@@ -212,7 +210,7 @@ impl Controller {
         for (host, agent) in agents.iter_mut().enumerate() {
             let flows = agent.connections.progress(&agent.datapath)?;
             let report = Report { scheme: self.scheme.clone(), ended: Vec::new(), flows };
-            self.brain.hear(self.now(), Heard::Report(name(host), 0, report));
+            self.brain.on_event(self.now(), HostEvent::Report(name(host), 0, report));
         }
         let decision = self.brain.decide(self.now())?;
         for (host, (agent, door)) in agents.iter_mut().zip(doors).enumerate() {

@@ -1,10 +1,11 @@
 //! Interfaces that options and files name.
 
-use crate::Error;
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
 use tailrace_core::{LiveError, Rate};
 use tailrace_linux::{InterfaceState, interface_names, interface_state};
+
+use crate::Error;
 
 /// In every network namespace.
 const LOOPBACK: u32 = 1;

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::AgentConfig;
 use tailrace_bpf::{Cgroup, Chosen, Known, Network, Rule, check_rules, own_cgroup};
 use tailrace_config::ScenarioError;
 use tailrace_core::Reveals;
+
+use crate::AgentConfig;
 
 /// The rules, with cgroups as the kernel knows them.
 pub fn rules(config: &AgentConfig) -> Result<Vec<Rule>, ScenarioError> {

@@ -2,14 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::Error;
-use crate::HostPart;
 use tailrace_bpf::{Connection, Rule};
 use tailrace_core::{Bytes, Reveals, SliceId, Time};
 
 use super::datapath::Datapath;
 use super::known;
 use super::status::Status;
+use crate::{Error, HostPart};
 
 /// Tells the policy of flows that have ended. Returns whether tags may be others from now on.
 pub fn learn(

@@ -1,17 +1,15 @@
 //! What agents leave in the kernel, as their files ask for: where it is, and how it is taken away.
 
 use std::path::Path;
-use tailrace_console::{complain, say};
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::HostPart;
 use tailrace_bpf::{BpfError, Pins, taggers_at};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say};
 
 use super::claim;
 use super::interface::Interface;
 use crate::error::in_file;
+use crate::{AgentConfig, Error, HostPart};
 
 pub(super) fn pins(config: &AgentConfig, interface: u32) -> Result<Option<Pins>, BpfError> {
     config.pins.as_ref().map(|root| Pins::new(root, &config.interface, interface)).transpose()

@@ -3,35 +3,24 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use tailrace_console::{complain, say, say_part};
 
-use crate::Error;
 use indicatif::ProgressBar;
 use signal_hook::consts::SIGTERM;
 use tailrace_bpf::{Capture, Connection, Draft, Facts, Groups, Wanted, monotonic, own_cgroup};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, say, say_part};
 use tailrace_core::{Rate, Time, duration};
 use tailrace_linux::notice;
 
-use super::grouped::Grouped;
+use super::grouped::{By, Grouped};
 use super::interface::Interface;
 use super::measured;
+use crate::Error;
 
 /// How long it waits for what the kernel says, at most.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: f64 = 10.0;
-
-/// By what connections are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The port of the end that was asked: the service.
-    Port,
-    /// The cgroup (version 2) of the socket.
-    Cgroup,
-    /// The slice, by the rules of an agent's file.
-    Slice,
-}
 
 /// What is measured, and where it is written.
 #[derive(Clone, Debug)]
@@ -93,7 +82,7 @@ struct Run {
 
 impl Run {
     fn new(options: &Measure, wanted: &Wanted) -> Result<Self, Error> {
-        let grouped = Grouped::of(options)?;
+        let grouped = Grouped::of(options.by, options.rules.as_deref())?;
         let begun = monotonic();
         let capture = Capture::new(wanted)?;
         let draft = Draft::new(&options.out, begun)?;

@@ -1,12 +1,11 @@
 //! An agent's numbers for Prometheus.
 
-use crate::etcd::Standing;
 use tailrace_bpf::{Counts, Kept};
 use tailrace_linux::Page;
 
-use super::datapath::{DoneToPackets, Given};
-use super::fleet::FleetStatus;
 use super::status::{QUANTILES, Status};
+use super::types::{DoneToPackets, FleetStatus, LawUse};
+use crate::etcd::Standing;
 
 /// All numbers of an agent.
 pub fn text(status: &Status) -> String {
@@ -21,7 +20,7 @@ pub fn text(status: &Status) -> String {
         DoneToPackets::Windows(kept) => windows(&mut page, kept, &of),
         DoneToPackets::Nothing => {}
     }
-    if let Some(Given { name, connections, .. }) = &status.done.law {
+    if let Some(LawUse { name, connections, .. }) = &status.done.law {
         let help = "Connections that were given the scheme's congestion law.";
         let given = [(of(&format!("law=\"{name}\"")), *connections)];
         page.family("agent_law_connections_total", "counter", help, given);
@@ -65,7 +64,7 @@ fn tags(page: &mut Page, status: &Status, counts: &Counts, of: &dyn Fn(&str) -> 
 }
 
 fn of_fleet(page: &mut Page, fleet: &FleetStatus, of: &dyn Fn(&str) -> String) {
-    let Standing { lost, losses, said, unsaid, heard, refused, twins, .. } = &fleet.standing;
+    let Standing { lost, losses, sent, unsent, received, refused, duplicates, .. } = &fleet.standing;
     let connected = [(of(""), u64::from(lost.is_none()))];
     page.family("agent_fleet_connected", "gauge", "Whether there is an etcd.", connected);
     let help = "For how long there has been no etcd; the last values hold.";
@@ -73,11 +72,11 @@ fn of_fleet(page: &mut Page, fleet: &FleetStatus, of: &dyn Fn(&str) -> String) {
     page.family("agent_fleet_losses_total", "counter", "How often etcd was lost.", [(of(""), losses)]);
     let by_result =
         |results: [(&str, u64); 2]| results.map(|(name, count)| (of(&format!("result=\"{name}\"")), count));
-    let reports = by_result([("told", *said), ("not_told", *unsaid)]);
+    let reports = by_result([("told", *sent), ("not_told", *unsent)]);
     page.family("agent_fleet_reports_total", "counter", "What it has told the fleet's controller.", reports);
     let help = "How often another host had reported under the same name.";
-    page.family("agent_fleet_twins_total", "counter", help, [(of(""), twins)]);
-    let values = by_result([("heard", *heard), ("refused", *refused)]);
+    page.family("agent_fleet_twins_total", "counter", help, [(of(""), duplicates)]);
+    let values = by_result([("heard", *received), ("refused", *refused)]);
     page.family(
         "agent_fleet_values_total",
         "counter",
@@ -114,7 +113,7 @@ mod tests {
     use tailrace_bpf::Traffic;
     use tailrace_core::{Bytes, Directive, Directives, TagTable};
 
-    use super::super::datapath::Done;
+    use super::super::types::Done;
     use super::*;
 
     fn status() -> Status {
@@ -143,7 +142,7 @@ mod tests {
                     told: 2,
                     refused: 1,
                 }),
-                law: Some(Given { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
+                law: Some(LawUse { name: "tr_dctcp_1a2b".to_owned(), connections: 4, told: 0, refused: 0 }),
             },
             memory_bytes: 4_096,
             weights: None,

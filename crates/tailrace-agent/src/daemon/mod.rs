@@ -16,10 +16,12 @@ mod metrics;
 mod notify;
 mod status;
 mod tag;
+mod types;
 mod weighed;
 
+pub use grouped::By;
 pub use hosts::start;
 pub use left::detach;
-pub use measure::{By, Measure, measure};
+pub use measure::{Measure, measure};
 pub use tag::{Options, doubts, tag};
 pub use tailrace_bpf::monotonic;

@@ -5,9 +5,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::Error;
 use tailrace_bpf::monotonic;
 use tailrace_core::LiveError;
+
+use crate::Error;
 
 /// Who is told, if somebody is.
 pub struct Notify {

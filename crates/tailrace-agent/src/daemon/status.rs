@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use tailrace_bpf::{Connection, FlowRow, Traffic, WindowRow};
 use tailrace_core::{Directive, Directives, MAX_PRIORITIES, Time, dscp_of};
 
-use super::datapath::{Done, DoneToPackets};
-use super::fleet::FleetStatus;
+use super::types::{Done, DoneToPackets, FleetStatus};
 
 /// All that is told of an agent.
 pub struct Status {

@@ -1,5 +1,6 @@
 //! `tailrace agent`: tags in the packets of this machine, or windows for its connections, by a scheme.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -7,30 +8,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tailrace_console::{complain, complain_part};
 
-use crate::AgentConfig;
-use crate::Error;
-use crate::{HostPart, for_agent};
 use nix::sys::socket::{Shutdown, shutdown};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use tailrace_bpf::{
-    BpfError, Capture, Cgroup, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at,
-};
+use tailrace_bpf::{Capture, Cgroup, Pins, Rule, Traffic, Wanted, check_tagging, monotonic, taggers_at};
 use tailrace_config::ScenarioError;
+use tailrace_console::{complain, complain_part};
 use tailrace_core::{LiveError, Time};
 use tailrace_linux::{Account, bind, no_new_rights, notice, serve, unreadable};
 
 use super::datapath::Datapath;
-use super::fleet::{self, FleetStatus, InFleet};
+use super::fleet::{self, InFleet};
 use super::interface::Interface;
 use super::learn::{hand_over, learn};
 use super::left::{left_behind, pins, remove_gone};
 use super::notify::Notify;
 use super::status::Status;
+use super::types::FleetStatus;
 use super::{answers, claim, known, metrics};
-use crate::dry_run;
 use crate::error::in_file;
+use crate::{AgentConfig, Error, HostPart, dry_run, for_agent};
 
 /// How often it is looked for what there is to do.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -59,8 +56,7 @@ pub fn tag(
     part: HostPart,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<i32, Error> {
-    let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
-    let interface = interface.map_err(|error| in_file(error, file))?;
+    let interface = framed_interface(&config).map_err(|error| in_file(error, file))?;
     let account = Account::of(&config.user)
         .map_err(|why| in_file(ScenarioError::new("agent.user", why).into(), file))?;
     check_tagging()?;
@@ -69,42 +65,19 @@ pub fn tag(
     let claim = claim::take(&config.interface)?;
     let notify = Notify::new()?;
     let rules = known::rules(&config).map_err(|error| in_file(error.into(), file))?;
-    let of_file = |error: BpfError| in_file(error.into(), file);
-    let pins = pins(&config, interface.number).map_err(of_file)?;
-    pins.as_ref().map_or(Ok(()), remove_gone)?;
-    // What it remembers is of no use, and the kernel may have given its network namespace's number to another.
-    if let Some(old) = pins.as_ref().filter(|pins| pins.are_gone()) {
-        old.remove()?;
-        complain!("note: took away what was left at an interface {} that is gone", config.interface);
-    }
-    let left = taggers_at(interface.number)?;
-    if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
-        return Err(in_file(left_behind(&config, Some(&part)), file));
-    }
+    let pins = usable_pins(file, &config, &part, interface.number)?;
     let mut datapath =
         Datapath::new(pins.as_ref(), &config, &part, &rules).map_err(|error| in_file(error, file))?;
     // Also for a scheme that does not learn: it may be another one after SIGHUP, when there are no rights to listen any more.
-    let wanted = Wanted { interface: Some(interface.number), ..Wanted::default() };
-    let capture = Capture::new(&wanted)?;
+    let capture = Capture::new(&Wanted { interface: Some(interface.number), ..Wanted::default() })?;
     let reached = fleet::reach(&config).map_err(|error| in_file(error, file))?;
-    let anew = pins.as_ref().filter(|pins| !pins.are_there());
-    let attached = datapath.attach(pins.as_ref(), interface.number);
-    let begun =
-        attached.and_then(|()| no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live));
-    if begun.is_err() {
-        // The reason is told, not what else cannot be done about it.
-        anew.map(Pins::remove);
-    }
-    begun?;
+    attach(&mut datapath, pins.as_ref(), interface.number, &account)?;
     complain_part!("{}", dry_run::tables(&config, &part)?);
-    unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
-    server.iter().for_each(|server| complain!("metrics: http://{}/metrics", server.server_addr()));
-    complain!("kill -HUP {} has it read its file again", std::process::id());
+    announce(file, &account, server.as_ref().map(|server| server.server_addr()));
     // Threads that start now have no rights.
     let fleet = reached.map(|reached| InFleet::join(reached, &config)).transpose()?;
-    let (flows, started) = (datapath.flows()?, monotonic());
-    let status = Mutex::new(first_status(&config, &part, &datapath)?);
-    let (status, law_cgroups) = (&status, known::law_cgroups_there(&config));
+    let (flows, started, law_cgroups) = (datapath.flows()?, monotonic(), known::law_cgroups_there(&config));
+    let status = &Mutex::new(first_status(&config, &part, &datapath)?);
     let agent = Agent {
         file: file.to_owned(),
         config,
@@ -137,13 +110,65 @@ pub fn tag(
     })
 }
 
+/// The pins of the file's interface, where it keeps some, without those of interfaces that are gone.
+///
+/// Fails if programs of another agent are left at the interface.
+fn usable_pins(
+    file: &Path,
+    config: &AgentConfig,
+    part: &HostPart,
+    interface: u32,
+) -> Result<Option<Pins>, Error> {
+    let pins = pins(config, interface).map_err(|error| in_file(error.into(), file))?;
+    pins.as_ref().map_or(Ok(()), remove_gone)?;
+    // The tables of an interface that is gone are useless, and the kernel may have reused its namespace's number.
+    if let Some(old) = pins.as_ref().filter(|pins| pins.are_gone()) {
+        old.remove()?;
+        complain!("note: took away what was left at an interface {} that is gone", config.interface);
+    }
+    let left = taggers_at(interface)?;
+    if left > 0 && !pins.as_ref().is_some_and(Pins::are_there) {
+        return Err(in_file(left_behind(config, Some(part)), file));
+    }
+    Ok(pins)
+}
+
+/// Attaches the programs, then gives up root's rights; if either fails, pins made here are removed.
+fn attach(
+    datapath: &mut Datapath,
+    pins: Option<&Pins>,
+    interface: u32,
+    account: &Account,
+) -> Result<(), Error> {
+    let anew = pins.filter(|pins| !pins.are_there());
+    let attached = datapath.attach(pins, interface);
+    let begun =
+        attached.and_then(|()| no_new_rights().and_then(|()| account.go_on_as()).map_err(Error::Live));
+    if begun.is_err() {
+        // The first failure is reported, not a second one here.
+        anew.map(Pins::remove);
+    }
+    begun
+}
+
+/// Reports files that `account` cannot read, the address of the metrics, and how to reload.
+fn announce(file: &Path, account: &Account, metrics: Option<impl Display>) {
+    unreadable(file, account.name()).iter().for_each(|note| complain!("{note}"));
+    metrics.iter().for_each(|address| complain!("metrics: http://{address}/metrics"));
+    complain!("kill -HUP {} has it read its file again", std::process::id());
+}
+
+fn framed_interface(config: &AgentConfig) -> Result<Interface, Error> {
+    Interface::find("agent.interface", &config.interface).and_then(Interface::framed)
+}
+
 fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What of a file this machine does not have, as far as can be seen before an agent is started.
 pub fn doubts(config: &AgentConfig) -> Vec<String> {
-    let interface = Interface::find("agent.interface", &config.interface).and_then(Interface::framed);
+    let interface = framed_interface(config);
     let user = Account::of(&config.user).map_err(|why| ScenarioError::new("agent.user", why).into());
     let rules = known::rules(config).map_err(Error::from);
     let law = known::chosen(config).map_err(Error::from);
@@ -189,7 +214,7 @@ fn note_fleet(status: &Mutex<Status>, fleet: &InFleet) {
         (None, Some(_)) => complain!("etcd is back"),
         _ => {}
     }
-    if now.standing.twins > 0 && before.standing.twins == 0 {
+    if now.standing.duplicates > 0 && before.standing.duplicates == 0 {
         complain!(
             "note: another host of the fleet is called {}, too, and each takes the other's place: give both their own (control.host)",
             fleet.name()

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::Error;
-use crate::etcd::{FlowName, MAX_FLOWS, Progress, Weights};
 use tailrace_bpf::{Connection, Kind, monotonic};
 use tailrace_core::{Bytes, Weight};
 
 use super::datapath::Datapath;
+use crate::Error;
+use crate::etcd::{FlowName, MAX_FLOWS, Progress, Weights};
 
 /// More are not followed: of those whose end the kernel had no room to tell, none would ever go.
 const MAX_OPEN: usize = 1 << 16;

@@ -25,18 +25,18 @@ pub struct Standing {
     pub lost: Option<(Instant, String)>,
     /// How often it was lost.
     pub losses: u64,
-    /// What was said, and what could not be.
-    pub said: u64,
-    /// See `said`.
-    pub unsaid: u64,
-    /// How often something was heard.
-    pub heard: u64,
-    /// What was heard and is none of what it should be: how often, and why the last time.
+    /// Messages that were sent, and those that could not be.
+    pub sent: u64,
+    /// See `sent`.
+    pub unsent: u64,
+    /// Messages that were received.
+    pub received: u64,
+    /// Messages that could not be read, and why the last one could not.
     pub refused: u64,
     /// See `refused`.
     pub refusal: String,
-    /// How often another host had said something under the own name meanwhile.
-    pub twins: u64,
+    /// Reports of other hosts under the own name.
+    pub duplicates: u64,
 }
 
 /// What a thread of a connection and its owner share.
@@ -97,14 +97,14 @@ pub(super) async fn within<T>(
     }
 }
 
-/// What a watch has to tell, as long as it goes on.
+/// The response of a watch that has not been cancelled.
 pub(super) fn going_on(
-    news: Result<Option<WatchResponse>, etcd_client::Error>,
+    response: Result<Option<WatchResponse>, etcd_client::Error>,
 ) -> Result<WatchResponse, ControlError> {
     let what = "watching etcd";
-    let news = news.map_err(ControlError::away(what))?;
-    let news = news.filter(|news| !news.canceled());
-    news.ok_or_else(|| ControlError::Away(format!("{what}: it does not go on")))
+    let response = response.map_err(ControlError::away(what))?;
+    let response = response.filter(|response| !response.canceled());
+    response.ok_or_else(|| ControlError::Away(format!("{what}: it does not go on")))
 }
 
 /// An etcd that has been reached, and no thread yet: threads that are started have the rights that their process has then.

@@ -1,4 +1,4 @@
-//! A host of a fleet: it tells what it has measured, and hears what it is to do.
+//! A host of a fleet: it sends reports of its flows, and receives instructions.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,12 +15,12 @@ use super::keys::Keys;
 use super::link::{Connected, Reached, Shared, Standing, farewell, going_on, lock, within};
 use super::message::{Policy, Report, Weights};
 
-/// Reports that wait; they are told at once, or not at all.
+/// Reports that may wait; each is sent at once, or not at all.
 const WAITING: usize = 2;
 
-/// What a host has been told and not asked for yet.
+/// Instructions that a host has received and not taken yet.
 #[derive(Default)]
-pub struct Given {
+pub struct Instructions {
     /// What is to be done with its flows.
     pub policy: Option<Policy>,
     /// Their weights.
@@ -30,7 +30,7 @@ pub struct Given {
 #[derive(Default)]
 struct State {
     standing: Standing,
-    given: Given,
+    instructions: Instructions,
 }
 
 /// A host in a fleet. Its thread goes on when etcd is lost, and comes back by itself.
@@ -48,26 +48,30 @@ impl Member {
         let (shared, queue) = (Shared::<State>::default(), Arc::new(Mutex::new(queue)));
         let (state, host) = (shared.clone(), host.to_owned());
         let go_on = move |connected: Connected| {
-            let talk =
-                Talk { keys: keys.clone(), host: host.clone(), queue: queue.clone(), shared: state.clone() };
-            async move { talk.go_on(connected).await.err() }
+            let session = Session {
+                keys: keys.clone(),
+                host: host.clone(),
+                queue: queue.clone(),
+                shared: state.clone(),
+            };
+            async move { session.go_on(connected).await.err() }
         };
         let thread = fleet.start(shared.clone(), |state| &mut state.standing, go_on)?;
         Ok(Member { shared, reports: Some(reports), thread })
     }
 
-    /// Tells a report, if there is somebody to tell.
-    pub fn tell(&self, report: &Report) {
+    /// Sends a report, if there is a connection.
+    pub fn report(&self, report: &Report) {
         let text = serde_json::to_vec(report).unwrap_or_default();
-        let told = self.reports.as_ref().is_some_and(|reports| reports.try_send(text).is_ok());
-        if !told {
-            lock(&self.shared).standing.unsaid += 1;
+        let sent = self.reports.as_ref().is_some_and(|reports| reports.try_send(text).is_ok());
+        if !sent {
+            lock(&self.shared).standing.unsent += 1;
         }
     }
 
     /// What is new since the last time.
-    pub fn take(&self) -> Given {
-        std::mem::take(&mut lock(&self.shared).given)
+    pub fn take(&self) -> Instructions {
+        std::mem::take(&mut lock(&self.shared).instructions)
     }
 
     /// How its connection stands.
@@ -82,21 +86,21 @@ impl Member {
     }
 }
 
-/// What is said over one connection.
-struct Talk {
+/// One connection.
+struct Session {
     keys: Keys,
     host: String,
     queue: Arc<Mutex<mpsc::Receiver<Vec<u8>>>>,
     shared: Shared<State>,
 }
 
-impl Talk {
+impl Session {
     /// Until the connection is lost, or there is nothing more to say.
     async fn go_on(&self, connected: Connected) -> Result<(), ControlError> {
         let mut queue = self.queue.lock().await;
         // What waited while nobody could be told is of another time.
         while queue.try_recv().is_ok() {
-            lock(&self.shared).standing.unsaid += 1;
+            lock(&self.shared).standing.unsent += 1;
         }
         let (mut client, lease, kept) = connected.split();
         tokio::pin!(kept);
@@ -116,8 +120,8 @@ impl Talk {
                         return Ok(());
                     }
                 },
-                news = policies.message() => self.hear(news)?,
-                news = shares.message() => self.hear(news)?,
+                response = policies.message() => self.take_response(response)?,
+                response = shares.message() => self.take_response(response)?,
             }
         }
     }
@@ -137,12 +141,12 @@ impl Talk {
         let others = TxnOp::get(key.clone(), Some(GetOptions::new().with_keys_only()));
         let put = Txn::new().when(Vec::from_iter(is_own)).and_then([ours]).or_else([others]);
         let mut put = within("telling etcd", client.txn(put)).await;
-        let mut twin = false;
+        let mut duplicate = false;
         if let Ok(answer) = &put
             && !answer.succeeded()
         {
             // There may be nothing, if what etcd held is gone.
-            twin = answer
+            duplicate = answer
                 .op_responses()
                 .iter()
                 .any(|of| matches!(of, TxnOpResponse::Get(found) if found.count() > 0));
@@ -150,8 +154,8 @@ impl Talk {
             put = within("telling etcd", client.txn(again)).await;
         }
         let standing = &mut lock(&self.shared).standing;
-        standing.twins += u64::from(twin);
-        *if put.is_ok() { &mut standing.said } else { &mut standing.unsaid } += 1;
+        standing.duplicates += u64::from(duplicate);
+        *if put.is_ok() { &mut standing.sent } else { &mut standing.unsent } += 1;
         put.map(|_| ())
     }
 
@@ -164,21 +168,24 @@ impl Talk {
         within("watching etcd", client.watch(key, Some(from))).await
     }
 
-    fn hear(&self, news: Result<Option<WatchResponse>, etcd_client::Error>) -> Result<(), ControlError> {
-        let news = going_on(news)?;
+    fn take_response(
+        &self,
+        response: Result<Option<WatchResponse>, etcd_client::Error>,
+    ) -> Result<(), ControlError> {
+        let response = going_on(response)?;
         // What is taken away changes nothing: the last values stay.
-        let put = news.events().iter().filter(|event| event.event_type() == EventType::Put);
+        let put = response.events().iter().filter(|event| event.event_type() == EventType::Put);
         put.filter_map(|event| event.kv()).for_each(|kv| self.take_in(kv));
         Ok(())
     }
 
     fn take_in(&self, kv: &KeyValue) {
         let mut state = lock(&self.shared);
-        let State { standing, given } = &mut *state;
+        let State { standing, instructions } = &mut *state;
         if kv.key() == self.keys.policy().as_bytes() {
-            given.policy = read(kv, standing).or(given.policy.take());
+            instructions.policy = read(kv, standing).or(instructions.policy.take());
         } else {
-            given.weights = read(kv, standing).or(given.weights.take());
+            instructions.weights = read(kv, standing).or(instructions.weights.take());
         }
     }
 }
@@ -187,7 +194,7 @@ impl Talk {
 pub(super) fn read<T: DeserializeOwned>(kv: &KeyValue, standing: &mut Standing) -> Option<T> {
     match serde_json::from_slice(kv.value()) {
         Ok(value) => {
-            standing.heard += 1;
+            standing.received += 1;
             Some(value)
         }
         Err(error) => {

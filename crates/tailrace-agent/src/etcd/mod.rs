@@ -6,14 +6,14 @@
 #![expect(clippy::disallowed_methods, reason = "etcd and hosts are in real time")]
 
 mod access;
+mod election;
 mod keys;
 mod link;
 mod member;
 mod message;
-mod seat;
 
 pub use access::{Access, ControlError, Identity, User};
+pub use election::{Candidate, Decision, HostEvent};
 pub use link::{Reached, Standing};
-pub use member::{Given, Member};
+pub use member::{Instructions, Member};
 pub use message::{Ended, FlowName, MAX_ENDED, MAX_FLOWS, Policy, Progress, Report, Sizes, Weights};
-pub use seat::{Decision, Heard, Seat};

@@ -1,6 +1,5 @@
 //! A scheme's parts that decide for many hosts: its policy, which learns from all their flows, and its controller.
 
-use crate::file::ControlConfig;
 use tailrace_config::ScenarioError;
 use tailrace_core::{Controller, Knowledge, Scheme};
 use tailrace_run::build;
@@ -8,6 +7,7 @@ use tailrace_scenario::Scenario;
 use tailrace_schemes::SchemeVisitor;
 
 use super::part::{Given, HostPart, at_host};
+use crate::file::ControlConfig;
 
 /// What is decided for the hosts of a fleet.
 pub struct FleetPart {

@@ -1,6 +1,5 @@
 //! A scheme's part at one host, for the packets that its kernel sends.
 
-use crate::file::{AgentConfig, LawFor};
 use tailrace_config::ScenarioError;
 use tailrace_core::{
     Bytes, Directive, Directives, FlowInfo, FlowRecord, FlowView, HostLaw, HostLawKind, HostPolicy, Reveals,
@@ -14,6 +13,7 @@ use tailrace_schemes::SchemeVisitor;
 use super::agents::AGENTS_LOOK_EVERY;
 use super::header::without_header;
 use super::tags::HostTags;
+use crate::file::{AgentConfig, LawFor};
 
 /// What one host of a scheme decides of its flows.
 pub struct HostPart {

@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput};
 use tailrace_core::{Directives, HostLaw};
 
-use super::ear::Told;
+use super::announcements::Announcements;
 use super::handover::Handover;
 use super::known::{LEVELS, Rule, host_law_bytes};
-use super::{Cgroup, cgroups, ear, flows, load, sys};
+use super::{Cgroup, announcements, cgroups, flows, load, sys};
 use crate::error::BpfError;
 use crate::shared::{Constants, LawConstants};
 use crate::trial::{McpTrial, Trial};
@@ -64,17 +64,17 @@ pub struct CongestionControl {
 }
 
 impl CongestionControl {
-    /// The law, for the connections that are chosen from [`attach`](Self::attach) on. Where nobody else has `heard` programs, it
-    /// hears itself what they say of their flows.
+    /// The law, for the connections that are chosen from [`attach`](Self::attach) on. Without a shared map of what programs have
+    /// `announced` of their flows, it listens for announcements itself.
     pub fn new(
         law: &HostLaw,
         directives: &Directives,
         rules: &[Rule],
         chosen: &Chosen,
-        heard: Option<&Told>,
+        announced: Option<&Announcements>,
     ) -> Result<Self, BpfError> {
         load::check()?;
-        let (object, name) = loaded(law, chosen, heard)?;
+        let (object, name) = loaded(law, chosen, announced)?;
         let mut control = CongestionControl { links: Vec::new(), object, handover: Handover::new()?, name };
         control.set(law, directives, rules)?;
         control.choose(&chosen.cgroups)?;
@@ -84,8 +84,8 @@ impl CongestionControl {
                 .update(&network.key(), &1u32.to_ne_bytes(), MapFlags::ANY)
                 .map_err(load::refused("choosing networks"))?;
         }
-        if heard.is_none() {
-            control.links.extend(ear::open(&mut control.object, None)?);
+        if announced.is_none() {
+            control.links.extend(announcements::listen(&mut control.object, None)?);
         }
         Ok(control)
     }
@@ -182,7 +182,11 @@ impl Chosen {
 }
 
 /// The programs, under a name that this kernel does not have.
-fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Object, String), BpfError> {
+fn loaded(
+    law: &HostLaw,
+    chosen: &Chosen,
+    announced: Option<&Announcements>,
+) -> Result<(Object, String), BpfError> {
     let name = format!("tr_{}_{:05x}", law.kind.name(), flows::random()? & 0xf_ffff);
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());
@@ -194,7 +198,7 @@ fn loaded(law: &HostLaw, chosen: &Chosen, heard: Option<&Told>) -> Result<(Objec
     let constants = LawConstants { cookie, networks, name: padded, cgroups };
     load::set_constant(&mut object, ".rodata.chosen", &constants.bytes())?;
     chosen.check().map_err(|[field, message]| BpfError::Kernel(format!("{field}: {message}")))?;
-    heard.map_or(Ok(()), |heard| heard.share(&mut object))?;
+    announced.map_or(Ok(()), |announced| announced.share(&mut object))?;
     let mut law = load::open_map(&mut object, "congestion")?;
     let value = law.initial_value_mut().and_then(|value| value.get_mut(NAME_AT..NAME_AT + NAME_BYTES));
     let value = value.ok_or_else(|| BpfError::Kernel("the programs have no law".to_owned()))?;

@@ -12,7 +12,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
 use super::known::Known;
 use super::load;
 use crate::error::BpfError;
-use crate::shared::{Constants, FlowKey, GOES_ON, PLACES, Place};
+use crate::shared::{Constants, FlowKey, FlowSlot, GOES_ON, PLACES};
 
 /// So many are read with a system call.
 pub(super) const AT_ONCE: u32 = 256;
@@ -58,7 +58,7 @@ impl FlowTable {
         let what = || load::refused("looking at the flows");
         let (mut count, mut heap) = (0, BinaryHeap::new());
         for (_, bucket) in self.flows.lookup_batch(AT_ONCE, MapFlags::ANY, MapFlags::ANY).map_err(what())? {
-            let places = bucket.chunks_exact(Place::BYTES).filter_map(Place::read);
+            let places = bucket.chunks_exact(FlowSlot::BYTES).filter_map(FlowSlot::read);
             for place in places.filter(|place| place.state == GOES_ON) {
                 count += 1;
                 heap.push(Reverse((row(&place.key, place.sent), place.key.bytes())));

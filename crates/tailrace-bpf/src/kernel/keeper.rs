@@ -6,7 +6,7 @@ use tailrace_core::{Directives, Weight, WindowShim};
 use super::handover::Handover;
 use super::known::{Known, Rule, TOLD_AT};
 use super::windows::{DEADLINE_AT, FIRST_AT, FLAGS_AT, HAS_PEER, UNA_AT, WindowTable};
-use super::{ear, flows, load, sys};
+use super::{announcements, flows, load, sys};
 use crate::connection::Connection;
 use crate::error::BpfError;
 use crate::shared::Constants;
@@ -75,7 +75,7 @@ impl WindowKeeper {
         let object = load::load(object)?;
         let mut keeper = WindowKeeper { links: Vec::new(), object, handover: Handover::new()?, given };
         keeper.set(directives, rules, law)?;
-        keeper.links.extend(ear::open(&mut keeper.object, None)?);
+        keeper.links.extend(announcements::listen(&mut keeper.object, None)?);
         Ok(keeper)
     }
 

@@ -1,9 +1,9 @@
 //! Programs in the kernel: loaded, asked, and given their tables.
 
+mod announcements;
 mod capture;
 mod cgroups;
 mod congestion;
-mod ear;
 mod flows;
 mod handover;
 mod keeper;
@@ -15,10 +15,10 @@ mod sys;
 mod tagger;
 mod windows;
 
+pub use announcements::Announcements;
 pub use capture::{Capture, Wanted};
 pub use cgroups::{Cgroup, cgroup_names, own_cgroup};
 pub use congestion::{Chosen, CongestionControl, Network};
-pub use ear::Told;
 pub use flows::{FlowRow, FlowTable};
 pub use keeper::{Kept, WindowFlow, WindowKeeper};
 pub use known::{Known, Rule, check_rules};

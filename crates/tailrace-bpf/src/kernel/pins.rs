@@ -23,9 +23,9 @@ const KEPT: [&str; 3] = [FLOWS, "known_flows", "told"];
 const FLOWS: &str = "flows";
 /// Of the folders' names.
 const PREFIX: &str = "tailrace-";
-/// The programs that are: the one at the interface, and the one that hears what programs say.
+/// The programs that are pinned: the one at the interface, and the listener for announcements.
 const LINK: &str = "link";
-const EAR: &str = "ear";
+const LISTENER: &str = "ear";
 
 /// The names for an interface of this thread's network namespace.
 #[derive(Debug)]
@@ -118,9 +118,9 @@ impl Pins {
         self.open(LINK, |of| matches!(of, LinkTypeInfo::Tcx(of) if of.ifindex == self.interface))
     }
 
-    /// The program that hears what programs say, if an agent has left one.
-    pub(super) fn open_ear(&self) -> Result<Option<Link>, BpfError> {
-        self.open(EAR, |of| matches!(of, LinkTypeInfo::Cgroup(_)))
+    /// The listener for announcements, if an agent has left one.
+    pub(super) fn open_listener(&self) -> Result<Option<Link>, BpfError> {
+        self.open(LISTENER, |of| matches!(of, LinkTypeInfo::Cgroup(_)))
     }
 
     fn open(&self, name: &str, is_it: impl Fn(&LinkTypeInfo) -> bool) -> Result<Option<Link>, BpfError> {
@@ -143,7 +143,7 @@ impl Pins {
         &self,
         object: &Object,
         link: &mut Link,
-        ear: Option<&mut Link>,
+        listener: Option<&mut Link>,
     ) -> Result<(), BpfError> {
         let what = || format!("pinning below {}", self.folder.display());
         fs::create_dir_all(self.folder.join(LAYOUT)).map_err(BpfError::refused(what()))?;
@@ -152,7 +152,7 @@ impl Pins {
                 .and_then(|mut map| map.pin(self.at(name)))
                 .map_err(load::refused(what()))?;
         }
-        for (name, link) in [(LINK, Some(link)), (EAR, ear)] {
+        for (name, link) in [(LINK, Some(link)), (LISTENER, listener)] {
             if let Some(link) = link.filter(|_| !self.at(name).exists()) {
                 link.pin(self.at(name)).map_err(load::refused(what()))?;
             }

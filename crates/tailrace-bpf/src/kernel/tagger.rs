@@ -3,12 +3,12 @@
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use tailrace_core::Directives;
 
-use super::ear::Told;
+use super::announcements::Announcements;
 use super::flows::{FlowTable, make_room};
 use super::handover::Handover;
 use super::known::{Known, Rule};
 use super::pins::Pins;
-use super::{ear, load, sys};
+use super::{announcements, load, sys};
 use crate::connection::Connection;
 use crate::error::BpfError;
 
@@ -36,7 +36,7 @@ pub struct Counts {
 pub struct EgressTagger {
     // They go first: without them no packet comes, and no program is heard.
     link: Option<Link>,
-    ear: Option<Link>,
+    listener: Option<Link>,
     object: Object,
     handover: Handover,
     /// Whether something may be known of flows.
@@ -62,10 +62,10 @@ impl EgressTagger {
         let pinned = pins.map(|pins| pins.reuse_flows(&mut object, flows)).transpose()?.flatten();
         let object = load::load(object)?;
         let handover = Handover::new()?;
-        let mut tagger = EgressTagger { link: None, ear: None, object, handover, has_rules: false };
+        let mut tagger = EgressTagger { link: None, listener: None, object, handover, has_rules: false };
         tagger.flows()?.keep_seed(pinned.unwrap_or(seed))?;
         tagger.set(directives, rules)?;
-        tagger.ear = ear::open(&mut tagger.object, pins)?;
+        tagger.listener = announcements::listen(&mut tagger.object, pins)?;
         Ok(tagger)
     }
 
@@ -87,7 +87,7 @@ impl EgressTagger {
             }
             None => sys::attach_tcx(&program, interface).map_err(BpfError::refused(what))?,
         };
-        pins.map_or(Ok(()), |pins| pins.keep(&self.object, &mut link, self.ear.as_mut()))?;
+        pins.map_or(Ok(()), |pins| pins.keep(&self.object, &mut link, self.listener.as_mut()))?;
         self.link = Some(link);
         Ok(())
     }
@@ -116,9 +116,9 @@ impl EgressTagger {
         FlowTable::new(&self.object)
     }
 
-    /// What programs have said of their sockets, for a law that follows it, too.
-    pub fn told(&self) -> Result<Told, BpfError> {
-        Told::of(&self.object)
+    /// What programs have announced of their sockets, which a congestion law may share.
+    pub fn announcements(&self) -> Result<Announcements, BpfError> {
+        Announcements::of(&self.object)
     }
 
     /// What it has done so far.

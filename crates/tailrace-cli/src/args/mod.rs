@@ -122,7 +122,7 @@ pub struct Run {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
-    pub how: How,
+    pub settings: RunSettings,
     /// Run this scheme only, by its label; may be given several times
     #[arg(long, value_name = "LABEL")]
     pub only: Vec<String>,
@@ -134,7 +134,7 @@ pub struct Run {
     pub out: Option<PathBuf>,
     /// Make the K-th of N parts of the runs only: no tables, no plots
     #[arg(long, value_name = "K/N", conflicts_with = "json")]
-    pub part: Option<Part>,
+    pub part: Option<Shard>,
     /// Make the runs on a Dask cluster: its scheduler's address, slurm:FILE (a TOML file of what
     /// dask_jobqueue.SLURMCluster takes, and of jobs), or local. All machines must see the result folder, unless there is --store
     #[arg(long, value_name = "CLUSTER", conflicts_with_all = ["part", "dry_run", "pcap"])]
@@ -163,10 +163,10 @@ pub struct Run {
 
 impl Run {
     /// All of one file into a folder, and nothing else.
-    pub fn of(file: &Path, how: How, scale: f64, out: &Path) -> Self {
+    pub fn of(file: &Path, settings: RunSettings, scale: f64, out: &Path) -> Self {
         Run {
             files: vec![file.to_owned()],
-            how,
+            settings,
             only: Vec::new(),
             scale,
             out: Some(out.to_owned()),
@@ -182,9 +182,9 @@ impl Run {
     }
 }
 
-/// How runs are made.
+/// Options of running that several commands have.
 #[derive(ClapArgs, Clone)]
-pub struct How {
+pub struct RunSettings {
     /// Change a field: dotted path and value, as in the file
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
@@ -255,32 +255,32 @@ pub struct Claims {
     pub json: bool,
 }
 
-/// One of several parts of an experiment's runs: every `of`-th, from the `number`-th on, counted from 1.
+/// A shard of an experiment's runs, one of several: every `of`-th, from the `number`-th on, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Shard {
     number: usize,
     of: usize,
 }
 
-impl Part {
+impl Shard {
     /// The numbers of its runs, of so many.
     pub fn runs(self, all: usize) -> Vec<usize> {
         (self.number - 1..all).step_by(self.of).collect()
     }
 }
 
-impl FromStr for Part {
+impl FromStr for Shard {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let read = |text: &str| text.trim().parse::<usize>().ok();
         match text.split_once('/').map(|(number, of)| (read(number), read(of))) {
-            Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Shard { number, of }),
             _ => Err("must be K/N with K from 1 to N, such as 3/10".to_owned()),
         }
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use tailrace_experiment::trace::Mapping;
 
-use super::How;
+use super::RunSettings;
 
 #[derive(ClapArgs)]
 #[command(after_help = "Examples:
@@ -59,7 +59,7 @@ pub struct Compare {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub schemes: Vec<String>,
     #[command(flatten)]
-    pub how: How,
+    pub settings: RunSettings,
     /// Folder of the experiment and its results; out/<trace's name> by default
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

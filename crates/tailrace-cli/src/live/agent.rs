@@ -2,10 +2,10 @@
 
 use tailrace_agent::{AgentConfig, StartAgents, dry_run, for_agent};
 use tailrace_console::say_part;
-use tailrace_core::LiveError;
 use tailrace_experiment::Error;
 use tailrace_scenario::{Level, Scenario};
 
+use super::error::absent;
 use crate::mistake::in_file;
 use crate::{Host, args};
 
@@ -60,14 +60,8 @@ pub fn check_hosts<'a>(mut scenarios: impl Iterator<Item = &'a Scenario>) -> Res
     if lacks { Err(absent()) } else { Ok(()) }
 }
 
-pub fn absent() -> Error {
-    let message = "this build has no host agent: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev, then make \
-                   .venv/built (or cargo build -p tailrace-cli --features agent)";
-    Error::Live(LiveError::SetUp(message.to_owned()))
-}
-
 #[cfg(feature = "agent")]
-pub mod daemon {
+mod daemon {
     //! The daemon's commands.
 
     use std::path::Path;
@@ -77,6 +71,7 @@ pub mod daemon {
     use tailrace_console::complain;
     use tailrace_experiment::Error;
 
+    use super::super::error::of_agent;
     use crate::{Host, args};
 
     pub fn doubts(config: &AgentConfig) {
@@ -91,7 +86,7 @@ pub mod daemon {
         host: &dyn Host,
     ) -> Result<i32, Error> {
         let options = Options { lasts: options.lasts, metrics: options.metrics };
-        daemon::tag(&options, file, config, part, &|| host.interrupted()).map_err(failed)
+        daemon::tag(&options, file, config, part, &|| host.interrupted()).map_err(of_agent)
     }
 
     pub fn measure(options: &args::Measure, host: &dyn Host) -> Result<i32, Error> {
@@ -102,15 +97,6 @@ pub mod daemon {
         });
         let args::Measure { lasts, interface, cgroup, rules, rate, out, .. } = options.clone();
         let measure = Measure { lasts, interface, cgroup, by, rules, rate, out };
-        daemon::measure(&measure, &|| host.interrupted()).map_err(failed)
-    }
-
-    /// Why an agent or a controller did not do its work.
-    pub fn failed(error: tailrace_agent::Error) -> Error {
-        match error {
-            tailrace_agent::Error::Input(error) => Error::Input(error),
-            tailrace_agent::Error::Live(error) => Error::Live(error),
-            tailrace_agent::Error::File { path, source } => Error::storage(&path, source),
-        }
+        daemon::measure(&measure, &|| host.interrupted()).map_err(of_agent)
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
-use tailrace_console::{say, say_part};
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
-use tailrace_agent::daemon::monotonic;
+use tailrace_agent::daemon::{claim, monotonic};
 use tailrace_config::ScenarioError;
 use tailrace_config::suggest::unknown;
+use tailrace_console::{say, say_part};
 use tailrace_core::{Bytes, LiveError, Rate, duration};
 use tailrace_experiment::Error;
 
@@ -18,7 +18,6 @@ use crate::Host;
 use crate::args::{Ask, AskFlows, AskStatus, AskTop};
 use crate::watch::Screen;
 use crate::watch::text::{Line, Tone};
-use tailrace_agent::daemon::claim;
 
 /// An agent answers at once.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,9 +35,7 @@ pub fn ask(ask: &Ask, host: &dyn Host) -> Result<i32, Error> {
         Ask::Status(options) => status(options),
         Ask::Flows(options) => flows(options),
         Ask::Top(options) => top(options, host),
-        Ask::Detach(options) => {
-            tailrace_agent::daemon::detach(&options.file).map_err(super::agent::daemon::failed)
-        }
+        Ask::Detach(options) => tailrace_agent::daemon::detach(&options.file).map_err(super::error::of_agent),
     }
 }
 
@@ -107,8 +104,11 @@ fn status(options: &AskStatus) -> Result<i32, Error> {
     Ok(0)
 }
 
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
 fn status_text(of: &Value) -> String {
-    let number = |value: &Value| value.as_u64().unwrap_or(0);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut lines = format!(
         "{} · {} · process {} of user {} · for {}\n",
@@ -118,24 +118,7 @@ fn status_text(of: &Value) -> String {
         text(&of["user"]),
         duration(of["seconds"].as_f64().unwrap_or(0.0)),
     );
-    let packets = of["packets_tagged"].is_u64();
-    lines += &match of["connections_with_windows"].as_u64() {
-        None if !packets => String::new(),
-        None => format!(
-            "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
-            number(&of["packets_tagged"]),
-            number(&of["packets_left_as_they_came"]),
-            number(&of["flows"]),
-            number(&of["packets_without_room"]),
-            Bytes::new(number(&of["memory_bytes"])),
-        ),
-        Some(windows) => format!(
-            "  windows      of {windows} connections; {} acknowledgements with a smaller one; {} marked; {} of memory\n",
-            number(&of["acknowledgements_with_smaller_windows"]),
-            Bytes::new(number(&of["bytes_marked"])),
-            Bytes::new(number(&of["memory_bytes"])),
-        ),
-    };
+    lines += &packets_text(of);
     if let Some(law) = of["congestion_control"].as_str() {
         lines += &format!("  law          {law}, of {} connections\n", number(&of["connections_with_it"]));
     }
@@ -144,22 +127,11 @@ fn status_text(of: &Value) -> String {
     if told + refused > 0 {
         lines += &format!("  programs     told of {told} flows, and were refused {refused} times\n");
     }
-    let connections = &of["connections"];
-    lines += &format!(
-        "  connections  {} ended, {} sent, {} received\n",
-        number(&connections["ended"]),
-        Bytes::new(number(&connections["bytes_sent"])),
-        Bytes::new(number(&connections["bytes_received"])),
-    );
-    let size = |name: &str| connections["flow_size_bytes"][name].as_f64();
-    if let (Some(median), Some(p99), Some(most)) = (size("0.5"), size("0.99"), size("1")) {
-        let [median, p99, most] = [median, p99, most].map(|size| Bytes::new(size as u64));
-        lines += &format!("  flow sizes   median {median}, p99 {p99}, largest {most}\n");
-    }
+    lines += &connections_text(&of["connections"]);
     if let Some(weights) = of["flows_with_weights"].as_u64() {
         lines += &format!("  weights      {weights} flows have one of the fabric's controller\n");
     }
-    let lost = number(&connections["lost"]);
+    let lost = number(&of["connections"]["lost"]);
     if lost > 0 {
         lines += &format!("  LOST         {lost} times the kernel had no room to tell of a connection\n");
     }
@@ -177,6 +149,42 @@ fn status_text(of: &Value) -> String {
             number(&of["files_read_again"]),
             number(&of["files_with_mistakes"]),
         )
+}
+
+fn packets_text(of: &Value) -> String {
+    let packets = of["packets_tagged"].is_u64();
+    match of["connections_with_windows"].as_u64() {
+        None if !packets => String::new(),
+        None => format!(
+            "  packets      {} tagged, {} left as they came\n  flows        {} begun; {} packets of flows without room; {} of memory\n",
+            number(&of["packets_tagged"]),
+            number(&of["packets_left_as_they_came"]),
+            number(&of["flows"]),
+            number(&of["packets_without_room"]),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+        Some(windows) => format!(
+            "  windows      of {windows} connections; {} acknowledgements with a smaller one; {} marked; {} of memory\n",
+            number(&of["acknowledgements_with_smaller_windows"]),
+            Bytes::new(number(&of["bytes_marked"])),
+            Bytes::new(number(&of["memory_bytes"])),
+        ),
+    }
+}
+
+fn connections_text(connections: &Value) -> String {
+    let mut lines = format!(
+        "  connections  {} ended, {} sent, {} received\n",
+        number(&connections["ended"]),
+        Bytes::new(number(&connections["bytes_sent"])),
+        Bytes::new(number(&connections["bytes_received"])),
+    );
+    let size = |name: &str| connections["flow_size_bytes"][name].as_f64();
+    if let (Some(median), Some(p99), Some(most)) = (size("0.5"), size("0.99"), size("1")) {
+        let [median, p99, most] = [median, p99, most].map(|size| Bytes::new(size as u64));
+        lines += &format!("  flow sizes   median {median}, p99 {p99}, largest {most}\n");
+    }
+    lines
 }
 
 /// Nothing, if it is in none.

@@ -14,11 +14,11 @@ pub fn control(options: &args::Control, host: &dyn Host) -> Result<i32, Error> {
         let args::Control { file, lasts, metrics } = options.clone();
         let options = tailrace_agent::controller::Options { file, lasts, metrics };
         tailrace_agent::controller::run(&options, config, fleet, &|| host.interrupted())
-            .map_err(super::agent::daemon::failed)
+            .map_err(super::error::of_agent)
     }
     #[cfg(not(feature = "agent"))]
     {
         let _ = (host, fleet, options.lasts, options.metrics);
-        Err(super::agent::absent())
+        Err(super::error::absent())
     }
 }

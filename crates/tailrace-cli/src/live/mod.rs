@@ -6,17 +6,18 @@ mod ask;
 mod control;
 mod emulate;
 mod enter;
+mod error;
 mod proxy;
 mod replay;
 mod switch;
 mod watched;
 
-#[cfg(not(feature = "agent"))]
-pub use agent::absent;
 pub use agent::{agent, check_hosts, measure};
 pub use control::control;
 pub use emulate::emulate;
 pub use enter::enter;
+#[cfg(not(feature = "agent"))]
+pub use error::absent;
 pub use proxy::proxy;
 pub use replay::replay;
 pub use switch::switch;

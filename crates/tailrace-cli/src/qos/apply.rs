@@ -1,30 +1,23 @@
 //! Queues and marking of a plan on an interface of this machine, as a port of a Linux switch: HTB serves up to eight classes in strict
 //! order and keeps the rate, and a program before them sorts by DSCP and marks by what the port holds.
 
-use std::process::Command;
-
 use serde_json::Value;
-use tailrace_core::{LiveError, MarkedLength, Rate, SwitchPlan};
+use tailrace_core::{MarkedLength, Rate, SwitchPlan};
 use tailrace_experiment::Error;
 
 use super::job::Job;
 #[cfg(feature = "agent")]
 use super::sort::sort;
+use super::tc::{ROOT, refused, tc};
 use crate::mistake::wrong;
 
 /// What the kernel calls the program.
 const PROGRAM: &str = "port_out";
-/// The root's number, by which it is known again.
-pub(super) const ROOT: u32 = 0x7a11;
 /// What a class may send before those ahead of it: next to nothing.
 const MIN_RATE: &str = "8kbit";
 /// What a queue may hold, in multiples of K, as with the script; without K, in packets.
 const LIMIT: u64 = 16;
 const UNMARKED_LIMIT: u64 = 1_000;
-
-pub(super) fn refused(message: String) -> Error {
-    Error::Live(LiveError::SetUp(message))
-}
 
 /// Gives an interface the queues of the only plan of `job`.
 pub fn apply(job: &Job, interface: &str) -> Result<(), Error> {
@@ -146,20 +139,4 @@ fn take_away(interface: &str) -> Result<(), Error> {
         Ok(())
     };
     program.and(queues)
-}
-
-fn tc(words: &[&str]) -> Result<String, Error> {
-    let output = Command::new("tc").args(words).output();
-    let output = output.map_err(|error| refused(format!("`tc` of iproute2 cannot be started: {error}")))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    if said.contains("not permitted") {
-        let message =
-            "tailrace qos --apply and --remove need root, for they change an interface: run it with sudo";
-        return Err(Error::Live(LiveError::Rights(message.to_owned())));
-    }
-    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
-    Err(refused(format!("`tc {}` says: {line}", words.join(" "))))
 }

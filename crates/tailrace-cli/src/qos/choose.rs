@@ -13,7 +13,7 @@ use tailrace_workload::published;
 use super::job::Job;
 use crate::args;
 use crate::mistake::wrong;
-use crate::run::overrides;
+use crate::overrides::overrides;
 use crate::traffic::{Kinds, refuse};
 
 /// The scheme of an experiment file, at the first point of its sweep, or one by name.

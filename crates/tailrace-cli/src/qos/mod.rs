@@ -11,6 +11,8 @@ mod linux_tc;
 mod sonic;
 #[cfg(feature = "agent")]
 mod sort;
+#[cfg(live)]
+mod tc;
 
 use serde_json::json;
 use tailrace_console::{complain, say, say_part};

@@ -4,8 +4,8 @@ use tailrace_bpf::{PortClasses, PortProgram, interface_number};
 use tailrace_core::{MTU_BYTES, SwitchPlan};
 use tailrace_experiment::Error;
 
-use super::apply::{ROOT, refused};
 use super::job::Job;
+use super::tc::{ROOT, refused};
 
 const LINK_HEADER: u64 = 14;
 

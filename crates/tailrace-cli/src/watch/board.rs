@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use tailrace_core::{HostId, Place, PortCounts, PortId, PortView, Rate, Time, View};
+use tailrace_core::{HostId, PortCounts, PortId, PortView, Rate, SeriesSource, Time, View};
 use tailrace_fabric::{Fabric, PortSpec};
 
 /// Rates are of so long, where nothing else is said.
@@ -79,9 +79,9 @@ impl Board {
     pub fn take(&mut self, mut view: View) {
         for (place, row) in std::mem::take(&mut view.reported) {
             let spot = match place {
-                Place::Port(port) => Spot::Port(port),
-                Place::Host(host) => Spot::Host(host),
-                Place::Flow(_) | Place::Slice(_) | Place::Slices => continue,
+                SeriesSource::Port(port) => Spot::Port(port),
+                SeriesSource::Host(host) => Spot::Host(host),
+                SeriesSource::Flow(_) | SeriesSource::Slice(_) | SeriesSource::Slices => continue,
             };
             let report = self.reports.entry((spot, row.metric)).or_default();
             let index = usize::from(row.index);
@@ -161,7 +161,7 @@ pub mod tests {
         };
         let at = Time::from_ms(ms);
         let row = |(index, &value): (usize, &f64)| {
-            (Place::Port(0), SeriesRow { at, metric: "threshold_bytes", index: index as u16, value })
+            (SeriesSource::Port(0), SeriesRow { at, metric: "threshold_bytes", index: index as u16, value })
         };
         let reported = thresholds.iter().enumerate().map(row).collect();
         View { now: at, ports: ports.iter().map(port).collect(), reported, ..View::default() }

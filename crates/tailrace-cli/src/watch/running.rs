@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tailrace_console::complain;
 
 use serde_json::{Value, json};
+use tailrace_console::complain;
 use tailrace_core::{PortView, Progress, Time, View};
-use tailrace_experiment::{Experiment, Observer, Sight};
+use tailrace_experiment::{Experiment, Observer, Snapshot};
 
 use super::board::{Board, PortName};
 use super::screen::Screen;
@@ -142,7 +142,7 @@ impl Observer for Watching<'_> {
         Some(if self.screen.is_some() { LOOK_EVERY } else { LINE_EVERY })
     }
 
-    fn sight(&mut self, run: usize, Sight { progress, ports, ledger }: Sight) {
+    fn snapshot(&mut self, run: usize, Snapshot { progress, ports, ledger }: Snapshot) {
         let mut board = match self.seen.remove(&run) {
             Some((board, _)) => board,
             None => {

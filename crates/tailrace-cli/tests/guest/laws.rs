@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use nix::sys::socket::{getsockopt, sockopt};
 
-use super::place::{Place, TO4, TO6, sh, wait};
+use super::place::{TO4, TO6, ThreeHosts, sh, wait};
 
 const K: f64 = 30_000.0;
 /// Bytes a second.
@@ -16,7 +16,7 @@ const LINK: f64 = 2.5e6;
 const DCTCP: &str = "[scheme]\nname = \"dctcp\"\n";
 
 /// A link of 20 Mbps whose `red` is that of the plan for `dctcp`.
-fn bottleneck(place: &Place) {
+fn bottleneck(place: &ThreeHosts) {
     let script = place.script("dctcp", &["port.marking_threshold=\"30KB\""]);
     let red = script.split("RED=\"").nth(1).unwrap().split('"').next().unwrap();
     place.queues(&format!(
@@ -26,7 +26,7 @@ fn bottleneck(place: &Place) {
 }
 
 /// Connections that start from now on have this law, at both ends.
-fn default_law(place: &Place, name: &str) {
+fn default_law(place: &ThreeHosts, name: &str) {
     for host in [&place.near, &place.far] {
         sh(host, &format!("echo {name} >/proc/sys/net/ipv4/tcp_congestion_control"));
     }
@@ -34,7 +34,7 @@ fn default_law(place: &Place, name: &str) {
 
 /// Sends to each of these addresses, under a law whose name begins so, for as long as `during` takes, which is told how much has come
 /// at each.
-fn flows<T>(place: &Place, of: &[(&str, &str)], during: impl FnOnce(&[AtomicU64]) -> T) -> T {
+fn flows<T>(place: &ThreeHosts, of: &[(&str, &str)], during: impl FnOnce(&[AtomicU64]) -> T) -> T {
     let connect = |(port, (to, law)): (u16, &(&str, &str))| {
         let listener = place.far.inside(|| TcpListener::bind((*to, port))).unwrap();
         let near = place.near.inside(|| TcpStream::connect((*to, port))).unwrap();
@@ -61,7 +61,7 @@ fn flows<T>(place: &Place, of: &[(&str, &str)], during: impl FnOnce(&[AtomicU64]
 }
 
 /// What `red` counts: packets, those marked, and bytes that wait.
-fn red(place: &Place) -> [f64; 3] {
+fn red(place: &ThreeHosts) -> [f64; 3] {
     let shown = sh(&place.switch, "tc -s -j qdisc show dev right");
     let queues: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
     let red = queues.iter().find(|queue| queue["kind"] == "red").unwrap();
@@ -78,7 +78,7 @@ struct Seen {
 }
 
 /// The mean queue, and the marked part of packets, of two flows in five seconds.
-fn seen(place: &Place, law: &str) -> Seen {
+fn seen(place: &ThreeHosts, law: &str) -> Seen {
     let seen = flows(place, &[(TO4, law); 2], |_| {
         wait(2_000);
         let (begun, before) = (Instant::now(), red(place));
@@ -103,7 +103,7 @@ fn seen(place: &Place, law: &str) -> Seen {
 #[test]
 #[ignore = "make test-kernel runs it"]
 fn queues_and_marks_are_those_of_the_kernels_dctcp() {
-    let place = Place::new();
+    let place = ThreeHosts::new();
     bottleneck(&place);
     let cubic = seen(&place, "cubic");
     default_law(&place, "dctcp");
@@ -122,7 +122,7 @@ fn queues_and_marks_are_those_of_the_kernels_dctcp() {
 #[test]
 #[ignore = "make test-kernel runs it"]
 fn a_link_is_shared_evenly_with_the_kernels_dctcp() {
-    let place = Place::new();
+    let place = ThreeHosts::new();
     bottleneck(&place);
     default_law(&place, "dctcp");
     let mut sum = [0.0; 2];

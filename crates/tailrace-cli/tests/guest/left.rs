@@ -5,12 +5,12 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use super::place::{PIAS, Place, sh, wait};
+use super::place::{PIAS, ThreeHosts, sh, wait};
 
 const WVCC: &str = "[scheme]\nname = \"wvcc\"\n[[slice]]\nweight = 2\n[[rule]]\nport = 5001\nslice = 1\n";
 
 /// What the kernel has of programs, congestion controls and queues, as far as an agent may change it.
-fn found(place: &Place) -> BTreeSet<String> {
+fn found(place: &ThreeHosts) -> BTreeSet<String> {
     let symbols = fs::read_to_string("/proc/kallsyms").unwrap();
     let programs = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
     let programs = programs.filter(|name| name.starts_with("bpf_prog_"));
@@ -22,7 +22,7 @@ fn found(place: &Place) -> BTreeSet<String> {
 #[test]
 #[ignore = "make test-kernel runs it"]
 fn the_kernel_is_left_as_it_was() {
-    let place = Place::new();
+    let place = ThreeHosts::new();
     let before = found(&place);
     let law = format!("{PIAS}[law]\n");
     for (what, file, how) in [

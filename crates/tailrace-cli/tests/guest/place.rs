@@ -17,17 +17,17 @@ pub const TO6: &str = "fd09:2::1";
 pub const PIAS: &str =
     "[scheme]\nname = \"pias\"\nparams = { thresholds = [\"14480B\", \"100KB\"], port = { queues = 3 } }\n";
 
-pub struct Place {
+pub struct ThreeHosts {
     pub near: Namespace,
     pub switch: Namespace,
     pub far: Namespace,
     dir: TempDir,
 }
 
-impl Place {
+impl ThreeHosts {
     pub fn new() -> Self {
         let [near, switch, far] = [(); 3].map(|()| Namespace::unnamed().unwrap());
-        let place = Place { near, switch, far, dir: tempfile::tempdir().unwrap() };
+        let place = ThreeHosts { near, switch, far, dir: tempfile::tempdir().unwrap() };
         place.cable(&place.near, "left", 1);
         place.cable(&place.far, "right", 2);
         sh(

@@ -8,7 +8,7 @@ use std::time::Instant;
 use nix::sys::signal::Signal;
 
 use super::agents::carry;
-use super::place::{PIAS, Place, TO4, TO6, sh, wait};
+use super::place::{PIAS, TO4, TO6, ThreeHosts, sh, wait};
 
 /// Those of `PIAS`. The first is ten full segments over IPv4: the eleventh is the last in the first queue, since as many bytes as the
 /// threshold are not more.
@@ -31,7 +31,7 @@ fn prio(at: &str) -> String {
 }
 
 /// Bytes and packets of the classes of a kind, as `tc` counts them: with Ethernet's header.
-fn bands(place: &Place, kind: &str) -> Vec<[u64; 2]> {
+fn bands(place: &ThreeHosts, kind: &str) -> Vec<[u64; 2]> {
     let shown = sh(&place.switch, "tc -s class show dev right");
     let mut lines = shown.lines();
     let mut bands = Vec::new();
@@ -66,7 +66,7 @@ fn expected(queues: usize, thresholds: Option<[u64; 2]>) -> Vec<[u64; 2]> {
 }
 
 /// What two connections, one over IPv4 and one over IPv6, add to the queues while they are open.
-fn added(place: &Place, kind: &str) -> Vec<[u64; 2]> {
+fn added(place: &ThreeHosts, kind: &str) -> Vec<[u64; 2]> {
     let before = bands(place, kind);
     let mut open = Vec::new();
     for (to, port) in [(TO4, 80), (TO6, 81)] {
@@ -90,7 +90,7 @@ fn added(place: &Place, kind: &str) -> Vec<[u64; 2]> {
 #[test]
 #[ignore = "make test-kernel runs it"]
 fn bytes_are_in_the_bands_of_prio_and_ets_at_the_thresholds() {
-    let place = Place::new();
+    let place = ThreeHosts::new();
     let script = place.script("pias", &["thresholds=[\"14480B\", \"100KB\"]", "port.queues=3"]);
     let script = format!("set -- 20Mbps right\n{script}");
     for (kind, queues, commands) in [("prio", 4, prio("root")), ("ets", 3, script)] {
@@ -109,7 +109,7 @@ fn bytes_are_in_the_bands_of_prio_and_ets_at_the_thresholds() {
 }
 
 /// The median time in milliseconds that 10 KB take to arrive, beside a long flow.
-fn short_flow(place: &Place) -> f64 {
+fn short_flow(place: &ThreeHosts) -> f64 {
     let listener = place.far.inside(|| TcpListener::bind((TO4, 80))).unwrap();
     let mut long = place.near.inside(|| TcpStream::connect((TO4, 80))).unwrap();
     let mut sink = listener.accept().unwrap().0;
@@ -137,7 +137,7 @@ fn short_flow(place: &Place) -> f64 {
 #[test]
 #[ignore = "make test-kernel runs it"]
 fn short_flows_pass_long_ones_in_prio() {
-    let place = Place::new();
+    let place = ThreeHosts::new();
     place.queues(&format!(
         "tc qdisc add dev right root handle 1: tbf rate 20mbit burst 3000 limit 1000000\n{}",
         prio("parent 1:1")

@@ -185,7 +185,7 @@ fn with_mounts(dir: &Path, script: &str) -> Option<Output> {
     };
     let allowed = unshare("mkdir -p probe && mount -t tmpfs tmpfs probe");
     if !allowed.as_ref().is_ok_and(|output| output.status.success()) {
-        tailrace_linux::skip_test(format_args!("file systems cannot be mounted here: {allowed:?}"));
+        crate::skip_test(format_args!("file systems cannot be mounted here: {allowed:?}"));
         return None;
     }
     Some(unshare(script).unwrap())

@@ -106,7 +106,7 @@ fn at_flow_level_there_are_flows_to_see() {
 #[test]
 fn on_a_terminal_a_run_fills_the_screen_and_q_ends_it() {
     if Command::new("script").arg("--version").output().is_err() {
-        tailrace_linux::skip_test("there is no script(1)");
+        crate::skip_test("there is no script(1)");
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Stdio};
 
-use crate::place::Place;
+use crate::place::EmulatedFolder;
 
 /// Ended by its pid.
 pub struct Started(pub Child);
@@ -18,7 +18,7 @@ impl Drop for Started {
 pub struct Agent(pub Started, BufReader<ChildStderr>);
 
 impl Agent {
-    pub fn start(place: &Place, host: &str, file: &str) -> Self {
+    pub fn start(place: &EmulatedFolder, host: &str, file: &str) -> Self {
         let mut command =
             place.command(&format!("enter NAME/{host} -- {} agent {file}", env!("CARGO_BIN_EXE_tailrace")));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -44,7 +44,7 @@ impl Agent {
 }
 
 /// A program of Python on a host; what it prints can be read.
-pub fn python(place: &Place, host: &str, program: &str) -> Started {
+pub fn python(place: &EmulatedFolder, host: &str, program: &str) -> Started {
     let mut command = place.command(&format!("enter NAME/{host} -- python3 -c"));
     Started(command.arg(program).stdout(Stdio::piped()).spawn().unwrap())
 }

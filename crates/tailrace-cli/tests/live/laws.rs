@@ -17,7 +17,7 @@ mod with_agent {
     use std::time::Duration;
 
     use crate::hosts::{Agent, Started, python};
-    use crate::place::Place;
+    use crate::place::EmulatedFolder;
 
     /// One link of 100 Mbps that marks above 60 KB, 4.8 ms of it, and holds 1 MB, 80 ms.
     const FABRIC: &str = r#"
@@ -76,7 +76,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
     );
 
     impl Server {
-        fn start(place: &Place) -> Self {
+        fn start(place: &EmulatedFolder) -> Self {
             let mut program = python(place, "h1", SERVER);
             let mut said = BufReader::new(program.0.stdout.take().unwrap());
             let mut ready = String::new();
@@ -94,7 +94,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
         }
     }
 
-    fn write(place: &Place, name: &str, text: &str) {
+    fn write(place: &EmulatedFolder, name: &str, text: &str) {
         fs::write(place.dir.path().join(name), text).unwrap();
     }
 
@@ -103,7 +103,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
     }
 
     /// The round trips of the host's connections in milliseconds, and their congestion control.
-    fn shown(place: &Place) -> (Vec<f64>, String) {
+    fn shown(place: &EmulatedFolder) -> (Vec<f64>, String) {
         let shown = place.output("enter NAME/h0 -- ss -tinH dport >= 5001");
         let text = String::from_utf8(shown.stdout).unwrap();
         let rtt = |word: &str| word.strip_prefix("rtt:")?.split('/').next()?.parse().ok();
@@ -111,7 +111,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
     }
 
     /// The median of a connection's round trips from its third second on, what came meanwhile in bytes a second, and what `ss` says.
-    fn queue(place: &Place, server: &mut Server) -> (f64, f64, String) {
+    fn queue(place: &EmulatedFolder, server: &mut Server) -> (f64, f64, String) {
         let sender = python(place, "h0", &client(1, 12.0));
         std::thread::sleep(Duration::from_secs(2));
         // All that was said meanwhile is old.
@@ -130,7 +130,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
 
     #[test]
     fn queues_stay_near_the_threshold() {
-        let Some(place) = Place::new() else { return };
+        let Some(place) = EmulatedFolder::new() else { return };
         write(&place, "link.toml", FABRIC);
         write(&place, "agent.toml", &agent_file("name = \"dctcp\"", ""));
         let emulation = place.start_file("link.toml", "--for 120s");
@@ -154,7 +154,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
 
     #[test]
     fn who_is_in_a_hurry_gets_more() {
-        let Some(place) = Place::new() else { return };
+        let Some(place) = EmulatedFolder::new() else { return };
         write(&place, "link.toml", FABRIC);
         // Port 5001 is due when it has had all of the link, 5002 is not due at all.
         let due = "[[rule]]\nport = 5001\nsize = \"100MB\"\ndeadline = \"8s\"\n";
@@ -185,7 +185,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range({po
     /// forms, what they get.
     #[test]
     fn who_is_due_is_just_in_time_and_leaves_the_rest_to_others() {
-        let Some(place) = Place::new() else { return };
+        let Some(place) = EmulatedFolder::new() else { return };
         const KARUNA: &str = "name = \"karuna\"\nparams = { port = { queues = 3, marking_threshold = \"60KB\" }, \
                               thresholds = { splitting = [\"1MB\"], sieving = [\"1MB\"] } }";
         let fabric = FABRIC.split("[[scheme]]").next().unwrap();

@@ -27,14 +27,14 @@ name = "pfabric"
 "#;
 
 /// A folder with the experiment above, and a name that no other test has.
-pub struct Place {
+pub struct EmulatedFolder {
     pub dir: tempfile::TempDir,
     pub name: String,
     /// One test at a time: each start cleans up what others' killed ones have left.
     _alone: Option<MutexGuard<'static, ()>>,
 }
 
-impl Place {
+impl EmulatedFolder {
     /// `None` if this machine cannot have one.
     pub fn new() -> Option<Self> {
         let lacks = [("id", "root"), ("ip", "`ip` of iproute2")].into_iter().find(|(program, _)| {
@@ -61,7 +61,7 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("star.toml"), FABRIC).unwrap();
         let name = format!("t{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        Place { dir, name, _alone: None }
+        EmulatedFolder { dir, name, _alone: None }
     }
 
     pub fn command(&self, words: &str) -> Command {
@@ -117,7 +117,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for EmulatedFolder {
     fn drop(&mut self) {
         let _ = self.output("emulate --clean");
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 const TAILRACE: &str = env!("CARGO_BIN_EXE_tailrace");
 
@@ -28,11 +28,11 @@ params = { thresholds = ["10KB"], port = { queues = 2, marking_threshold = "20pk
 
 /// Hosts 10.77.0.1 to 10.77.0.3 at a bridge in a namespace of its own.
 struct Bridge {
-    place: Place,
+    place: EmulatedFolder,
 }
 
 impl Bridge {
-    fn new(place: Place) -> Self {
+    fn new(place: EmulatedFolder) -> Self {
         let bridge = Bridge { place };
         let name = &bridge.place.name;
         let mut commands = format!(
@@ -178,8 +178,8 @@ fn python(mut command: Command, program: &str, arguments: &str) -> Child {
 #[cfg(feature = "agent")]
 #[test]
 fn a_port_of_a_bridge_is_one_of_the_emulated_switch() {
-    let Some(place) = Place::new() else { return };
-    let emulated = Place::beside();
+    let Some(place) = EmulatedFolder::new() else { return };
+    let emulated = EmulatedFolder::beside();
     fs::write(emulated.dir.path().join("plan.toml"), FABRIC).unwrap();
     fs::write(place.dir.path().join("plan.toml"), FABRIC).unwrap();
     let bridge = Bridge::new(place);
@@ -213,7 +213,7 @@ fn a_port_of_a_bridge_is_one_of_the_emulated_switch() {
 #[cfg(feature = "agent")]
 #[test]
 fn what_cannot_be_set_up_leaves_the_interface_as_it_was() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("plan.toml"), FABRIC).unwrap();
     let bridge = Bridge::new(place);
     let before = bridge.shown();
@@ -256,7 +256,7 @@ fn what_cannot_be_set_up_leaves_the_interface_as_it_was() {
 #[cfg(not(feature = "agent"))]
 #[test]
 fn a_build_without_the_program_says_so_and_leaves_the_interface_as_it_was() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("plan.toml"), FABRIC).unwrap();
     let bridge = Bridge::new(place);
     let before = bridge.shown();

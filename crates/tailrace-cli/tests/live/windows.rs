@@ -18,7 +18,7 @@ mod with_agent {
     use std::time::Duration;
 
     use crate::hosts::{Agent, python};
-    use crate::place::Place;
+    use crate::place::EmulatedFolder;
 
     /// One link that marks above 60 KB.
     const FABRIC: &str = r#"
@@ -107,7 +107,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range(3)]
 
     #[test]
     fn connections_go_on_when_an_agent_is_killed_and_another_is_started() {
-        let Some(place) = Place::new() else { return };
+        let Some(place) = EmulatedFolder::new() else { return };
         let write = |name: &str, text: &str| fs::write(place.dir.path().join(name), text).unwrap();
         write("link.toml", FABRIC);
         write("agent.toml", &agent_file([1, 2, 4]));
@@ -141,7 +141,7 @@ threads = [threading.Thread(target=give, args=(number,)) for number in range(3)]
 
     #[test]
     fn weights_are_kept_and_followed_when_they_change() {
-        let Some(place) = Place::new() else { return };
+        let Some(place) = EmulatedFolder::new() else { return };
         let write = |name: &str, text: &str| fs::write(place.dir.path().join(name), text).unwrap();
         write("link.toml", FABRIC);
         write("agent.toml", &agent_file([1, 2, 4]));

@@ -2,9 +2,9 @@
 
 use super::{Entity, NONE};
 
-/// Buckets that share a word of bits: each the head of a list.
+/// A word of occupancy bits, and the 64 buckets that it covers: each the head of a list.
 #[derive(Clone, Copy)]
-pub(super) struct Word {
+pub(super) struct BucketWord {
     pub(super) occupied: u64,
     pub(super) heads: [u32; 64],
 }
@@ -20,7 +20,7 @@ pub(super) struct Level {
     /// Current bucket: all before it are empty. Of level 0 the one after the last that was opened, which may be one past its last bucket; those
     /// before it belong to its next rotation.
     pub(super) cursor: usize,
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<BucketWord>,
     pub(super) summary: Vec<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Level {
             mask: (1 << bits) - 1,
             base: 0,
             cursor: 0,
-            words: vec![Word { occupied: 0, heads: [NONE; 64] }; words],
+            words: vec![BucketWord { occupied: 0, heads: [NONE; 64] }; words],
             summary: vec![0; words.div_ceil(64)],
         }
     }

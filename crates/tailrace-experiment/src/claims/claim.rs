@@ -46,14 +46,14 @@ pub struct Claim {
 pub enum Wrong {
     /// It is of this scheme (label).
     Scheme(String),
-    /// It has these fields otherwise.
-    Number(Box<Otherwise>),
+    /// Its number has these fields instead.
+    Number(Box<NumberOverrides>),
 }
 
-/// Fields of a number that are otherwise: both schemes exchanged, say, or another point of the sweep.
+/// Fields of a number that a wrong claim replaces: both schemes exchanged, say, or another point of the sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Otherwise {
+pub struct NumberOverrides {
     /// Another scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
@@ -80,9 +80,9 @@ pub struct Otherwise {
 impl Wrong {
     /// The number of which this is the wrong one.
     pub(crate) fn instead_of(&self, number: &Quantity) -> Quantity {
-        let Otherwise { of, against, class, at, against_at, less_at, place } = match self {
-            Wrong::Scheme(label) => Otherwise { of: Some(label.clone()), ..Otherwise::default() },
-            Wrong::Number(otherwise) => otherwise.as_ref().clone(),
+        let NumberOverrides { of, against, class, at, against_at, less_at, place } = match self {
+            Wrong::Scheme(label) => NumberOverrides { of: Some(label.clone()), ..NumberOverrides::default() },
+            Wrong::Number(overrides) => overrides.as_ref().clone(),
         };
         let own = number.clone();
         Quantity {
@@ -142,7 +142,7 @@ pub enum Figure {
     /// The two ends of a range: bounds, if the claim has no tolerance.
     Range([f64; 2]),
     /// "lower" or "higher" than what it is compared with.
-    Word(Direction),
+    Direction(Direction),
 }
 
 impl fmt::Display for Figure {
@@ -150,8 +150,8 @@ impl fmt::Display for Figure {
         match self {
             Figure::One(number) => out.write_str(&rounded(*number)),
             Figure::Range([low, high]) => write!(out, "{} to {}", rounded(*low), rounded(*high)),
-            Figure::Word(Direction::Lower) => out.write_str("lower"),
-            Figure::Word(Direction::Higher) => out.write_str("higher"),
+            Figure::Direction(Direction::Lower) => out.write_str("lower"),
+            Figure::Direction(Direction::Higher) => out.write_str("higher"),
         }
     }
 }

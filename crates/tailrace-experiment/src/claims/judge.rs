@@ -123,8 +123,8 @@ impl Claim {
         };
         let stands = |at: f64| self.stand(at, None).0;
         let nearest = match self.paper {
-            Figure::Word(Direction::Lower) => low,
-            Figure::Word(Direction::Higher) => high,
+            Figure::Direction(Direction::Lower) => low,
+            Figure::Direction(Direction::Higher) => high,
             Figure::One(number) => number.clamp(low, high),
             Figure::Range([a, b]) => value.clamp(a.min(b), a.max(b)).clamp(low, high),
         };
@@ -139,8 +139,8 @@ impl Claim {
     /// Which way a change goes: 1 is up; `None` of plain numbers and where the paper sees no change.
     fn direction(&self) -> Option<f64> {
         let (low, high) = match self.paper {
-            Figure::Word(Direction::Lower) => return Some(-1.0),
-            Figure::Word(Direction::Higher) => return Some(1.0),
+            Figure::Direction(Direction::Lower) => return Some(-1.0),
+            Figure::Direction(Direction::Higher) => return Some(1.0),
             Figure::One(number) => (number, number),
             Figure::Range([a, b]) => (a.min(b), a.max(b)),
         };
@@ -151,7 +151,7 @@ impl Claim {
     /// How a number stands, and how that is said.
     fn stand(&self, value: f64, spread: Option<f64>) -> (Standing, String) {
         let (low, high) = match self.paper {
-            Figure::Word(_) => return self.stand_by_direction(value),
+            Figure::Direction(_) => return self.stand_by_direction(value),
             Figure::One(number) => (number, number),
             Figure::Range([a, b]) => (a.min(b), a.max(b)),
         };

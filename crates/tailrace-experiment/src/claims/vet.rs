@@ -53,10 +53,10 @@ pub(crate) fn vet(
 fn judgeable(claim: &Claim) -> Result<(), ScenarioError> {
     let fails = |field: &str, message: &str| Err(ScenarioError::new(field, message));
     match (&claim.paper, claim.tolerance) {
-        (Figure::Word(_), _) if claim.number.against.is_none() => {
+        (Figure::Direction(_), _) if claim.number.against.is_none() => {
             return fails("paper", "is a direction, which needs a number with against");
         }
-        (Figure::Word(_), Some(_)) => {
+        (Figure::Direction(_), Some(_)) => {
             return fails("tolerance", "means nothing for a direction: leave it out");
         }
         (Figure::One(_), None) => {

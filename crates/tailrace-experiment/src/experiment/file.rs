@@ -16,7 +16,7 @@ use crate::plot::{Ground, Plot};
 use crate::spec::name;
 use crate::spec::path;
 use crate::spec::plan::{Choice, Planned, plan};
-use crate::spec::scale::{self, GaveWay};
+use crate::spec::scale::{self, ScaledField};
 use crate::spec::sweep;
 
 /// An experiment as read, with overrides and scale applied.
@@ -35,7 +35,7 @@ pub struct Experiment {
     /// The scale that it was read at.
     pub scale: f64,
     /// What gave way.
-    pub gave_way: Vec<GaveWay>,
+    pub scaled_fields: Vec<ScaledField>,
     /// All runs, in order.
     pub runs: Vec<Planned>,
     /// When the seeds of a point are enough, if not all are run.
@@ -104,7 +104,7 @@ impl Experiment {
         // What is set by hand is set, at any scale.
         let set: Vec<path::Path> =
             overrides.iter().filter_map(|c| path::Path::parse(&c.field).ok()).collect();
-        let gave_way = scale::apply(&mut table, scale, &set)?;
+        let scaled_fields = scale::apply(&mut table, scale, &set)?;
         let own = Own::of(&table)?;
         let base = file.parent().unwrap_or(Path::new("."));
         let choice = Choice::of(&table, only)?;
@@ -121,8 +121,8 @@ impl Experiment {
             source: own.source,
             about: own.about,
             scale,
-            resolved: with_changes(table, overrides, scale, &gave_way),
-            gave_way,
+            resolved: with_changes(table, overrides, scale, &scaled_fields),
+            scaled_fields,
             runs,
             stop,
             claims: own.claim,
@@ -196,10 +196,10 @@ impl Own {
     }
 }
 
-fn with_changes(mut table: Table, set: &[Override], scale: f64, gave_way: &[GaveWay]) -> Table {
+fn with_changes(mut table: Table, set: &[Override], scale: f64, scaled_fields: &[ScaledField]) -> Table {
     let mut scaled = Table::new();
     scaled.insert("scale".into(), Value::Float(scale));
-    for change in gave_way {
+    for change in scaled_fields {
         scaled.insert(change.field.clone(), Value::String(format!("{} → {}", change.from, change.to)));
     }
     table.insert("scaled".into(), Value::Table(scaled));

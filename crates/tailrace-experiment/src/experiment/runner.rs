@@ -35,17 +35,17 @@ pub trait Observer {
     fn looks_every(&self) -> Option<Duration> {
         None
     }
-    /// What a run is like now.
-    fn sight(&mut self, _: usize, _: Sight) {}
+    /// Receives the present state of a run.
+    fn snapshot(&mut self, _: usize, _: Snapshot) {}
     /// Something that the user should know of what was found in the folder: one line.
     fn note(&mut self, text: &str);
     /// Whether all runs should stop. Asked several times a second.
     fn interrupted(&mut self) -> bool;
 }
 
-/// A run, seen at one time.
+/// The state of a run at one time.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
+pub struct Snapshot {
     /// How far it is.
     pub progress: Progress,
     /// Each port, in order of number; none where there are no packets.
@@ -57,7 +57,7 @@ pub struct Sight {
 /// What a worker tells the main thread.
 enum Message {
     Progress(usize, Progress),
-    Sight(usize, Box<Sight>),
+    Snapshot(usize, Box<Snapshot>),
     Note(String),
     Done(usize, Box<Result<Finished, Error>>),
 }
@@ -333,7 +333,7 @@ fn collect(
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Message::Progress(index, progress)) => observer.progress(index, &progress),
-            Ok(Message::Sight(index, sight)) => observer.sight(index, *sight),
+            Ok(Message::Snapshot(index, snapshot)) => observer.snapshot(index, *snapshot),
             Ok(Message::Note(text)) => observer.note(&text),
             Ok(Message::Done(index, done)) => match *done {
                 Ok(run) => {
@@ -397,8 +397,8 @@ impl Control for Link<'_> {
         let progress = run.progress();
         self.send(Message::Progress(self.index, progress));
         if self.is_to_look() {
-            let sight = Sight { progress, ports: run.ports(), ledger: run.ledger() };
-            self.send(Message::Sight(self.index, Box::new(sight)));
+            let snapshot = Snapshot { progress, ports: run.ports(), ledger: run.ledger() };
+            self.send(Message::Snapshot(self.index, Box::new(snapshot)));
         }
     }
     fn note(&self, text: String) {

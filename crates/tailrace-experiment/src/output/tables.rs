@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array,
 };
-use tailrace_core::{FlowRecord, Lag, Place, PortCounts, RealTime, Series, TaskRecord, Time};
+use tailrace_core::{FlowRecord, Lag, PortCounts, RealTime, Series, SeriesSource, TaskRecord, Time};
 use tailrace_fabric::Fabric;
 use tailrace_fluid::{Model, Trajectory};
 
@@ -130,12 +130,12 @@ pub fn ports(fabric: &Fabric, counts: &[PortCounts], end: Time) -> RecordBatch {
 /// Long format: `time_ns, place, metric, index, value`.
 pub fn series(fabric: &Fabric, series: &Series) -> RecordBatch {
     let rows = &series.rows;
-    let place = |place: &Place| match *place {
-        Place::Port(port) => fabric.port_name(port),
-        Place::Host(host) => format!("host{host}"),
-        Place::Flow(flow) => format!("flow{flow}"),
-        Place::Slice(slice) => format!("slice{slice}"),
-        Place::Slices => "slices".to_owned(),
+    let place = |place: &SeriesSource| match *place {
+        SeriesSource::Port(port) => fabric.port_name(port),
+        SeriesSource::Host(host) => format!("host{host}"),
+        SeriesSource::Flow(flow) => format!("flow{flow}"),
+        SeriesSource::Slice(slice) => format!("slice{slice}"),
+        SeriesSource::Slices => "slices".to_owned(),
     };
     batch(
         "series",

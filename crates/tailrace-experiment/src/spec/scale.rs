@@ -28,9 +28,9 @@ struct Rule {
     keep: Option<Value>,
 }
 
-/// One field that gave way.
+/// One field that `[scale]` changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GaveWay {
+pub struct ScaledField {
     /// Dotted path.
     pub field: String,
     /// As the file has it.
@@ -40,7 +40,7 @@ pub struct GaveWay {
 }
 
 /// Scales `experiment` by `x` in (0, 1] by its own `[scale]` table, which is taken out. Fields in `kept` stay.
-pub fn apply(experiment: &mut Table, x: f64, kept: &[Path]) -> Result<Vec<GaveWay>, ScenarioError> {
+pub fn apply(experiment: &mut Table, x: f64, kept: &[Path]) -> Result<Vec<ScaledField>, ScenarioError> {
     if !(x > 0.0 && x <= 1.0) {
         return Err(ScenarioError::new("--scale", format!("{x} must be above 0 and at most 1")));
     }
@@ -55,7 +55,7 @@ pub fn apply(experiment: &mut Table, x: f64, kept: &[Path]) -> Result<Vec<GaveWa
             format!("the file has no [scale] table, so it cannot run at {x}"),
         ));
     }
-    let mut gave_way = Vec::new();
+    let mut scaled_fields = Vec::new();
     for (field, rule) in rules {
         let here = |message: String| ScenarioError::new(format!("scale.\"{field}\""), message);
         let rule: Rule = rule.try_into().map_err(|e: toml::de::Error| here(e.message().to_owned()))?;
@@ -71,12 +71,12 @@ pub fn apply(experiment: &mut Table, x: f64, kept: &[Path]) -> Result<Vec<GaveWa
             let scaled = rule.scale(value, x).map_err(&here)?;
             if scaled != *value {
                 let (from, to) = (value.to_string(), scaled.to_string());
-                gave_way.push(GaveWay { field: field.clone(), from, to });
+                scaled_fields.push(ScaledField { field: field.clone(), from, to });
                 *value = scaled;
             }
         }
     }
-    Ok(gave_way)
+    Ok(scaled_fields)
 }
 
 impl Rule {
@@ -150,12 +150,12 @@ mod tests {
              [scale]\n\"workload.flows\" = { min = 2000 }\n\"workload.duration\" = {}\n\
              \"fabric.leaves\" = { power = 0.25, min = 3 }\n\"sweep.seed\" = { keep = [1] }\n",
         );
-        let gave_way = apply(&mut experiment, 0.01, &[]).unwrap();
+        let scaled_fields = apply(&mut experiment, 0.01, &[]).unwrap();
         assert_eq!(experiment["workload"]["flows"].as_integer(), Some(2000));
         assert_eq!(experiment["workload"]["duration"].as_str(), Some("650ms"));
         assert_eq!(experiment["fabric"]["leaves"].as_integer(), Some(3));
         assert_eq!(experiment["sweep"]["seed"].as_array().map(Vec::len), Some(1));
-        assert_eq!(gave_way.len(), 4);
+        assert_eq!(scaled_fields.len(), 4);
         assert!(!experiment.contains_key("scale"));
     }
 

@@ -1,7 +1,7 @@
 //! A run in short.
 
 use serde::{Deserialize, Serialize};
-use tailrace_core::{Ending, Lag, Ledger, Outcome, RealTime, Strays};
+use tailrace_core::{Ending, FrameCounters, Lag, Ledger, Outcome, RealTime};
 
 use crate::build::build_of;
 use crate::stats::class_summary::ClassSummary;
@@ -89,7 +89,8 @@ impl From<&Lag> for Late {
 
 impl From<&RealTime> for LiveSide {
     fn from(real: &RealTime) -> Self {
-        let Strays { unroutable, too_long, answered, link_down, lost, strange, .. } = real.strays;
+        let FrameCounters { unroutable, too_long, answered, link_down, lost, strange, .. } =
+            real.frame_counters;
         LiveSide {
             lateness: (&real.left).into(),
             entry_lateness: (&real.entered).into(),

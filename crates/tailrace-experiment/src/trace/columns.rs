@@ -45,6 +45,28 @@ const ROLES: [Role; 9] = [
 /// The first of them must be there.
 const NEEDED: usize = 4;
 
+// Names of columns by role, the option's own name first.
+#[rustfmt::skip]
+const SOURCE_NAMES: [&str; 14] = [
+    "src", "source", "sender", "from", "srcip", "sourceip", "srchost", "sourcehost", "srcaddr", "saddr",
+    "sourceaddress", "srcid", "ipsrc", "sip",
+];
+#[rustfmt::skip]
+const DESTINATION_NAMES: [&str; 17] = [
+    "dst", "dest", "destination", "receiver", "to", "dstip", "destip", "destinationip", "dsthost",
+    "desthost", "destinationhost", "dstaddr", "daddr", "destinationaddress", "dstid", "ipdst", "dip",
+];
+#[rustfmt::skip]
+const SIZE_NAMES: [&str; 13] = [
+    "size", "bytes", "flowsize", "flowbytes", "totalbytes", "nbytes", "length", "len", "octets",
+    "volume", "payload", "payloadbytes", "totbytes",
+];
+#[rustfmt::skip]
+const START_NAMES: [&str; 13] = [
+    "start", "starttime", "time", "timestamp", "ts", "t", "arrival", "arrivaltime", "begin", "startts",
+    "flowstart", "flowstarttime", "firstseen",
+];
+
 impl Role {
     /// Its name, as options and notes say it.
     pub fn name(self) -> &'static str {
@@ -54,71 +76,10 @@ impl Role {
     /// What columns are called that have it, without unit and without what parts words.
     fn names(self) -> &'static [&'static str] {
         match self {
-            Role::Src => &[
-                "src",
-                "source",
-                "sender",
-                "from",
-                "srcip",
-                "sourceip",
-                "srchost",
-                "sourcehost",
-                "srcaddr",
-                "saddr",
-                "sourceaddress",
-                "srcid",
-                "ipsrc",
-                "sip",
-            ],
-            Role::Dst => &[
-                "dst",
-                "dest",
-                "destination",
-                "receiver",
-                "to",
-                "dstip",
-                "destip",
-                "destinationip",
-                "dsthost",
-                "desthost",
-                "destinationhost",
-                "dstaddr",
-                "daddr",
-                "destinationaddress",
-                "dstid",
-                "ipdst",
-                "dip",
-            ],
-            Role::Size => &[
-                "size",
-                "bytes",
-                "flowsize",
-                "flowbytes",
-                "totalbytes",
-                "nbytes",
-                "length",
-                "len",
-                "octets",
-                "volume",
-                "payload",
-                "payloadbytes",
-                "totbytes",
-            ],
-            Role::Start => &[
-                "start",
-                "starttime",
-                "time",
-                "timestamp",
-                "ts",
-                "t",
-                "arrival",
-                "arrivaltime",
-                "begin",
-                "startts",
-                "flowstart",
-                "flowstarttime",
-                "firstseen",
-            ],
+            Role::Src => &SOURCE_NAMES,
+            Role::Dst => &DESTINATION_NAMES,
+            Role::Size => &SIZE_NAMES,
+            Role::Start => &START_NAMES,
             Role::Deadline => &["deadline", "due"],
             Role::Class => &["class"],
             Role::Slice => &["slice", "tenant"],

@@ -60,7 +60,7 @@ fn play(capacities: &[f64], batches: Vec<Vec<Step>>, at_once: bool) -> Result<()
     let mut solver = Solver::new(capacities.iter().copied(), Precision::EXACT);
     let mut capacities = capacities.to_vec();
     let mut there: Vec<(BundleId, Wanted)> = Vec::new();
-    let mut told = Told::default();
+    let mut told = ReportedRates::default();
     for batch in batches {
         for change in batch {
             match change {
@@ -99,9 +99,9 @@ fn play(capacities: &[f64], batches: Vec<Vec<Step>>, at_once: bool) -> Result<()
     Ok(())
 }
 
-/// What the solver has told of changes.
+/// Rates by the changes that the solver has reported.
 #[derive(Default)]
-struct Told {
+struct ReportedRates {
     bundles: BTreeMap<BundleId, Pace>,
     classes: BTreeMap<ClassId, f64>,
 }
@@ -112,7 +112,7 @@ enum Pace {
     Class(ClassId),
 }
 
-impl Told {
+impl ReportedRates {
     fn hear(&mut self, change: Change) {
         match change {
             Change::Alone { bundle, level } => {
@@ -140,7 +140,7 @@ fn check(
     solver: &mut Solver,
     capacities: &[f64],
     there: &[(BundleId, Wanted)],
-    told: &mut Told,
+    told: &mut ReportedRates,
 ) -> Result<(), TestCaseError> {
     solver.solve(|change| told.hear(change));
     solver.loosen_idle();
@@ -286,7 +286,7 @@ proptest! {
     ) {
         let mut solver = Solver::new(capacities.iter().copied(), precision);
         let mut there: Vec<(BundleId, Wanted)> = Vec::new();
-        let (mut has_solution, mut told) = (true, Told::default());
+        let (mut has_solution, mut told) = (true, ReportedRates::default());
         for change in batches.into_iter().flatten() {
             match change {
                 Step::Add(wanted) => {

@@ -45,7 +45,7 @@ impl<S: Scheme> Driver<'_, S> {
         for (host, leaving) in self.leaving.iter_mut().enumerate() {
             match self.links.send(host, &mut self.slab, &mut leaving.frames) {
                 Err(error) if is_down(&error) => {
-                    self.strays.link_down += leaving.frames.len() as u64;
+                    self.frame_counters.link_down += leaving.frames.len() as u64;
                     leaving.frames.drain(..).for_each(|number| self.slab.free(number));
                     leaving.dues.clear();
                 }

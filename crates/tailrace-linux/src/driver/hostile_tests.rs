@@ -23,14 +23,14 @@ fn what_a_host_sends_beyond_its_link_is_dropped_and_counted() {
             }
         }
         received.extend(rig.received(usize::MAX));
-        let (ledger, strays) = (rig.driver.world().ledger(), rig.driver.all_strays());
+        let (ledger, frame_counters) = (rig.driver.world().ledger(), rig.driver.exact_frame_counters());
         assert!(ledger.balances(), "{ledger:?}");
-        assert!(ledger.dropped_buffer.packets > 100, "{kind:?} {ledger:?} {strays:?}");
+        assert!(ledger.dropped_buffer.packets > 100, "{kind:?} {ledger:?} {frame_counters:?}");
         assert_eq!(ledger.dropped(), ledger.dropped_buffer);
         assert_eq!(ledger.queued.packets + ledger.in_flight.packets, 0);
         // The hosts' own kernels may have sent a few.
-        let of_the_flood = received.len() as u64 + ledger.dropped_buffer.packets + strays.lost;
-        assert!((3000..3020).contains(&of_the_flood), "{kind:?} {ledger:?} {strays:?}");
+        let of_the_flood = received.len() as u64 + ledger.dropped_buffer.packets + frame_counters.lost;
+        assert!((3000..3020).contains(&of_the_flood), "{kind:?} {ledger:?} {frame_counters:?}");
         let card = rig.driver.world().port_counts().next().unwrap();
         assert_eq!(card.dropped, ledger.dropped_buffer, "at another port than the host's card");
     }
@@ -74,6 +74,6 @@ fn frames_that_are_longer_than_links_carry_are_counted() {
         rig.ends.send_now(0, &frame(&[], IPV4, &ipv4(0, bytes))).unwrap();
     }
     assert_eq!(rig.received(2).len(), 1);
-    assert_eq!(rig.driver.strays().too_long, 1);
+    assert_eq!(rig.driver.frame_counters().too_long, 1);
     assert!(rig.driver.world().ledger().balances());
 }

@@ -37,13 +37,13 @@ impl<S: Scheme> Driver<'_, S> {
     }
 
     fn take_frames(&mut self, host: usize) -> io::Result<bool> {
-        let Driver { links, slab, strays, entering, .. } = self;
+        let Driver { links, slab, frame_counters, entering, .. } = self;
         let received = match links.receive(host, slab, &mut self.taken) {
             // Somebody has set it down, or taken it away.
             Err(error) if is_down(&error) && self.interfaces.is_there(host) => return Ok(false),
             received => received.map_err(|error| self.interfaces.failed(host, error))?,
         };
-        strays.too_long += received.too_long as u64;
+        frame_counters.too_long += received.too_long as u64;
         let (from, now) = (host as HostId, self.clock.now());
         for number in self.taken.drain(..) {
             match self.forwarding.way(slab.bytes(number), from, now) {
@@ -53,16 +53,16 @@ impl<S: Scheme> Driver<'_, S> {
                 }
                 Way::ToOthers => {
                     let enter = |to, number| entering.push((from, to, number));
-                    strays.no_room += flood(slab, number, from, self.interfaces.len(), enter);
+                    frame_counters.no_room += flood(slab, number, from, self.interfaces.len(), enter);
                     continue;
                 }
                 Way::Answer(answer) => {
-                    strays.answered += 1;
+                    frame_counters.answered += 1;
                     // If it is lost, the host asks again.
                     links.send_bytes(host, slab, &answer)?;
                 }
-                Way::ToNobody => strays.unroutable += 1,
-                Way::Back => strays.back += 1,
+                Way::ToNobody => frame_counters.unroutable += 1,
+                Way::Back => frame_counters.back += 1,
             }
             slab.free(number);
         }

@@ -98,7 +98,7 @@ fn a_run_that_ends_at_its_horizon_knows_what_was_lost_beside_the_fabric() {
     assert_eq!(ending, Ending::Horizon);
     assert!(outcome.ledger.unwrap().balances() && outcome.flows.of(0).fct().is_none());
     assert!(real_time.entered.count() > 500 && real_time.left.count() > 500, "{real_time:?}");
-    assert_eq!(real_time.strays.strange, 0);
+    assert_eq!(real_time.frame_counters.strange, 0);
     // As if one had been sent that did not come.
     let lost = |driver: &mut Driver<'_, Fifo>| driver.endpoints.iter_mut().for_each(|ends| ends.sent += 1);
     let error = ran(&hosts, lost).unwrap_err().to_string();
@@ -119,5 +119,5 @@ fn what_a_transport_does_not_understand_is_counted() {
         hosts.namespace(0).inside(send).unwrap();
     };
     let (outcome, _) = ran(&hosts, send).unwrap();
-    assert_eq!(outcome.real_time.unwrap().strays.strange, 3);
+    assert_eq!(outcome.real_time.unwrap().frame_counters.strange, 3);
 }

@@ -15,7 +15,7 @@ mod tests;
 use std::io;
 use std::time::Duration;
 
-use tailrace_core::{Frames, HostId, Lag, LiveError, Packet, RealTime, Scheme, Strays, Time};
+use tailrace_core::{FrameCounters, Frames, HostId, Lag, LiveError, Packet, RealTime, Scheme, Time};
 
 use tailrace_fabric::Fabric;
 use tailrace_packet::{Pause, World};
@@ -87,7 +87,7 @@ pub struct Driver<'a, S: Scheme> {
     /// How late packets came into the fabric: since their host's transport has sent them, if that is here and they are
     /// data, or else since they came to the fabric's edge.
     entry_lag: Lag,
-    strays: Strays,
+    frame_counters: FrameCounters,
     own: Own,
     /// When it last woke from a sleep.
     awake_since: Time,
@@ -161,7 +161,7 @@ impl<'a, S: Scheme> Driver<'a, S> {
             mss: u32::from(mss),
             lag: Lag::default(),
             entry_lag: Lag::default(),
-            strays: Strays::default(),
+            frame_counters: FrameCounters::default(),
             own: Own::default(),
             awake_since: Time::ZERO,
             worked: Time::ZERO,
@@ -186,26 +186,26 @@ impl<'a, S: Scheme> Driver<'a, S> {
     }
 
     /// Frames that no port has seen. Some of the newest that were lost may be missing.
-    pub fn strays(&mut self) -> Strays {
+    pub fn frame_counters(&mut self) -> FrameCounters {
         self.count_lost(false)
     }
 
     /// The same with all that were lost, which takes longer.
-    pub fn all_strays(&mut self) -> Strays {
+    pub fn exact_frame_counters(&mut self) -> FrameCounters {
         self.count_lost(true)
     }
 
-    fn count_lost(&mut self, exact: bool) -> Strays {
+    fn count_lost(&mut self, exact: bool) -> FrameCounters {
         // What could be counted at the start can be counted later.
-        self.strays.lost = self.links.lost(exact).unwrap_or(self.strays.lost);
-        self.strays.strange = self.endpoints.as_ref().map_or(0, |ends| ends.strange);
-        self.strays
+        self.frame_counters.lost = self.links.lost(exact).unwrap_or(self.frame_counters.lost);
+        self.frame_counters.strange = self.endpoints.as_ref().map_or(0, |ends| ends.strange);
+        self.frame_counters
     }
 
     /// How late it was so far, and what went by.
     pub(crate) fn real_time(&mut self) -> RealTime {
         let (left, entered) = (self.lag.clone(), self.entry_lag.clone());
-        RealTime { left, entered, started: Lag::default(), strays: self.all_strays() }
+        RealTime { left, entered, started: Lag::default(), frame_counters: self.exact_frame_counters() }
     }
 
     /// How frames come in and leave.

@@ -133,9 +133,9 @@ fn frames_go_to_who_is_known_or_to_all_others_and_each_copy_is_counted() {
         }
         // a has moved to where b is: what is for b stays there.
         let other = frame(b, a, &[], OTHER, &[7; 46]);
-        let stayed = rig.driver.strays().back;
+        let stayed = rig.driver.frame_counters().back;
         assert_eq!(rig.ways(1, &other), [] as [usize; 0]);
-        assert_eq!(rig.driver.strays().back, stayed + 1);
+        assert_eq!(rig.driver.frame_counters().back, stayed + 1);
         assert_eq!(rig.ways(2, &frame(a, given, &[], OTHER, &[7; 46])), [1]);
         let ledger = rig.driver.world().ledger();
         assert!(ledger.balances(), "{ledger:?}");
@@ -161,12 +161,15 @@ fn of_a_flood_for_all_each_copy_is_accounted_for() {
             }
         }
         came.extend(rig.received(usize::MAX));
-        let (ledger, strays) = (rig.driver.world().ledger(), rig.driver.all_strays());
+        let (ledger, frame_counters) = (rig.driver.world().ledger(), rig.driver.exact_frame_counters());
         assert!(ledger.balances() && ledger.dropped_buffer.packets > 0, "{ledger:?}");
         let [one, two] = [1, 2].map(|port| came.iter().filter(|(to, _)| *to == port).count() as u64);
         // The namespaces' own kernels may have sent a few, which take room.
-        assert!(one > 150 && one.abs_diff(two) < 10, "{kind:?}: {one} {two} {ledger:?} {strays:?}");
-        assert!(ledger.injected.packets + strays.no_room + 2 * strays.lost >= 4_000, "{ledger:?} {strays:?}");
+        assert!(one > 150 && one.abs_diff(two) < 10, "{kind:?}: {one} {two} {ledger:?} {frame_counters:?}");
+        assert!(
+            ledger.injected.packets + frame_counters.no_room + 2 * frame_counters.lost >= 4_000,
+            "{ledger:?} {frame_counters:?}"
+        );
     }
 }
 

@@ -244,7 +244,7 @@ fn what_is_for_nobody_is_counted_and_questions_are_answered() {
     let hosts = Hosts::new(2, 1500, None).unwrap();
     for kind in KINDS {
         let Some(mut rig) = Rig::new(&hosts, kind, NEVER) else { continue };
-        let before = rig.driver.strays();
+        let before = rig.driver.frame_counters();
         let mut to_all = frame(&[], OTHER, &[0; 46]);
         to_all[..6].fill(0xff);
         let mut to_nobody = frame(&[], OTHER, &[0; 46]);
@@ -254,17 +254,17 @@ fn what_is_for_nobody_is_counted_and_questions_are_answered() {
         rig.ends.send_now(0, &frame(&[], OTHER, &[1; 46])).unwrap();
         assert_eq!(rig.received(1).len(), 1);
         // The hosts' own kernels may ask for something at any time.
-        assert!(rig.driver.strays().unroutable >= before.unroutable + 2);
+        assert!(rig.driver.frame_counters().unroutable >= before.unroutable + 2);
         let mut question = frame(&[], ARP, &[0, 1, 8, 0, 6, 4, 0, 1]);
         question[..6].fill(0xff);
         question.extend(mac_of(0));
         question.extend(ipv4_of(0).octets());
         question.extend([0; 6]);
         question.extend(ipv4_of(1).octets());
-        let before = rig.driver.strays().answered;
+        let before = rig.driver.frame_counters().answered;
         rig.ends.send_now(0, &question).unwrap();
         let _ = rig.received(1);
-        assert!(rig.driver.strays().answered > before);
+        assert!(rig.driver.frame_counters().answered > before);
     }
 }
 
@@ -277,7 +277,7 @@ fn of_a_flood_of_the_shortest_frames_each_one_is_accounted_for() {
     let hosts = Hosts::new(2, 1500, None).unwrap();
     for kind in KINDS {
         let Some(mut rig) = Rig::new(&hosts, kind, NEVER) else { continue };
-        let lost_before = rig.driver.all_strays().lost;
+        let lost_before = rig.driver.exact_frame_counters().lost;
         let shortest = frame(&[], OTHER, &[0; 46]);
         for sent in 1..=SENT {
             rig.ends.send_now(0, &shortest).unwrap();
@@ -287,11 +287,11 @@ fn of_a_flood_of_the_shortest_frames_each_one_is_accounted_for() {
         }
         let received = rig.received(usize::MAX).len();
         let ledger = rig.driver.world().ledger();
-        let strays = rig.driver.all_strays();
+        let frame_counters = rig.driver.exact_frame_counters();
         assert!(ledger.balances() && received > 0, "{ledger:?}");
-        let of_the_flood = ledger.injected.packets + strays.lost - lost_before;
+        let of_the_flood = ledger.injected.packets + frame_counters.lost - lost_before;
         // The hosts' own kernels may have sent a few.
-        assert!((SENT..SENT + 20).contains(&of_the_flood), "{kind:?} {ledger:?} {strays:?}");
+        assert!((SENT..SENT + 20).contains(&of_the_flood), "{kind:?} {ledger:?} {frame_counters:?}");
     }
 }
 

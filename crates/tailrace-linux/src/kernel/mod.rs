@@ -165,7 +165,7 @@ fn carry<S: Scheme>(
     report: &mut dyn FnMut(&mut dyn Running) -> ControlFlow<()>,
 ) -> Result<Carried, LiveError> {
     // What was lost while nobody took anything in was none of a flow's.
-    let before = driver.all_strays().lost;
+    let before = driver.exact_frame_counters().lost;
     // A generator that has failed says why later.
     let _ = start.send(driver.start_in(LEAD)?);
     let mut next_report = REPORT_EVERY;
@@ -184,7 +184,7 @@ fn carry<S: Scheme>(
         }
     }
     let mut real_time = driver.real_time();
-    real_time.strays.lost = real_time.strays.lost.saturating_sub(before);
+    real_time.frame_counters.lost = real_time.frame_counters.lost.saturating_sub(before);
     Ok(Carried { outcome: driver.into_world()?.into_outcome(), real_time })
 }
 
@@ -203,7 +203,7 @@ fn finish(
     // Where the generator has failed, the fabric has only stopped.
     let (Loaded { flows, tasks, starts }, ending) = loaded?;
     let Carried { outcome, real_time } = carried?;
-    check_losses(real_time.strays.lost, hosts.lost_on_links()?)?;
+    check_losses(real_time.frame_counters.lost, hosts.lost_on_links()?)?;
     check_lag("packet", &real_time.left, limits)?;
     check_entry(&real_time.entered, limits)?;
     check_lag("flow's start", &starts, Limits { lag: limits.lag * STARTS, stall: Time::MAX })?;

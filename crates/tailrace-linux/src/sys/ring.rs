@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where a ring is in its socket, and where its parts are in that.
-pub(super) struct Place {
+pub(super) struct RingLayout {
     pub(super) page_offset: libc::off_t,
     pub(super) offsets: libc::xdp_ring_offset,
 }
@@ -30,7 +30,7 @@ struct Ring<T> {
 unsafe impl<T> Send for Ring<T> {}
 
 impl<T: Copy> Ring<T> {
-    fn map(socket: BorrowedFd<'_>, place: Place, size: u32) -> io::Result<Self> {
+    fn map(socket: BorrowedFd<'_>, place: RingLayout, size: u32) -> io::Result<Self> {
         let map_bytes = place.offsets.desc as usize + size as usize * size_of::<T>();
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
         let (protection, fd) = (libc::PROT_READ | libc::PROT_WRITE, socket.as_raw_fd());
@@ -69,7 +69,7 @@ impl<T> Drop for Ring<T> {
 pub(super) struct Producer<T>(Ring<T>);
 
 impl<T: Copy> Producer<T> {
-    pub(super) fn map(socket: BorrowedFd<'_>, place: Place, size: u32) -> io::Result<Self> {
+    pub(super) fn map(socket: BorrowedFd<'_>, place: RingLayout, size: u32) -> io::Result<Self> {
         Ring::map(socket, place, size).map(Producer)
     }
 
@@ -125,7 +125,7 @@ impl<T: Copy> Producer<T> {
 pub(super) struct Consumer<T>(Ring<T>);
 
 impl<T: Copy> Consumer<T> {
-    pub(super) fn map(socket: BorrowedFd<'_>, place: Place, size: u32) -> io::Result<Self> {
+    pub(super) fn map(socket: BorrowedFd<'_>, place: RingLayout, size: u32) -> io::Result<Self> {
         Ring::map(socket, place, size).map(Consumer)
     }
 

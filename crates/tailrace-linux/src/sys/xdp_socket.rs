@@ -10,7 +10,7 @@ use nix::sys::socket::{getsockopt, sockopt};
 
 use super::memory::Memory;
 use super::options::{Plain, get, set};
-use super::ring::{Consumer, Place, Producer};
+use super::ring::{Consumer, Producer, RingLayout};
 
 /// Entries of each ring: a power of two, and more than a pair of interfaces holds.
 pub(crate) const RING: u32 = 1024;
@@ -53,7 +53,7 @@ impl XdpSocket {
         // SAFETY: zero is a value of all fields.
         let mut at: libc::xdp_mmap_offsets = unsafe { mem::zeroed() };
         get_whole(&fd, libc::XDP_MMAP_OFFSETS, &mut at)?;
-        let place = |page_offset, offsets| Place { page_offset, offsets };
+        let place = |page_offset, offsets| RingLayout { page_offset, offsets };
         let socket = XdpSocket {
             chunk_bytes: memory.chunk_bytes() as u64,
             received: Consumer::map(fd.as_fd(), place(libc::XDP_PGOFF_RX_RING, at.rx), RING)?,

@@ -1,6 +1,6 @@
 //! The kernel's TCP over a scheme's fabric.
 
-use tailrace_core::{Outcome, Place, Time};
+use tailrace_core::{Outcome, SeriesSource, Time};
 use tailrace_live::Live;
 use tailrace_scenario::Scenario;
 
@@ -64,7 +64,7 @@ fn what_is_to_be_measured_of_ports_is_written_down_as_at_the_other_levels() {
     }
     some_try_holds(|| {
         let outcome = ran("{ name = \"pias\" }", &text)?;
-        let to_host = |place: &Place| *place == Place::Port(5);
+        let to_host = |place: &SeriesSource| *place == SeriesSource::Port(5);
         for metric in ["port_bytes", "port_packets", "queue_bytes"] {
             let of_port =
                 outcome.series.rows.iter().filter(|(place, row)| to_host(place) && row.metric == metric);

@@ -48,7 +48,7 @@ fn fault(outcome: &Outcome) -> Option<String> {
     let ledger = outcome.ledger.filter(|ledger| ledger.balances() && ledger.injected.packets > 100);
     let late =
         outcome.real_time.as_ref().filter(|real| real.left.count() > 100 && real.entered.count() > 100);
-    let strange = outcome.real_time.as_ref().map_or(0, |real| real.strays.strange);
+    let strange = outcome.real_time.as_ref().map_or(0, |real| real.frame_counters.strange);
     if let Some(flow) = unfinished {
         return Some(format!("{flow:?} has not finished"));
     }

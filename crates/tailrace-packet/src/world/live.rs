@@ -1,7 +1,7 @@
 //! A world whose hosts stand outside and whose clock is a machine's: a driver tells what time it is, carries packets
 //! between hosts and network, and sends on what the network delivers.
 
-use tailrace_core::{HostId, Ledger, Packet, Place, PortCounts, PortId, Scheme, SeriesRow, Time};
+use tailrace_core::{HostId, Ledger, Packet, PortCounts, PortId, Scheme, SeriesRow, SeriesSource, Time};
 use tailrace_engine::Entity;
 use tailrace_fabric::Fabric;
 
@@ -105,7 +105,7 @@ impl<S: Scheme> World<S> {
     }
 
     /// What was written down since this was last asked.
-    pub fn take_series(&mut self) -> Vec<(Place, SeriesRow)> {
+    pub fn take_series(&mut self) -> Vec<(SeriesSource, SeriesRow)> {
         std::mem::take(&mut self.series.rows)
     }
 

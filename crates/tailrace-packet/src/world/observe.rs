@@ -1,7 +1,8 @@
 //! What is written down of a run besides its flows: queues that are sampled, and what laws report.
 
 use tailrace_core::{
-    CongestionLaw, FlowRecord, HostId, Place, PortCounts, PortId, Scheme, SeriesRow, SeriesSink, Slice, Time,
+    CongestionLaw, FlowRecord, HostId, PortCounts, PortId, Scheme, SeriesRow, SeriesSink, SeriesSource,
+    Slice, Time,
 };
 use tailrace_fabric::Fabric;
 
@@ -47,7 +48,7 @@ impl<S: Scheme> World<S> {
     pub(super) fn trace(&mut self, flow: u32, slot: usize) {
         let at = self.network.now();
         let reported = self.series.rows.len();
-        let mut sink = self.series.at(Place::Flow(flow), true);
+        let mut sink = self.series.at(SeriesSource::Flow(flow), true);
         self.senders[slot].law_mut().trace(at, &mut sink);
         if self.series.rows.len() > reported {
             let FlowRecord { src, dst, .. } = self.flows.record(flow);
@@ -56,7 +57,7 @@ impl<S: Scheme> World<S> {
             let (queue, port) = self.network.longest_queue(src, dst, flow, priority);
             let estimate = self.series.rows[reported..].iter().find(|(_, row)| row.metric == QUEUE_ESTIMATE);
             let estimate = estimate.map(|(_, row)| row.value).filter(|estimate| *estimate > 0.0);
-            let mut sink = self.series.at(Place::Flow(flow), true);
+            let mut sink = self.series.at(SeriesSource::Flow(flow), true);
             let mut push = |metric, value| sink.push(SeriesRow { at, metric, index: 0, value });
             for (length, longest, error) in [
                 (queue as f64, "longest_queue_bytes", "queue_estimate_error"),
@@ -79,7 +80,7 @@ impl<S: Scheme> World<S> {
             if !self.network.has_port(port) {
                 continue;
             }
-            let mut sink = self.series.at(Place::Port(port), true);
+            let mut sink = self.series.at(SeriesSource::Port(port), true);
             let (bytes, packets, by_queue) = self.network.sample(port);
             let mut row = |metric, index, value| sink.push(SeriesRow { at, metric, index, value });
             row("port_bytes", 0, bytes as f64);

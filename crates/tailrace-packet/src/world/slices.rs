@@ -1,6 +1,6 @@
 //! What slices get of the links between racks, and how fair that is.
 
-use tailrace_core::{FlowRecord, HostId, Place, Scheme, SeriesRow, SeriesSink, Slice, Time};
+use tailrace_core::{FlowRecord, HostId, Scheme, SeriesRow, SeriesSink, SeriesSource, Slice, Time};
 
 use super::World;
 
@@ -77,12 +77,12 @@ impl<S: Scheme> World<S> {
             self.series.at(place, true).push(SeriesRow { at, metric, index: 0, value });
         };
         for (slice, (rate, share)) in (1..).zip(rates.iter().zip(&shares)) {
-            push(Place::Slice(slice), "throughput_bps", *rate);
-            push(Place::Slice(slice), "normalised_throughput_bps", *share);
+            push(SeriesSource::Slice(slice), "throughput_bps", *rate);
+            push(SeriesSource::Slice(slice), "normalised_throughput_bps", *share);
         }
-        push(Place::Slices, "throughput_bps", rates.iter().sum());
+        push(SeriesSource::Slices, "throughput_bps", rates.iter().sum());
         if shares.iter().any(|share| *share > 0.0) {
-            push(Place::Slices, "jain_index", jain(&shares));
+            push(SeriesSource::Slices, "jain_index", jain(&shares));
         }
     }
 }

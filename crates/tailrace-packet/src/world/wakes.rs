@@ -1,6 +1,6 @@
 //! What happens when somebody is woken: hosts with their timers, ports, what starts flows; and who is woken when.
 
-use tailrace_core::{HostId, HostPolicy, Place, PortId, Refresh, Scheme, Time};
+use tailrace_core::{HostId, HostPolicy, PortId, Refresh, Scheme, SeriesSource, Time};
 use tailrace_engine::Entity;
 
 use super::{SAMPLER, SOURCE, SPECIAL, World, armed_for};
@@ -49,7 +49,7 @@ impl<S: Scheme> World<S> {
         }
         if self.hosts[host as usize].policy.next_wake().is_some_and(|at| at <= now) {
             let watched = self.watched_host[host as usize];
-            let mut sink = self.series.at(Place::Host(host), watched);
+            let mut sink = self.series.at(SeriesSource::Host(host), watched);
             if self.hosts[host as usize].policy.on_wake(now, &mut sink) == Refresh::All {
                 self.redirect(host);
             }
@@ -79,7 +79,7 @@ impl<S: Scheme> World<S> {
     }
 
     pub(super) fn wake_port(&mut self, port: PortId) {
-        let mut sink = self.series.at(Place::Port(port), self.watched_port[port as usize]);
+        let mut sink = self.series.at(SeriesSource::Port(port), self.watched_port[port as usize]);
         self.network.wake_policy(port, &mut sink);
         self.arm_port(port);
     }

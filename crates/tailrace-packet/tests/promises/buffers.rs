@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailrace_core::transport::RtoMode;
-use tailrace_core::{Bytes, Ending, HostId, MTU_BYTES, Place, Time};
+use tailrace_core::{Bytes, Ending, HostId, MTU_BYTES, SeriesSource, Time};
 use tailrace_fabric::{Buffer, PortId};
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -49,7 +49,7 @@ fn longest_queues(alpha_percent: u32, total: u64, flows: Vec<FlowSpec>, ports: &
     setup.horizon = Some(Time::from_us(900));
     let rows = setup.run("fifo", BURST).series;
     let longest = |port: PortId| {
-        let place = tailrace_core::Place::Port(port);
+        let place = tailrace_core::SeriesSource::Port(port);
         let of_port = rows.iter().filter(|(at, row)| *at == place && row.metric == "port_packets");
         of_port.map(|(_, row)| row.value as u64).max().unwrap_or(0)
     };
@@ -120,7 +120,8 @@ fn samples_of_what_ports_do_add_up() {
     let of_the_last = [7, 8].map(|host| [host, setup.fabric.port_to[host as usize]]).concat();
     for (port, counts) in (0..).zip(&run.ports).filter(|(port, _)| !of_the_last.contains(port)) {
         let sum = |metric: &str| -> f64 {
-            let rows = run.series.iter().filter(|(at, row)| *at == Place::Port(port) && row.metric == metric);
+            let rows =
+                run.series.iter().filter(|(at, row)| *at == SeriesSource::Port(port) && row.metric == metric);
             rows.map(|(_, row)| row.value).sum()
         };
         let capacity = setup.fabric.ports[port as usize].rate.bytes_per_sec() * 1e-3;

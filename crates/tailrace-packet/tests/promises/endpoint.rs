@@ -15,9 +15,9 @@ const SPECIAL: usize = 3;
 
 /// Runs flows between endpoints; returns when each was complete at its receiver. `None` if the scheme has a controller,
 /// which is told of all hosts' flows.
-struct Apart<'a>(&'a Setup);
+struct SeparateEndpoints<'a>(&'a Setup);
 
-impl WithScheme for Apart<'_> {
+impl WithScheme for SeparateEndpoints<'_> {
     type Output = Option<Vec<Time>>;
 
     fn with<S: Scheme>(self, scheme: S) -> Self::Output {
@@ -59,7 +59,7 @@ impl WithScheme for Apart<'_> {
                     let port = entity - first_port;
                     network.wake_policy(
                         port,
-                        &mut Series::default().at(tailrace_core::Place::Port(port), false),
+                        &mut Series::default().at(tailrace_core::SeriesSource::Port(port), false),
                     );
                     network.policy_wake(port).into_iter().for_each(|at| network.wake(entity, at));
                 }
@@ -111,7 +111,7 @@ fn flows_of_hosts_that_know_their_own_ends_only_end_when_planned_ones_do() {
     let setup = Setup::new(fabric, flows);
     let mut compared = 0;
     for name in NAMES {
-        let Some(apart) = setup.with_scheme(name, "", Apart(&setup)) else { continue };
+        let Some(apart) = setup.with_scheme(name, "", SeparateEndpoints(&setup)) else { continue };
         let together: Vec<Time> = setup.run(name, "").records.iter().map(|record| record.end).collect();
         assert_eq!(apart, together, "{name}");
         compared += 1;

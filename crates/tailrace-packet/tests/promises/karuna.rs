@@ -1,6 +1,6 @@
 //! Karuna on a network: deadlines are met and hardly early, and the rest of the link is for the others.
 
-use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, HostId, Place, Reveals, Time};
+use tailrace_core::{ACK_BYTES, FlowRecord, HEADER_BYTES, HostId, Reveals, SeriesSource, Time};
 use tailrace_fabric::Fabric;
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
@@ -144,8 +144,8 @@ fn the_estimate_is_of_the_port_where_the_port_is_marked_by() {
         let values: Vec<f64> = of.map(|(_, row)| row.value).collect();
         values.iter().sum::<f64>() / values.len() as f64
     };
-    let traced = |metric| mean(Place::Flow(0), metric);
-    let sampled = mean(Place::Port(port), "port_bytes");
+    let traced = |metric| mean(SeriesSource::Flow(0), metric);
+    let sampled = mean(SeriesSource::Port(port), "port_bytes");
     assert!((traced("longest_port_bytes") / sampled - 1.0).abs() < 0.1, "{sampled} were sampled");
     assert!(traced("longest_queue_bytes") < sampled / 10.0, "{}", traced("longest_queue_bytes"));
     assert!(traced("port_estimate_error") < 0.3, "{}", traced("port_estimate_error"));

@@ -1,7 +1,7 @@
 //! A link that a flow leaves. Where the queue is as long as what the flow had under way, the link stays busy;
 //! elsewhere those who stay grow as their law says: behind a shim by their weight, under DCTCP by one segment.
 
-use tailrace_core::{MTU_BYTES, Objective, Place, Slice, Time};
+use tailrace_core::{MTU_BYTES, Objective, SeriesSource, Slice, Time};
 use tailrace_packet::Watch;
 use tailrace_workload::FlowSpec;
 
@@ -54,7 +54,7 @@ impl Link {
         let all = run
             .series
             .iter()
-            .filter(|(place, row)| *place == Place::Slices && row.metric == "throughput_bps");
+            .filter(|(place, row)| *place == SeriesSource::Slices && row.metric == "throughput_bps");
         let after = all.filter(|(_, row)| row.at >= left + every);
         after.map(|(_, row)| row.value / 8.0 * every.as_secs_f64()).collect()
     }

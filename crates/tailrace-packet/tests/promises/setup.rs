@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
 use tailrace_core::{
-    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Objective, Place, PortCounts,
-    PortId, Rate, Scheme, SeriesRow, SizeDistribution, Slice, Time, Traffic,
+    Bytes, Ending, Facts, FlowRecord, HEADER_BYTES, HostId, HostPolicy, Ledger, Objective, PortCounts,
+    PortId, Rate, Scheme, SeriesRow, SeriesSource, SizeDistribution, Slice, Time, Traffic,
 };
 use tailrace_fabric::{
     Buffer, Dumbbell, Fabric, FabricKind, FabricParams, LeafSpine, LoadBalancing, Star, Tree,
@@ -48,7 +48,7 @@ pub struct Run {
     pub ledger: Ledger,
     pub digest: u64,
     pub ports: Vec<PortCounts>,
-    pub series: Vec<(Place, SeriesRow)>,
+    pub series: Vec<(SeriesSource, SeriesRow)>,
 }
 
 /// Something to do with a scheme that is ready to run.

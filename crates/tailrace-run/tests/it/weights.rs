@@ -1,7 +1,7 @@
 //! What flows of given weights get of a link, by how their receivers acknowledge.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test may panic, and says what came of it")]
 
-use tailrace_core::Place;
+use tailrace_core::SeriesSource;
 use tailrace_core::Time;
 use tailrace_run::{Unattended, feed, run};
 use tailrace_scenario::Scenario;
@@ -28,7 +28,7 @@ fn shares(ack_every: u32, threshold: &str, delay_us: u64) -> [f64; 3] {
     let (outcome, _) = run(&scenario, feed(&scenario).unwrap(), &Unattended, Vec::new()).unwrap();
     let mut sums = [0.0; 3];
     for (place, row) in &outcome.series.rows {
-        if let Place::Slice(slice) = place
+        if let SeriesSource::Slice(slice) = place
             && row.metric == "throughput_bps"
             && row.at > Time::from_ms(2_000)
         {

@@ -76,7 +76,7 @@ pub struct Standing {
 
 /// The place of a task among the tasks of its port; good until another task is counted or ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(usize);
+pub struct TaskIndex(usize);
 
 /// A task that has no flows at the port for now.
 #[derive(Clone, Copy, Debug)]
@@ -184,24 +184,24 @@ impl Classifier {
         (task, flow): (TaskId, FlowId),
         counted: Epoch,
         held: Held,
-    ) -> Place {
+    ) -> TaskIndex {
         self.advance(now);
         let place = self.open(now, self.order.key(task, flow));
         self.tasks[place].reserve(now, self.threshold);
         self.tasks[place].held.release(counted, held);
         self.all.release(counted, held);
-        Place(place)
+        TaskIndex(place)
     }
 
     /// Counts what a flow of the task holds from now on.
-    pub fn count(&mut self, Place(place): Place, holds: Held) -> Epoch {
+    pub fn count(&mut self, TaskIndex(place): TaskIndex, holds: Held) -> Epoch {
         self.tasks[place].held.count(holds);
         self.all.count(holds)
     }
 
     /// A flow has ended. A task without flows is none.
     pub fn end(&mut self, now: Time, flow: (TaskId, FlowId), counted: Epoch, held: Held) {
-        let Place(place) = self.release(now, flow, counted, held);
+        let TaskIndex(place) = self.release(now, flow, counted, held);
         if self.tasks[place].held.total().flows == 0 {
             self.leave(place);
         }
@@ -216,7 +216,7 @@ impl Classifier {
     ///
     /// Only classes that the `capacity` reaches are looked at: what higher ones demand may be told too low once
     /// it exceeds that.
-    pub fn standing(&self, Place(place): Place, capacity: Grains) -> Standing {
+    pub fn standing(&self, TaskIndex(place): TaskIndex, capacity: Grains) -> Standing {
         let allocated = self.all.total().allocated;
         let (mut above, mut between, mut class) = (0, 0, Class::default());
         for (at, task) in self.tasks.iter().enumerate() {

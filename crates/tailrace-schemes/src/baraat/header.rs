@@ -113,9 +113,9 @@ impl Index {
     }
 }
 
-/// What a flow asks for, as rates in a header's scale.
+/// The rates that a flow requests, in a header's scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequestedRates {
     /// Its demand: what the narrowest port of its way leaves it of `most`.
     pub demand: u8,
     /// What it could use, as far as the scale goes.
@@ -123,11 +123,11 @@ pub struct Wish {
 }
 
 impl Held {
-    /// What a flow holds that has asked for `wish` and was given `hop`, in this scale. What it was given beyond what
+    /// What a flow holds that has asked for `requested` and was given `hop`, in this scale. What it was given beyond what
     /// is counted as its demand is not kept for it.
     #[inline]
-    pub fn at(scale: Scale, wish: Wish, hop: &Hop) -> Self {
-        let demand = scale.grains(if hop.receipt.most { wish.most } else { wish.demand });
+    pub fn at(scale: Scale, requested: RequestedRates, hop: &Hop) -> Self {
+        let demand = scale.grains(if hop.receipt.most { requested.most } else { requested.demand });
         Held::flow(demand, scale.grains(hop.allocated()).min(demand))
     }
 }
@@ -149,9 +149,9 @@ pub struct BaraatHeader {
     /// The scale of the request before.
     pub scale_before: Scale,
     /// What the flow asks for.
-    pub wish: Wish,
+    pub requested: RequestedRates,
     /// What it asked for with its last request.
-    pub wish_before: Wish,
+    pub requested_before: RequestedRates,
     /// By port.
     pub hops: [Hop; HOPS],
 }
@@ -160,20 +160,20 @@ impl BaraatHeader {
     /// What the flow demands.
     #[inline]
     pub fn demanded(&self) -> Grains {
-        self.scale.grains(self.wish.demand)
+        self.scale.grains(self.requested.demand)
     }
 
     /// What the flow could use, as far as the scale goes.
     #[inline]
     pub fn most(&self) -> Grains {
-        self.scale.grains(self.wish.most)
+        self.scale.grains(self.requested.most)
     }
 
     /// What the next port has counted of the flow, unless the header has no room for that port.
     #[inline]
     pub fn held(&self) -> Option<Held> {
         let hop = self.hops.get(self.index.ports())?;
-        Some(Held::at(self.scale_before, self.wish_before, hop))
+        Some(Held::at(self.scale_before, self.requested_before, hop))
     }
 
     /// Whether the next port is the one that holds the flow back: it left it no more than the flow now demands, and of such
@@ -181,7 +181,7 @@ impl BaraatHeader {
     /// others for nothing.
     #[inline]
     pub fn is_held_back_here(&self) -> bool {
-        let demand = self.scale.grains(self.wish.demand);
+        let demand = self.scale.grains(self.requested.demand);
         let narrow = |hop: &&Hop| self.scale_before.grains(hop.nominal) <= demand;
         let (before, rest) = self.hops.split_at(self.index.ports().min(HOPS));
         let mut rest = rest.iter();
@@ -206,7 +206,7 @@ impl BaraatHeader {
 
     /// Whether a port keeps a rate for the flow, used or not.
     pub fn is_kept(&self) -> bool {
-        self.passed().iter().any(|hop| Held::at(self.scale, self.wish, hop).allocated > 0)
+        self.passed().iter().any(|hop| Held::at(self.scale, self.requested, hop).allocated > 0)
     }
 
     /// The rate to send at: the least AR of the way; nothing if no port was passed.
@@ -222,10 +222,18 @@ impl BaraatHeader {
     /// The request that follows this answer: rates are rounded up.
     pub fn next_request(&self, demand: Grains, most: Grains) -> Self {
         let scale = self.next_scale(demand, most);
-        let wish = Wish { demand: scale.at_least(demand), most: scale.at_least(most) };
-        let (scale_before, wish_before) = (self.scale, self.wish);
+        let requested = RequestedRates { demand: scale.at_least(demand), most: scale.at_least(most) };
+        let (scale_before, requested_before) = (self.scale, self.requested);
         let index = Index::default();
-        BaraatHeader { message: Message::Request, index, scale, scale_before, wish, wish_before, ..*self }
+        BaraatHeader {
+            message: Message::Request,
+            index,
+            scale,
+            scale_before,
+            requested,
+            requested_before,
+            ..*self
+        }
     }
 
     /// The scale of the next request, and so what can be told at most: 255 units. A flow asks in the scale of its share:
@@ -237,7 +245,7 @@ impl BaraatHeader {
         let moves = before.abs_diff(demand) * HEADROOM > demand;
         if demand == 0 || before == 0 || moves && u64::from(whole.at_most(demand)) >= HEADROOM {
             whole
-        } else if self.wish.most == u8::MAX && demand >= most {
+        } else if self.requested.most == u8::MAX && demand >= most {
             whole.min(self.scale.coarser())
         } else {
             Scale::of(most.min(demand + demand / HEADROOM))
@@ -257,11 +265,11 @@ impl Header for BaraatHeader {
         index: Index(0),
         scale: Scale::FINEST,
         scale_before: Scale::FINEST,
-        wish: Wish { demand: 0, most: 0 },
-        wish_before: Wish { demand: 0, most: 0 },
+        requested: RequestedRates { demand: 0, most: 0 },
+        requested_before: RequestedRates { demand: 0, most: 0 },
         hops: [Hop { nominal: 0, actual: 0, receipt: Receipt::NONE }; HOPS],
     };
-    /// 4 of task, 1 of scales, 12 of feedback, 4 of receipts, 1 of index and message, 4 of wishes.
+    /// 4 of task, 1 of scales, 12 of feedback, 4 of receipts, 1 of index and message, 4 of requested rates.
     const WIRE_BYTES: u16 = 26;
 
     fn encode(&self, out: &mut [u8]) {
@@ -274,8 +282,8 @@ impl Header for BaraatHeader {
         }
         out[17..21].copy_from_slice(&receipts.to_be_bytes());
         out[21] = (self.message as u8) << 4 | self.index.0;
-        let (wish, before) = (self.wish, self.wish_before);
-        out[22..26].copy_from_slice(&[wish.demand, wish.most, before.demand, before.most]);
+        let (requested, before) = (self.requested, self.requested_before);
+        out[22..26].copy_from_slice(&[requested.demand, requested.most, before.demand, before.most]);
     }
 
     fn decode(raw: &[u8]) -> Option<Self> {
@@ -290,8 +298,8 @@ impl Header for BaraatHeader {
             index: Index::from_bits(raw[21])?,
             scale,
             scale_before,
-            wish: Wish { demand: raw[22], most: raw[23] },
-            wish_before: Wish { demand: raw[24], most: raw[25] },
+            requested: RequestedRates { demand: raw[22], most: raw[23] },
+            requested_before: RequestedRates { demand: raw[24], most: raw[25] },
             hops: std::array::from_fn(|i| Hop {
                 nominal: raw[5 + 2 * i],
                 actual: raw[6 + 2 * i],

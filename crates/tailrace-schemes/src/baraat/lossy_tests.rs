@@ -81,8 +81,8 @@ impl Chaos {
             flying.header = pass(&mut self.routers[hop], self.now, flow as u32, flying.header);
             flying.hops += 1;
             if flying.header.message == Message::Request && flying.life == self.lives[flow] {
-                let BaraatHeader { scale, wish, hops, .. } = flying.header;
-                self.given[flow][hop] = (Held::at(scale, wish, &hops[hop]).allocated, self.now);
+                let BaraatHeader { scale, requested, hops, .. } = flying.header;
+                self.given[flow][hop] = (Held::at(scale, requested, &hops[hop]).allocated, self.now);
             }
             return;
         }

@@ -18,9 +18,9 @@ pub mod scale;
 mod tests;
 mod unused;
 
-pub use classifier::{Classifier, Order, Place, Standing};
+pub use classifier::{Classifier, Order, Standing, TaskIndex};
 pub use feedback::Feedback;
-pub use header::{BaraatHeader, HOPS, Hop, Index, Receipt, Wish};
+pub use header::{BaraatHeader, HOPS, Hop, Index, Receipt, RequestedRates};
 pub use held::Held;
 pub use law::{BACKGROUND, BaraatLaw};
 pub use port::BaraatRouter;

@@ -50,7 +50,7 @@ impl BaraatRouter {
     /// Algorithm 1.
     fn request(&mut self, now: Time, flow: FlowId, header: &mut BaraatHeader, backlog: Bytes) {
         let link = grains_in(self.capacity.at(backlog));
-        let most = header.scale.grains(header.wish.most);
+        let most = header.scale.grains(header.requested.most);
         self.unused.look(now, link.saturating_sub(self.classifier.total(now).allocated));
         let ends_soon = header.index.ends_soon() || most < link;
         let capacity = link + if ends_soon { self.refill(link, backlog) } else { 0 };
@@ -75,7 +75,7 @@ impl BaraatRouter {
             _ => header.scale.at_most(told.actual),
         };
         hop.receipt = Receipt { most: is_whole, ..hop.receipt };
-        hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.wish, hop));
+        hop.receipt.epoch = self.classifier.count(place, Held::at(header.scale, header.requested, hop));
         header.index.pass();
     }
 

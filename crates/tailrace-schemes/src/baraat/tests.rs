@@ -213,7 +213,7 @@ fn answered(law: &mut BaraatLaw, now: Time, view: &FlowView, nominal: Grains, ac
 }
 
 /// What a law asks next, in units: its demand, and what it could use.
-fn wish(law: &BaraatLaw, now: Time) -> (Grains, Grains) {
+fn requested(law: &BaraatLaw, now: Time) -> (Grains, Grains) {
     let request = { *law }.probe(now, &VIEW);
     (request.demanded() / UNIT, request.most() / UNIT)
 }
@@ -221,21 +221,21 @@ fn wish(law: &BaraatLaw, now: Time) -> (Grains, Grains) {
 #[test]
 fn the_demand_follows_the_bottleneck_and_jumps_when_that_gives_all_of_it() {
     let mut law = law(1 << 30, 1);
-    assert_eq!(wish(&law, Time::ZERO), (128, 128));
+    assert_eq!(requested(&law, Time::ZERO), (128, 128));
     answered(&mut law, Time::ZERO, &VIEW, 60 * UNIT, 16 * UNIT);
     assert_eq!(law.allowance().pacing, Some(Rate::from_bps(LINK / 8)));
     // Where a share moves to, nobody knows.
-    assert_eq!(wish(&law, RTT), (60, 128));
+    assert_eq!(requested(&law, RTT), (60, 128));
     answered(&mut law, RTT, &VIEW, 60 * UNIT, 60 * UNIT);
     // It stays: 60 units and a sixteenth take a scale that ends below 64.
-    assert_eq!(wish(&law, RTT * 2), (60, 63));
+    assert_eq!(requested(&law, RTT * 2), (60, 63));
     // All that could be told: now it may be all that there is.
     answered(&mut law, RTT * 2, &VIEW, 128 * UNIT, 60 * UNIT);
-    assert_eq!(wish(&law, RTT * 3), (128, 128));
+    assert_eq!(requested(&law, RTT * 3), (128, 128));
     answered(&mut law, RTT * 3, &VIEW, 0, 0);
     // Nothing is sent, and nothing demanded but where the flow is held back, and it may be told all.
     assert_eq!(law.allowance().window, Bytes::ZERO);
-    assert_eq!(wish(&law, RTT * 4), (0, 128));
+    assert_eq!(requested(&law, RTT * 4), (0, 128));
     // It asks again at once.
     assert_eq!(law.probe_at(), RTT * 4);
 }
@@ -460,10 +460,16 @@ fn a_request_that_is_lost_stops_its_flow_until_it_is_counted_anew() {
     let mut law = law(1_000_000, 1);
     answered(&mut law, Time::ZERO, &VIEW, 128 * UNIT, 128 * UNIT);
     let lost = law.probe(RTT, &VIEW);
-    assert_eq!((lost.wish_before, lost.hops[0].actual), (Wish { demand: 128, most: 128 }, 128));
+    assert_eq!(
+        (lost.requested_before, lost.hops[0].actual),
+        (RequestedRates { demand: 128, most: 128 }, 128)
+    );
     assert!(law.farewell(RTT).is_none());
     let again = law.probe(law.probe_at(), &VIEW);
-    assert_eq!((again.task, again.wish_before, again.hops), (1, Wish::default(), BaraatHeader::NONE.hops));
+    assert_eq!(
+        (again.task, again.requested_before, again.hops),
+        (1, RequestedRates::default(), BaraatHeader::NONE.hops)
+    );
     assert_eq!(law.allowance().window, Bytes::ZERO);
 }
 
@@ -517,7 +523,7 @@ fn the_last_segment_ends_its_flow_once() {
     let all = FlowView { sent: Bytes::new(1_000), ..VIEW };
     law.on_loss(RTT * 9, Loss::Timeout, &all);
     let again = law.stamp(RTT * 9, &segment, &all);
-    assert_eq!((again.message, again.wish_before), (Message::Request, Wish::default()));
+    assert_eq!((again.message, again.requested_before), (Message::Request, RequestedRates::default()));
     pass(&mut router, RTT * 9, 3, again);
     assert_eq!(router.classifier().total(RTT * 9).flows, 1);
 }

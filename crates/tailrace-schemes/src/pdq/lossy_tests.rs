@@ -20,9 +20,9 @@ const HOPS: usize = 3;
 /// The least that a run gives.
 const REFRESH: Time = Time::from_us(100 * Requests::MEMORY);
 
-/// What a port has said last to a flow.
+/// The last answer of a port to a flow.
 #[derive(Clone, Copy, Default)]
-struct Word {
+struct PortAnswer {
     rate: u64,
     /// Whether the list was full without the flow.
     unlisted: bool,
@@ -33,7 +33,7 @@ struct Word {
 struct Flow {
     id: FlowId,
     law: PdqLaw,
-    words: [Word; HOPS],
+    answers: [PortAnswer; HOPS],
     /// When its request left whose answer it obeys.
     asked: Time,
     ends: Time,
@@ -47,7 +47,7 @@ impl Flow {
 
     /// What it sends, if the port has not decided otherwise since.
     fn told(&self, hop: usize) -> u64 {
-        let Word { rate, overtaken, .. } = self.words[hop];
+        let PortAnswer { rate, overtaken, .. } = self.answers[hop];
         if overtaken || rate < self.rate() { 0 } else { self.rate() }
     }
 }
@@ -94,7 +94,7 @@ impl Chaos {
         let deadline = self.within(20_000);
         let deadline = (self.stream.below(2) == 0).then_some(deadline);
         let law = law(u64::from(self.stream.below(5_000_000)), deadline);
-        Flow { id, law, words: [Word::default(); HOPS], asked: self.now, ends: self.within(8_000) }
+        Flow { id, law, answers: [PortAnswer::default(); HOPS], asked: self.now, ends: self.within(8_000) }
     }
 
     /// Whatever is next: a header arrives, a flow asks, or one ends and another begins.
@@ -187,21 +187,21 @@ impl Chaos {
     fn note(&mut self, hop: usize, packet: &Packet<PdqHeader>, decided: bool) {
         let list: Vec<FlowId> = self.routers[hop].grants().map(|(id, _)| id).collect();
         let full = list.len() == self.list_length;
-        for Flow { id, words, .. } in &mut self.flows {
-            words[hop].unlisted |= full && !list.contains(id);
+        for Flow { id, answers, .. } in &mut self.flows {
+            answers[hop].unlisted |= full && !list.contains(id);
         }
         let Some(flow) = self.find(packet.flow) else { return };
         let header = &packet.header;
         let rate = if header.paused_by == 0 { header.rate.bps() } else { 0 };
         let sends = self.flows[flow].told(hop);
-        let word = &mut self.flows[flow].words[hop];
+        let answer = &mut self.flows[flow].answers[hop];
         let unlisted = !list.contains(&packet.flow);
-        *word = Word { rate, unlisted, overtaken: word.overtaken && !decided };
+        *answer = PortAnswer { rate, unlisted, overtaken: answer.overtaken && !decided };
         if decided && rate > sends {
             let behind: Vec<FlowId> =
                 list.iter().copied().skip_while(|id| *id != packet.flow).skip(1).collect();
-            for Flow { id, words, .. } in self.flows.iter_mut().filter(|flow| flow.id != packet.flow) {
-                words[hop].overtaken |= words[hop].unlisted || behind.contains(id);
+            for Flow { id, answers, .. } in self.flows.iter_mut().filter(|flow| flow.id != packet.flow) {
+                answers[hop].overtaken |= answers[hop].unlisted || behind.contains(id);
             }
         }
     }

@@ -174,9 +174,9 @@ impl Tunnel {
         self.acked += ack.acked;
         self.marked += ack.marked;
         let sent = ack.now.saturating_sub(ack.rtt);
-        let news = sent >= self.cut_at;
-        self.heard |= news;
-        if news && ack.marked == Bytes::ZERO {
+        let is_fresh = sent >= self.cut_at;
+        self.heard |= is_fresh;
+        if is_fresh && ack.marked == Bytes::ZERO {
             self.credit += ack.acked;
         }
         if sent >= self.round_start {

@@ -98,18 +98,18 @@ fn by_rack_a_rack_shares_its_part_over_all_that_it_sends() {
 }
 
 /// A controller of two slices of weight 1, whose flows all need as much, and what it says when they come and go.
-struct Told {
+struct TwoSlices {
     controller: SliceController<PsN>,
     now: Time,
 }
 
-impl Told {
+impl TwoSlices {
     fn new() -> Self {
         let slice = Slice { weight: 1.0, objective: Objective::Deadline };
         let facts = property_tests::facts(vec![slice; 2]);
         let sharing = PsN::new(ShareParams::default(), &facts);
         let controller = SliceController::new(ControlParams::default(), sharing, &facts);
-        Told { controller, now: Time::ZERO }
+        TwoSlices { controller, now: Time::ZERO }
     }
 
     fn flow(id: u32, slice: u16, src: HostId, dst: HostId) -> FlowInfo {
@@ -117,7 +117,7 @@ impl Told {
     }
 
     fn starts(&mut self, id: u32, slice: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
-        self.controller.on_flow_start(self.now, &Told::flow(id, slice, src, dst));
+        self.controller.on_flow_start(self.now, &TwoSlices::flow(id, slice, src, dst));
         self.hear()
     }
 
@@ -136,7 +136,7 @@ impl Told {
 
 #[test]
 fn a_flow_moves_those_of_its_rack_flow_and_one_of_its_own_those_of_its_slice() {
-    let mut told = Told::new();
+    let mut told = TwoSlices::new();
     assert_eq!(told.starts(0, 1, 0, 1), [(0, 1.0)]);
     assert_eq!(told.starts(1, 2, 0, 1), [(1, 1.0)]);
     // The other half of what the first has.
@@ -150,7 +150,7 @@ fn a_flow_moves_those_of_its_rack_flow_and_one_of_its_own_those_of_its_slice() {
 
 #[test]
 fn all_weights_have_one_scale_which_between_slots_only_grows() {
-    let mut told = Told::new();
+    let mut told = TwoSlices::new();
     for (id, slice) in [(0, 1), (1, 1), (2, 2), (3, 2), (4, 2), (5, 2)] {
         told.starts(id, slice, 0, 1);
     }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::Arrivals;
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
+
+use crate::Arrivals;
 
 /// Tells when flows, bursts or tasks start.
 #[derive(Clone, Debug)]

@@ -3,13 +3,13 @@
 use std::iter::Peekable;
 use std::path::Path;
 
-use crate::task::{TaskCounters, read_trace};
-use crate::{FlowSpec, InputFile, Setting, Workload, flow_list};
 use tailrace_config::ScenarioError;
 use tailrace_core::{TaskRecord, Time};
 
 use crate::feed::source::FlowSource;
 use crate::feed::task::{TaskFeed, TraceSource};
+use crate::task::{TaskCounters, read_trace};
+use crate::{FlowSpec, InputFile, Setting, Workload, flow_list};
 
 /// All flows of a workload in order of start: those of rules and lists, which are known, and those of tasks, whose
 /// later stages start when flows of earlier ones have ended. As an iterator it gives the flows that start without

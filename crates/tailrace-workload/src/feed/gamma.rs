@@ -10,9 +10,10 @@
 //! is in progress: that depends on the scheme, so the driver asks when a flow starts. Under MCP, which is done
 //! just in time, both come to the same; under schemes that are done early more flows get deadlines.
 
-use crate::{Deadlines, FlowSpec, Gamma, Rule, Scope, Setting, least, rounded_up};
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, FlowId, HostId, Reveals, Time};
+
+use crate::{Deadlines, FlowSpec, Gamma, Rule, Scope, Setting, least, rounded_up};
 
 /// Decides which flows get deadlines.
 #[derive(Clone, Debug)]

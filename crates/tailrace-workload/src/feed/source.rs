@@ -4,7 +4,6 @@
 //! stretches time: runs at different loads, or with different schemes, see the same flows (common random
 //! numbers).
 
-use crate::{Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting, flow_list};
 use tailrace_config::ScenarioError;
 use tailrace_core::Time;
 use tailrace_core::random::Stream;
@@ -12,6 +11,7 @@ use tailrace_core::random::Stream;
 use crate::feed::bursts::Bursts;
 use crate::feed::clock::Clock;
 use crate::feed::gamma::GammaControl;
+use crate::{Arrivals, Deadlines, FlowSpec, Gamma, Pattern, Plan, PlannedRule, Setting, flow_list};
 
 /// Flows in order of start; at equal times, in order of their rules.
 #[derive(Clone, Debug)]

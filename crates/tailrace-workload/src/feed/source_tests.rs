@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::{FlowSpec, HostLoad, Plan, Setting, Workload, published};
 use tailrace_core::{Bytes, HostId, Rate, Time};
 use tailrace_fabric::Racks;
 
 use crate::feed::FlowSource;
+use crate::{FlowSpec, HostLoad, Plan, Setting, Workload, published};
 
 const SETTING: Setting = Setting {
     hosts: 16,

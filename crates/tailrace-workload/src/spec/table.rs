@@ -9,12 +9,11 @@ use tailrace_core::Time;
 use toml::{Table, Value};
 
 use super::Workload;
-use crate::Setting;
-use crate::deadlines;
 use crate::input_file::InputFile;
 use crate::rule::Rule;
 use crate::shares::take_shared_load;
 use crate::task::{TaskCounters, TaskRule};
+use crate::{Setting, deadlines};
 
 /// The fields of `[workload]` that are not those of a rule, as they are written.
 #[derive(Deserialize, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use std::str::FromStr;
 use tailrace_config::{ScenarioError, read_file};
 use tailrace_core::{Bytes, Time};
 
-use super::shape::{Origin, Part, Shape};
+use super::shape::{Chunk, Origin, Shape};
 use super::workflow::MAX_FLOWS;
 use crate::Setting;
 
@@ -54,7 +54,7 @@ impl Coflow {
         for &(reducer, bytes) in &self.reducers {
             for (k, &mapper) in (0..).zip(&self.mappers).filter(|(_, mapper)| **mapper != reducer) {
                 hops.push((mapper, reducer, Origin::Share));
-                sizes.push(Part { k, n }.of(bytes));
+                sizes.push(Chunk { k, n }.of(bytes));
             }
         }
         let mut shape = Shape::default();

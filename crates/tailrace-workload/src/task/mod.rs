@@ -14,7 +14,7 @@ pub use coflow::{Coflow, read_trace};
 pub use placement::{Aggregation, Placement, Servers};
 pub use plan::{PlannedTasks, TaskSizes};
 pub use rule::{Compute, TaskCounters, TaskRule};
-pub use shape::{Hop, Origin, Part, Role, Shape, Stage, total, uneven};
+pub use shape::{Chunk, Hop, Origin, Role, Shape, Stage, total, uneven};
 pub use workflow::{
     Collective, GraphStage, Group, Parallel, PartitionAggregate, Pipeline, Shuffle, Workflow,
 };

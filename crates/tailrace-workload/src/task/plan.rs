@@ -9,11 +9,10 @@ use tailrace_core::{HEADER_BYTES, Time};
 use super::TaskRule;
 use super::placement::Placement;
 use super::shape::{Shape, largest_share};
-use crate::Sampler;
-use crate::Setting;
 use crate::host_load::{HostLoad, busiest};
 use crate::rule::Arrivals;
 use crate::sizes::{Round, Sizes};
+use crate::{Sampler, Setting};
 
 /// Tasks with everything worked out.
 #[derive(Clone, Debug)]

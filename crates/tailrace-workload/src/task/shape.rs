@@ -48,14 +48,14 @@ pub enum Origin {
     /// An uneven share of the task's bytes.
     Share,
     /// One of so many equal parts of a task's bytes.
-    Part(Part),
+    Chunk(Chunk),
     /// One of so many equal parts of what a source yields.
-    From(u32, Part),
+    From(u32, Chunk),
 }
 
 /// The `k`-th, from 0, of `n` parts that differ by a byte at most and add up to the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Chunk {
     /// Which part, from 0.
     pub k: u32,
     /// How many parts.
@@ -73,9 +73,9 @@ struct Source {
 /// would serve tasks by size, which Baraat's shortest-flow baseline is not meant to know.
 const WEIGHTS: [f64; 2] = [2.0, 50.0];
 
-impl Part {
+impl Chunk {
     /// The whole.
-    pub const WHOLE: Part = Part { k: 0, n: 1 };
+    pub const WHOLE: Chunk = Chunk { k: 0, n: 1 };
 
     /// The part of so many bytes; no flow is empty.
     pub fn of(self, bytes: u64) -> u64 {
@@ -103,7 +103,7 @@ impl Shape {
             for hop in &self.flows[places(&stage.flows)] {
                 sizes.push(match hop.origin {
                     Origin::Share => shares.next().unwrap_or(1),
-                    Origin::Part(part) => part.of(whole),
+                    Origin::Chunk(part) => part.of(whole),
                     Origin::From(source, part) => part.of(yields[source as usize]),
                 });
             }
@@ -121,7 +121,7 @@ impl Shape {
             for flow in places(&stage.flows) {
                 let n = sizes[flow].div_ceil(most).max(1) as u32;
                 split.flows.extend(std::iter::repeat_n(self.flows[flow], n as usize));
-                parts.extend((0..n).map(|k| Part { k, n }.of(sizes[flow])));
+                parts.extend((0..n).map(|k| Chunk { k, n }.of(sizes[flow])));
             }
             // Sizes are settled: nothing is drawn from sources any more.
             (new.flows, new.sources) = (first..split.flows.len() as u32, 0..0);
@@ -165,7 +165,7 @@ impl Shape {
 /// The flows by which a role spreads what a source yields evenly.
 pub(super) fn spread(src: Role, source: u32, to: &[Role]) -> impl Iterator<Item = (Role, Role, Origin)> {
     let n = to.len() as u32;
-    (0..).zip(to).map(move |(k, &dst)| (src, dst, Origin::From(source, Part { k, n })))
+    (0..).zip(to).map(move |(k, &dst)| (src, dst, Origin::From(source, Chunk { k, n })))
 }
 
 /// Bytes of flows together.
@@ -207,7 +207,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_add_up(bytes in 100u64..u64::MAX, n in 1u32..100) {
-            let parts = (0..n).map(|k| Part { k, n }.of(bytes));
+            let parts = (0..n).map(|k| Chunk { k, n }.of(bytes));
             prop_assert_eq!(total(parts.clone()), bytes);
             prop_assert!(parts.clone().max().zip(parts.min()).is_some_and(|(most, least)| most - least <= 1));
         }

@@ -12,11 +12,10 @@ use tailrace_live::{Programs, asks_for_much, for_programs, for_proxies};
 use tailrace_run::switch_plan;
 use tailrace_scenario::Scenario;
 
-use super::super::agent;
+use super::super::{agent, error::absent};
 use crate::args;
-use crate::mistake::in_file;
-use crate::mistake::wrong;
-use crate::run::overrides;
+use crate::mistake::{in_file, wrong};
+use crate::overrides::overrides;
 use crate::watch::{Board, PortName};
 
 /// What is emulated.
@@ -53,7 +52,7 @@ pub fn choose(options: &args::Emulate, file: &Path) -> Result<Chosen, Error> {
 /// How agents are started, if this build and the scheme have such.
 fn agents(scenario: &Scenario) -> Result<StartAgents, Error> {
     for_hosts(scenario)?;
-    agent::START.ok_or_else(agent::absent)
+    agent::START.ok_or_else(absent)
 }
 
 /// A scenario of a file.

@@ -3,9 +3,9 @@
 mod choose;
 
 use std::sync::Mutex;
-use tailrace_console::{complain, say};
 
 use signal_hook::consts::{SIGHUP, SIGTERM};
+use tailrace_console::{complain, say};
 use tailrace_core::LiveError;
 use tailrace_experiment::Error;
 use tailrace_linux::{Hosts, bind, check_rights};

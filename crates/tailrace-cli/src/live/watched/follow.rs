@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tailrace_console::complain;
 
+use tailrace_console::complain;
 use tailrace_core::{Time, View};
 use tailrace_experiment::Error;
 use tailrace_linux::notice;

@@ -1,6 +1,6 @@
 //! The live view, as lines for a terminal of a given size.
 
-use tailrace_core::{Lateness, Strays, View, duration};
+use tailrace_core::{FrameCounters, Lateness, View, duration};
 
 use crate::watch::text::{Line, Tone, fit, frames, hints, ports, short};
 use crate::watch::{Board, Report, Spot};
@@ -23,7 +23,7 @@ pub fn lines(board: &Board, columns: usize, rows: usize) -> Vec<Line> {
 fn head(board: &Board) -> Vec<Line> {
     let Some(view) = board.latest() else { return vec![(Tone::Title, board.title.clone())] };
     let title = format!("{} · {} · q ends", board.title, duration(view.now.as_secs_f64()));
-    let plain = [frames(&view.ledger), lag(&view.lateness, &view.entry), strays(view.strays)];
+    let plain = [frames(&view.ledger), lag(&view.lateness, &view.entry), frame_counters(view.frame_counters)];
     let mut lines = vec![(Tone::Title, title)];
     lines.extend(plain.map(|line| (Tone::Plain, line)));
     lines
@@ -39,9 +39,10 @@ pub fn lag(left: &Lateness, entered: &Lateness) -> String {
     format!("lag      {}; in: {}", all(left), all(entered))
 }
 
-/// Frames that went by, in a line.
-pub fn strays(strays: Strays) -> String {
-    let Strays { unroutable, too_long, answered, link_down, lost, back, no_room, strange } = strays;
+/// Counters of frames beside those of ports, in a line.
+pub fn frame_counters(frame_counters: FrameCounters) -> String {
+    let FrameCounters { unroutable, too_long, answered, link_down, lost, back, no_room, strange } =
+        frame_counters;
     let said = [
         (unroutable, "for nobody"),
         (too_long, "too long"),

@@ -30,19 +30,24 @@ pub fn text(board: &Board) -> String {
     ];
     let frames = frames.map(|(what, count)| (format!("what=\"{what}\""), count.packets));
     page.family("frames_total", "counter", "Frames that came to a port, and what became of them.", frames);
-    let strays = view.strays;
-    let strays = [
-        ("unroutable", strays.unroutable),
-        ("too_long", strays.too_long),
-        ("answered", strays.answered),
-        ("link_down", strays.link_down),
-        ("lost", strays.lost),
-        ("back", strays.back),
-        ("no_room", strays.no_room),
-        ("strange", strays.strange),
+    let frame_counters = view.frame_counters;
+    let frame_counters = [
+        ("unroutable", frame_counters.unroutable),
+        ("too_long", frame_counters.too_long),
+        ("answered", frame_counters.answered),
+        ("link_down", frame_counters.link_down),
+        ("lost", frame_counters.lost),
+        ("back", frame_counters.back),
+        ("no_room", frame_counters.no_room),
+        ("strange", frame_counters.strange),
     ];
-    let strays = strays.map(|(why, count)| (format!("why=\"{why}\""), count));
-    page.family("stray_frames_total", "counter", "Frames that no port has seen, or no host got.", strays);
+    let frame_counters = frame_counters.map(|(why, count)| (format!("why=\"{why}\""), count));
+    page.family(
+        "stray_frames_total",
+        "counter",
+        "Frames that no port has seen, or no host got.",
+        frame_counters,
+    );
     let reported = board.reports.iter().flat_map(|((spot, metric), report)| {
         let labels = format!("place=\"{}\",metric=\"{metric}\"", board.name(*spot));
         let of = move |(index, value): (usize, &f64)| (format!("{labels},index=\"{index}\""), *value);

@@ -2,7 +2,7 @@
 
 use tailrace_core::{Outcome, Time, duration};
 
-use super::lines::{lag, strays};
+use super::lines::{frame_counters, lag};
 use crate::watch::Board;
 use crate::watch::text::frames;
 
@@ -18,7 +18,7 @@ pub fn lines(board: &Board, outcome: &Outcome, tolerable_lag: Time) -> Vec<Strin
         };
         lines.push(format!("{} ({full} for lack of room, {evicted} evicted{failed})", frames(ledger)));
     }
-    lines.extend(outcome.real_time.as_ref().map(|real| strays(real.strays)));
+    lines.extend(outcome.real_time.as_ref().map(|real| frame_counters(real.frame_counters)));
     lines.extend(board.latest().map(|view| format!("links    {}", view.frames)));
     let late = outcome.real_time.as_ref().map(|real| (real.left.summary(), real.entered.summary()));
     lines.extend(late.map(|(left, entered)| lag(&left, &entered)));

@@ -1,6 +1,6 @@
 //! Mistakes about flow classes, deadlines and what is claimed of them.
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, rule, said_of, scheme};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, rule, said_of, scheme};
 
 /// Several rules, of web search.
 fn rules(each: &[&str]) -> String {
@@ -171,7 +171,7 @@ fn flow_lists_say_what_is_wrong_with_deadlines_and_types() {
         ("0,1,1000,5,,-1", "flow_type is \"-1\", but must be 1, 2 or 3"),
         ("0,1,1000,5,,deadline", "flow_type is \"deadline\", but must be 1, 2 or 3"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         let list = format!("src,dst,size_bytes,start_ns,deadline_ns,flow_type\n0,1,1000,0,9000,1\n{row}\n");
         place.write("flows.csv", &list);
         let experiment = FABRIC.to_owned() + "[workload]\nflow_list = \"flows.csv\"\n" + &scheme("dctcp", "");
@@ -210,7 +210,7 @@ fn claims_ask_for_metrics_and_classes_that_exist() {
 
 #[test]
 fn flows_that_depend_on_the_run_cannot_be_listed() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     let gamma = |fields: &str| {
         let rule = rule(&format!("deadline = {{ gamma = {{ share = 0.3{fields} }} }}"));
         place.write("x.toml", &(FABRIC.to_owned() + &rule + &scheme("karuna", "")));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::mistakes::place::{Place, said_of, stderr};
+use crate::mistakes::place::{ExperimentFolder, said_of, stderr};
 
 /// A small experiment that runs in milliseconds; tests change one thing about it.
 const GOOD: &str = r#"title = "small"
@@ -32,7 +32,7 @@ fn changed(from: &str, to: &str) -> String {
 
 #[test]
 fn the_good_file_is_good() {
-    let place = Place::with(GOOD);
+    let place = ExperimentFolder::with(GOOD);
     let output = place.run(&["run", "x.toml"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(place.path("out/x/summary.csv").exists());
@@ -66,7 +66,7 @@ fn loads_outside_zero_and_one_are_refused() {
 #[test]
 fn loads_of_several_rules_must_stay_below_one_together() {
     let rules = "[[workload.rule]]\nsizes = \"web-search\"\nload = 0.7\n".repeat(2);
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     let (start, end) = (GOOD.find("[workload]").unwrap(), GOOD.find("[[scheme]]").unwrap());
     place.write("x.toml", &format!("{}[workload]\nflows = 20\n{rules}{}", &GOOD[..start], &GOOD[end..]));
     let message = place.mistake(&["run", "x.toml"]);
@@ -80,7 +80,7 @@ fn times_beyond_reason_are_refused() {
         ("transport.min_rto=200s", "at most 100s"),
         ("measure.horizon=18446743s", "at most 1000000s"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         place.write("x.toml", GOOD);
         let message = place.mistake(&["run", "x.toml", "--set", field]);
         assert!(message.contains(said), "{message}");
@@ -105,14 +105,14 @@ fn claims_and_expectations_ask_for_what_is_there() {
         (" }", ", at = { load = 0.5 } }", "number.at"),
         (" }", ", against = \"pias\" }", "number.against"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         let number = number.replacen(from, to, 1);
         let claim = format!("{GOOD}\n[[claim]]\nid = \"1\"\npaper = 1\ntolerance = 0\nnumber = {number}\n");
         place.write("x.toml", &claim);
         let message = place.mistake(&["check", "x.toml"]);
         assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
     }
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     place.write("x.toml", &format!("{GOOD}\n[[expect]]\ntext = \"t\"\nnumber = {number}\n"));
     let message = place.mistake(&["check", "x.toml"]);
     assert!(message.contains("expect[0]") && message.contains("neither min nor max"), "{message}");
@@ -151,7 +151,7 @@ fn claims_say_how_near_is_near_enough() {
         ),
         (format!("paper = [1, 2]\ndeviation = \"none\"\n{number}"), "deviation"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         place.write("x.toml", &format!("{GOOD}\n[[claim]]\nid = \"1\"\n{fields}\n"));
         let message = place.mistake(&["check", "x.toml"]);
         assert!(message.contains("x.toml") && message.contains(&format!("claim[0].{said}")), "{message}");
@@ -205,7 +205,7 @@ fn broken_cdf_files_say_the_line() {
         ("-100 0\n200 1\n", 1, "≥ 0"),
         ("100 0\nhello 1\n", 2, "hello"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         place.write("my.cdf", text);
         place.write("x.toml", &GOOD.replace("\"web-search\"", "{ file = \"my.cdf\" }"));
         let message = place.mistake(&["run", "x.toml"]);
@@ -225,7 +225,7 @@ fn flow_lists_are_checked_line_by_line() {
         ("0,1,18446744073709551615,0\n", 2, "size_bytes is 18446744073709551615, but must be at most"),
         ("0,1,1000,18446744073709551\n", 2, "start_ns"),
     ] {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         place.write("flows.csv", &format!("src,dst,size_bytes,start_ns\n{rows}"));
         let workload = "[workload]\nflow_list = \"flows.csv\"\n";
         let start = GOOD.find("[workload]").unwrap();
@@ -238,7 +238,7 @@ fn flow_lists_are_checked_line_by_line() {
 
 #[test]
 fn overrides_are_checked_like_the_file() {
-    let place = Place::with(GOOD);
+    let place = ExperimentFolder::with(GOOD);
     for (set, said) in [
         ("workload.load=2", "between 0 and 1"),
         ("workload.laod=0.5", "load"),
@@ -256,7 +256,7 @@ fn overrides_are_checked_like_the_file() {
 
 #[test]
 fn a_folder_of_another_experiment_is_left_alone() {
-    let place = Place::with(GOOD);
+    let place = ExperimentFolder::with(GOOD);
     place.write("y.toml", &GOOD.replace("small", "another"));
     assert!(place.run(&["run", "x.toml", "--out", "results"]).status.success());
     let before = fs::read(place.path("results/summary.csv")).unwrap();
@@ -272,7 +272,7 @@ fn a_folder_of_another_experiment_is_left_alone() {
 
 #[test]
 fn a_folder_that_cannot_be_made_is_a_mistake() {
-    let place = Place::with(GOOD);
+    let place = ExperimentFolder::with(GOOD);
     place.write("file", "");
     let message = place.mistake(&["run", "x.toml", "--out", "file/results"]);
     assert!(message.contains("file/results") && message.contains("another folder"), "{message}");
@@ -281,7 +281,7 @@ fn a_folder_that_cannot_be_made_is_a_mistake() {
 #[test]
 #[cfg(unix)]
 fn ctrl_c_keeps_finished_runs_and_the_next_call_goes_on() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     // The first run takes milliseconds, the second hours.
     let long = GOOD.replace("flows = 20", "flows = 20\n[sweep]\n\"workload.flows\" = [20, 100000000]");
     place.write("x.toml", &long);

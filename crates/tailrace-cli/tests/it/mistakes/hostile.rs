@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::mistakes::place::{FABRIC, Place, refused, rule, said_of, scheme, stderr};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, refused, rule, said_of, scheme, stderr};
 
 fn experiment(title: &str, name: &str) -> String {
     format!("title = \"{title}\"\n{FABRIC}{}{}", rule(""), scheme(name, ""))
@@ -11,7 +11,7 @@ fn experiment(title: &str, name: &str) -> String {
 #[test]
 #[cfg(unix)]
 fn what_is_no_regular_file_is_not_read() {
-    let place = Place::with(&experiment("small", "dctcp"));
+    let place = ExperimentFolder::with(&experiment("small", "dctcp"));
     let said = Command::new("mkfifo").arg(place.path("pipe.toml")).status().unwrap();
     assert!(said.success());
     for name in ["pipe.toml", "/dev/zero"] {
@@ -33,7 +33,7 @@ fn what_is_no_regular_file_is_not_read() {
 #[cfg(target_os = "linux")]
 fn a_path_need_not_be_text() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     let name = std::ffi::OsStr::from_bytes(b"r\xe9sum\xe9.toml");
     std::fs::write(place.dir().join(name), experiment("small", "dctcp")).unwrap();
     let run = |name: &std::ffi::OsStr| {
@@ -56,7 +56,7 @@ fn a_path_need_not_be_text() {
 fn titles_are_shown_and_not_obeyed() {
     let labelled = scheme("dctcp", "label = \"a\\u001b[2Jb\"");
     let text = format!("title = \"red \\u001b[31m and \\u0007bell\"\n{FABRIC}{}{labelled}", rule(""));
-    let output = Place::with(&text).run(&["run", "x.toml"]);
+    let output = ExperimentFolder::with(&text).run(&["run", "x.toml"]);
     let said = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(said.contains("red \\u001b[31m and \\u0007bell") && said.contains("a\\u001b[2Jb"), "{said}");

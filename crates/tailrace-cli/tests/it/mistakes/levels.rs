@@ -1,6 +1,6 @@
 //! Mistakes about levels: schemes that do not exist at one, and fields that mean nothing there.
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, scheme, stderr};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, scheme, stderr};
 
 /// An experiment of one scheme, with these lines before its sections.
 fn at(level: &str, name: &str, params: &str) -> String {
@@ -69,7 +69,7 @@ fn fields_without_effect_at_flow_level_are_named() {
 
 /// What a run of the file says beside its results.
 fn notes(file: &str) -> Vec<String> {
-    let output = Place::with(file).run(&["run", "x.toml"]);
+    let output = ExperimentFolder::with(file).run(&["run", "x.toml"]);
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");
     said.lines().filter(|line| line.starts_with("note: ")).map(str::to_owned).collect()

@@ -1,14 +1,14 @@
 //! Options that do not fit together.
 
-use crate::mistakes::place::{FABRIC, Place, rule, scheme};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, rule, scheme};
 
-fn mistake(place: &Place, options: &str) -> String {
+fn mistake(place: &ExperimentFolder, options: &str) -> String {
     place.mistake(&options.split(' ').collect::<Vec<_>>())
 }
 
 #[test]
 fn thresholds_say_which_option_is_wrong() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     place.write("bad.cdf", "100 0\n200 0.5\n150 0.7\n300 1\n");
     for (options, said) in [
         ("--load 0.5", "--sizes: missing"),
@@ -57,7 +57,7 @@ fn thresholds_say_which_option_is_wrong() {
 
 #[test]
 fn numbers_of_runs_and_threads_say_what_they_may_be() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     for (options, option, least) in [
         ("run x.toml --threads -1", "--threads <N>", 0),
         ("run x.toml --jobs -1", "--jobs <N>", 1),
@@ -74,7 +74,7 @@ fn numbers_of_runs_and_threads_say_what_they_may_be() {
 #[test]
 fn queues_of_switches_say_which_option_is_wrong() {
     let one = FABRIC.to_owned() + &rule("") + &scheme("mlfq", "");
-    let place = Place::with(&one);
+    let place = ExperimentFolder::with(&one);
     place.write("two.toml", &(one + &scheme("dctcp", "")));
     let set = "scheme.dctcp.params.port";
     let karuna = "--scheme karuna --rates 1Gbps --sizes web-search --load 0.5";

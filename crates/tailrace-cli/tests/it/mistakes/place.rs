@@ -25,18 +25,18 @@ pub fn scheme(name: &str, fields: &str) -> String {
 }
 
 /// A folder of its own.
-pub struct Place {
+pub struct ExperimentFolder {
     dir: TempDir,
 }
 
-impl Place {
+impl ExperimentFolder {
     pub fn new() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
+        ExperimentFolder { dir: tempfile::tempdir().unwrap() }
     }
 
     /// With an experiment in `x.toml`.
     pub fn with(experiment: &str) -> Self {
-        let place = Place::new();
+        let place = ExperimentFolder::new();
         place.write("x.toml", experiment);
         place
     }
@@ -75,7 +75,7 @@ pub fn stderr(output: &Output) -> String {
 
 /// What is said of an experiment.
 pub fn said_of(experiment: &str) -> String {
-    Place::with(experiment).mistake(&["run", "x.toml"])
+    ExperimentFolder::with(experiment).mistake(&["run", "x.toml"])
 }
 
 /// Checks that an experiment is refused, with the file and these words.
@@ -87,6 +87,6 @@ pub fn refused(experiment: &str, words: &[&str]) {
 }
 
 pub fn accepted(experiment: &str) {
-    let output = Place::with(experiment).run(&["run", "x.toml"]);
+    let output = ExperimentFolder::with(experiment).run(&["run", "x.toml"]);
     assert!(output.status.success(), "{experiment}: {}", stderr(&output));
 }

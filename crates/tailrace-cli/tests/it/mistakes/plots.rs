@@ -1,6 +1,6 @@
 //! Mistakes in `[plot.NAME]`, found before anything runs, also by a program that draws nothing; names that are paths.
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, rule, scheme};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, rule, scheme};
 
 fn with_plot(name: &str, fields: &str) -> String {
     format!("{FABRIC}{}{}[plot.{name}]\n{fields}\n", rule(""), scheme("dctcp", ""))
@@ -26,7 +26,7 @@ fn plots_are_checked_before_anything_runs() {
 
 #[test]
 fn names_are_never_paths() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     let outside = tempfile::tempdir().unwrap();
     for name in
         [outside.path().join("x").display().to_string(), "../../x".into(), "..".into(), "a\\\\b".into()]
@@ -44,7 +44,7 @@ fn names_are_never_paths() {
 
 #[test]
 fn a_file_called_by_a_path_leaves_results_below_out() {
-    let place = Place::new();
+    let place = ExperimentFolder::new();
     for (file, name) in [("..toml", "experiment"), ("...toml", "experiment"), (".x.toml", "x")] {
         place.write(file, &with_plot("a", "x = \"scheme\"\ny = \"flows\""));
         assert!(place.run(&["run", file]).status.success(), "{file}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, rule, said_of, scheme};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, rule, said_of, scheme};
 
 const SPRAYING: &str = r#"[fabric]
 kind = "leaf-spine"
@@ -132,7 +132,7 @@ fn what_one_scheme_has_otherwise_is_checked_there() {
 fn a_field_without_quotes_leaves_the_rest_of_its_section() {
     let transport = "[transport]\nmin_rto = \"7ms\"\nack_every = 2\n";
     let with = scheme("dctcp", "with = { transport.min_rto = \"5ms\" }");
-    let place = Place::with(&(FABRIC.to_owned() + transport + &rule("") + &with));
+    let place = ExperimentFolder::with(&(FABRIC.to_owned() + transport + &rule("") + &with));
     assert!(place.run(&["run", "x.toml"]).status.success());
     let run = fs::read_dir(place.path("out/x/runs")).unwrap().next().unwrap().unwrap();
     let resolved = fs::read_to_string(run.path().join("scenario.toml")).unwrap();

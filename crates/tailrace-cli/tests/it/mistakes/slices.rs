@@ -1,6 +1,6 @@
 //! Mistakes about slices, and about the schemes by which they share.
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, rule, scheme, stderr};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, rule, scheme, stderr};
 
 #[test]
 fn guests_that_cannot_be_wrapped_say_why_and_which_can() {
@@ -153,7 +153,7 @@ fn a_controller_must_be_heard_before_the_run_ends() {
 fn a_controller_that_was_not_heard_is_warned_of() {
     let warned = |command: &str, delay: &str| {
         let experiment = under("scc", TWO, RULES, &format!("control.delay = \"{delay}\""));
-        let output = Place::with(&experiment).run(&[command, "x.toml"]);
+        let output = ExperimentFolder::with(&experiment).run(&[command, "x.toml"]);
         assert!(output.status.success(), "{}", stderr(&output));
         let text = stderr(&output);
         text.lines().find(|line| line.starts_with("warning: ")).map(str::to_owned)
@@ -208,7 +208,7 @@ fn flow_lists_name_slices_that_are_described() {
     let place = |slices: &str, rows: &str| {
         let mut experiment = text.clone();
         experiment.replace_range(workload.clone(), "[workload]\nflow_list = \"flows.csv\"\n");
-        let place = Place::with(&experiment.replace(TWO, slices));
+        let place = ExperimentFolder::with(&experiment.replace(TWO, slices));
         place.write("flows.csv", &format!("src,dst,size_bytes,start_ns,slice\n{rows}"));
         place
     };

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::mistakes::place::{FABRIC, Place, rule, scheme, stderr};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, rule, scheme, stderr};
 
 fn experiment(title: &str, label: &str) -> String {
     let labelled = scheme("dctcp", &format!("label = \"{label}\""));
@@ -11,7 +11,7 @@ fn experiment(title: &str, label: &str) -> String {
 
 #[test]
 fn a_document_stays_one_whatever_titles_hold() {
-    let place = Place::with(&experiment("big\\u001b[2J \\u009b3m", "a\\u0007\\u202eb"));
+    let place = ExperimentFolder::with(&experiment("big\\u001b[2J \\u009b3m", "a\\u0007\\u202eb"));
     let output = place.run(&["run", "x.toml", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["title"], "big\u{1b}[2J \u{9b}3m");
@@ -20,7 +20,7 @@ fn a_document_stays_one_whatever_titles_hold() {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_one_need_read_standard_error() {
-    let place = Place::with(&experiment("t", "a"));
+    let place = ExperimentFolder::with(&experiment("t", "a"));
     let status = |args: &[&str], stderr: Stdio| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tailrace"));
         command
@@ -47,7 +47,7 @@ fn no_one_need_read_standard_error() {
 #[cfg(target_os = "linux")]
 fn a_path_in_json_need_not_be_text() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::with(&experiment("t", "a"));
+    let place = ExperimentFolder::with(&experiment("t", "a"));
     let odd = std::ffi::OsStr::from_bytes(b"\xff");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailrace"));
     let output = command
@@ -63,7 +63,7 @@ fn a_path_in_json_need_not_be_text() {
 
 #[test]
 fn fields_that_are_too_deep_are_refused() {
-    let place = Place::with(&experiment("t", "a"));
+    let place = ExperimentFolder::with(&experiment("t", "a"));
     let deep = vec!["a"; 20_000].join(".");
     let message = place.mistake(&["run", "x.toml", "--set", &format!("{deep}=1")]);
     assert!(message.contains("at most 32 parts"), "{message}");

@@ -1,6 +1,6 @@
 //! Mistakes about tasks and coflow traces.
 
-use crate::mistakes::place::{FABRIC, Place, accepted, refused, scheme};
+use crate::mistakes::place::{ExperimentFolder, FABRIC, accepted, refused, scheme};
 
 /// An experiment with these fields of a task.
 fn task(fields: &str) -> String {
@@ -143,17 +143,17 @@ fn metrics_of_tasks_have_no_size_class() {
 
 #[test]
 fn later_stages_cannot_be_listed_before_a_run() {
-    let place = Place::with(&workflow("{ ring-all-reduce = { hosts = 3 } }"));
+    let place = ExperimentFolder::with(&workflow("{ ring-all-reduce = { hosts = 3 } }"));
     let message = place.mistake(&["flows", "x.toml", "--out", "flows.csv"]);
     assert!(message.contains("workload.task[0].workflow: has several stages"), "{message}");
-    let one = Place::with(&workflow("{ parallel = { servers = 3 } }"));
+    let one = ExperimentFolder::with(&workflow("{ parallel = { servers = 3 } }"));
     assert!(one.run(&["flows", "x.toml", "--out", "flows.csv"]).status.success());
 }
 
 /// What is said of a trace.
 fn said_of_trace(trace: &str) -> String {
     let experiment = FABRIC.to_owned() + "[workload]\ncoflow_trace = \"trace.txt\"\n" + &scheme("dctcp", "");
-    let place = Place::with(&experiment);
+    let place = ExperimentFolder::with(&experiment);
     std::fs::write(place.path("trace.txt"), trace).unwrap();
     place.mistake(&["run", "x.toml"])
 }
@@ -201,7 +201,7 @@ fn tasks_share_neither_their_numbers_nor_their_class() {
         "{FABRIC}[workload]\ncoflow_trace = \"trace.txt\"\n{tasks}class = 255\n{}",
         scheme("dctcp", "")
     );
-    let place = Place::with(&last);
+    let place = ExperimentFolder::with(&last);
     std::fs::write(place.path("trace.txt"), "3 1\n1 0 1 0 1 1:1\n").unwrap();
     let message = place.mistake(&["run", "x.toml"]);
     assert!(message.contains("coflow_trace: has a traffic class of its own"), "{message}");

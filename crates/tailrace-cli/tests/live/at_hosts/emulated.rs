@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 const FABRIC: &str = r#"
 [fabric]
@@ -58,8 +58,8 @@ peer.connect(('10.77.0.2', 5001))
 peer.sendall(bytes(500_000))
 ";
 
-fn emulated() -> Option<Place> {
-    let place = Place::new()?;
+fn emulated() -> Option<EmulatedFolder> {
+    let place = EmulatedFolder::new()?;
     fs::write(place.dir.path().join("link.toml"), FABRIC).unwrap();
     Some(place)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-use crate::place::Place;
+use crate::place::EmulatedFolder;
 
 /// Queues mark for themselves: what waits in the last one is no reason for the first one's senders to be slower.
 fn fabric(awafs: &str) -> String {
@@ -82,7 +82,7 @@ impl Drop for Started {
 }
 
 /// The share that a host gets which lies, beside one that does not.
-fn share_of_the_liar(place: &Place, awafs: &str, with_agent: bool) -> f64 {
+fn share_of_the_liar(place: &EmulatedFolder, awafs: &str, with_agent: bool) -> f64 {
     fs::write(place.dir.path().join("awafs.toml"), fabric(awafs)).unwrap();
     fs::write(place.dir.path().join("agent.toml"), AGENT).unwrap();
     let emulation = place.start_file("awafs.toml", "--for 60s");
@@ -121,7 +121,7 @@ fn share_of_the_liar(place: &Place, awafs: &str, with_agent: bool) -> f64 {
 
 #[test]
 fn who_lies_about_tags_gains_where_hosts_tag_and_not_where_switches_count() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let hosts = share_of_the_liar(&place, "placement = \"host\"", true);
     let switches = share_of_the_liar(&place, "placement = \"switch\", silence = \"20ms\"", false);
     println!("a host that lies gets {hosts:.2} where hosts tag, {switches:.2} where switches count");

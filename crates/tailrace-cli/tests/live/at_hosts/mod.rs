@@ -12,7 +12,7 @@ mod runs;
 #[cfg(not(feature = "agent"))]
 #[test]
 fn a_build_without_the_agent_says_so_before_anything_runs() {
-    let Some(place) = place::Place::new() else { return };
+    let Some(place) = place::EmulatedFolder::new() else { return };
     let live = "--set live.stack=\"kernel\" --set live.agent=true";
     for words in [
         "emulate star.toml --scheme Tags --agents --name NAME".to_owned(),

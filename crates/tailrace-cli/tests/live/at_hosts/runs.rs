@@ -8,7 +8,7 @@ use std::process::Output;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// What came of a command on a machine that was not too slow for it; if it always was, that is said.
 fn in_time(run: impl Fn() -> Output) -> Option<Output> {
@@ -45,7 +45,7 @@ with = {{ level = "live", live = {{ stack = "kernel", agent = true, tcp_congesti
 }
 
 /// Bytes that a host's card has sent: all, and those in the first priority.
-fn sent(place: &Place, host: usize) -> (u64, u64) {
+fn sent(place: &EmulatedFolder, host: usize) -> (u64, u64) {
     let runs = fs::read_dir(place.dir.path().join("out/tags/runs")).unwrap();
     let mut ports = runs.map(|run| run.unwrap().path().join("ports.parquet")).filter(|path| path.exists());
     let batch = tailrace_experiment::read_parquet(&ports.next().unwrap()).unwrap().remove(0);
@@ -53,7 +53,7 @@ fn sent(place: &Place, host: usize) -> (u64, u64) {
     (column("sent_bytes"), column("urgent_bytes"))
 }
 
-fn run(place: &Place, text: &str) -> Option<String> {
+fn run(place: &EmulatedFolder, text: &str) -> Option<String> {
     fs::write(place.dir.path().join("tags.toml"), text).unwrap();
     let output = in_time(|| place.output("run tags.toml --fresh"))?;
     assert!(output.status.success(), "{}", stderr(&output));
@@ -62,7 +62,7 @@ fn run(place: &Place, text: &str) -> Option<String> {
 
 #[test]
 fn tags_change_at_the_first_segment_that_is_beyond_a_threshold() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let rule = "from = [0]\nto = [1]\nsizes = { fixed = \"1MB\" }";
     let pias = "name = \"pias\"\nparams = { thresholds = [\"100KB\"], port = { queues = 2 } }";
     let Some(said) = run(&place, &flows(rule, pias)) else { return };
@@ -78,7 +78,7 @@ fn tags_change_at_the_first_segment_that_is_beyond_a_threshold() {
 /// Two flows into one port: the scheme's law holds its queue near the threshold, where Reno without ECN would fill it.
 #[test]
 fn where_no_law_is_named_the_schemes_own_sends() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let rule =
         |src: u8| format!("[[workload.rule]]\nfrom = [{src}]\nto = [1]\nsizes = {{ fixed = \"5MB\" }}\n");
     let dctcp = "name = \"dctcp\"\nparams = { port = { marking_threshold = \"30KB\" } }";
@@ -97,7 +97,7 @@ fn where_no_law_is_named_the_schemes_own_sends() {
 
 #[test]
 fn agents_are_told_what_flows_reveal() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let rule = |src: u8, reveals: &str| {
         format!(
             "[[workload.rule]]\nfrom = [{src}]\nto = [{}]\nsizes = {{ fixed = \"300KB\" }}\n{reveals}\n",
@@ -145,7 +145,7 @@ fn means(summary: &Path) -> Means {
 
 #[test]
 fn schemes_are_in_the_order_in_which_packets_have_them() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("order.toml"), include_str!("order.toml")).unwrap();
     let Some(output) = in_time(|| place.output("run order.toml")) else { return };
     assert!(output.status.success(), "{}", stderr(&output));
@@ -171,7 +171,7 @@ fn schemes_are_in_the_order_in_which_packets_have_them() {
 /// Two flows of 2 MB that are due in 400 ms, where one takes 170 by itself, beside four that are not; all six end at two hosts.
 #[test]
 fn deadlines_are_met_under_karuna_where_dctcp_misses_them() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let due = "deadline = { fixed = \"400ms\" }";
     let rule = |src: u8, dst: u8, size: &str, more: &str| {
         format!("[[workload.rule]]\nfrom = [{src}]\nto = [{dst}]\nsizes = {{ fixed = \"{size}\" }}\n{more}\n")
@@ -207,7 +207,7 @@ fn deadlines_are_met_under_karuna_where_dctcp_misses_them() {
 /// Two flows of a slice beside four of another. By flows they would take half as long again.
 #[test]
 fn connections_have_the_weights_that_uranus_controller_gives_them() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let text = include_str!("../../../../../experiments/live/agent-slices.toml");
     fs::write(place.dir.path().join("slices.toml"), text).unwrap();
     let run = || {
@@ -229,7 +229,7 @@ fn connections_have_the_weights_that_uranus_controller_gives_them() {
 
 #[test]
 fn what_an_agent_cannot_do_is_said_before_anything_runs() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let refused = |scheme: &str, said: &[&str]| {
         fs::write(
             place.dir.path().join("tags.toml"),

@@ -89,7 +89,7 @@ fn a_thousand_agents_report_in_every_slot() {
         for (host, member) in (0..).zip(&members) {
             let report = report(&scheme, host, slot);
             bytes = serde_json::to_vec(&report).unwrap().len();
-            member.tell(&report);
+            member.report(&report);
             // Agents do not all report at the same time.
             let due = SLOT * slot as u32 + SLOT * host as u32 / HOSTS as u32;
             thread::sleep(due.saturating_sub(began.elapsed()));
@@ -98,8 +98,8 @@ fn a_thousand_agents_report_in_every_slot() {
     }
     let seconds = began.elapsed().as_secs_f64();
     let after = pids.map(taken);
-    let told: u64 = members.iter().map(|member| member.standing().said).sum();
-    let untold: u64 = members.iter().map(|member| member.standing().unsaid + member.standing().losses).sum();
+    let told: u64 = members.iter().map(|member| member.standing().sent).sum();
+    let untold: u64 = members.iter().map(|member| member.standing().unsent + member.standing().losses).sum();
     println!("{told} reports of {bytes} bytes in {seconds:.1} s, {untold} not told; {slot} slots");
     for (name, place) in [("etcd", 0), ("controller", 1), ("agents together", 2)] {
         let share = (after[place].0 - before[place].0) / seconds * 100.0;

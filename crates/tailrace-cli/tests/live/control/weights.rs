@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::agents::wait_for;
 use crate::agents::{Running, until};
 use crate::control::etcd::Etcd;
-use crate::place::Place;
+use crate::place::EmulatedFolder;
 
 /// One link that marks above 150 KB; etcd and controller are at the third host.
 const FABRIC: &str = r#"
@@ -66,18 +66,18 @@ threads = [threading.Thread(target=give, args=(number,)) for number in (0, 1, 1)
 [thread.start() for thread in threads]
 ";
 
-fn start(place: &Place, words: &str, up: &str) -> Running {
+fn start(place: &EmulatedFolder, words: &str, up: &str) -> Running {
     let mut child = place.command(words).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&mut child, up);
     Running(child)
 }
 
-fn python(place: &Place, host: &str, program: &str) -> Child {
+fn python(place: &EmulatedFolder, host: &str, program: &str) -> Child {
     let mut command = place.command(&format!("enter NAME/{host} -- python3 -c"));
     command.arg(program).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-fn namespace_of(place: &Place, host: &str) -> PathBuf {
+fn namespace_of(place: &EmulatedFolder, host: &str) -> PathBuf {
     let all = fs::read_dir("/run/netns").unwrap().map(|entry| entry.unwrap().path());
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -86,14 +86,14 @@ fn namespace_of(place: &Place, host: &str) -> PathBuf {
     all.into_iter().find(is_it).unwrap()
 }
 
-fn status(place: &Place) -> Value {
+fn status(place: &EmulatedFolder) -> Value {
     let output =
         place.output(&format!("enter NAME/h0 -- {} agent status --json", env!("CARGO_BIN_EXE_tailrace")));
     serde_json::from_slice::<Value>(&output.stdout).map_or(Value::Null, |all| all[0].clone())
 }
 
 /// Weights that a controller has given flows of the first host, from the largest on.
-fn given(place: &Place) -> Vec<f64> {
+fn given(place: &EmulatedFolder) -> Vec<f64> {
     let program = env!("CARGO_BIN_EXE_tailrace");
     let output = place.output(&format!("enter NAME/h0 -- {program} agent flows --json"));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -132,7 +132,7 @@ fn share(counts: &mut impl BufRead, expected: f64, when: &str) -> f64 {
 
 #[test]
 fn slices_share_a_link_by_weight_however_many_flows_they_have() {
-    let Some(place) = Place::new().filter(|_| crate::control::etcd::is_there()) else { return };
+    let Some(place) = EmulatedFolder::new().filter(|_| crate::control::etcd::is_there()) else { return };
     let folder: &Path = place.dir.path();
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     write("link.toml", FABRIC);
@@ -188,7 +188,7 @@ fn slices_share_a_link_by_weight_however_many_flows_they_have() {
 
 #[test]
 fn weights_take_racks() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let text = format!("[control]\nendpoints = [\"http://127.0.0.1:1\"]\n{SCHEME}");
     fs::write(place.dir.path().join("control.toml"), text).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_tailrace"))

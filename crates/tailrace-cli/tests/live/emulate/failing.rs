@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::place::Place;
+use crate::place::EmulatedFolder;
 
 const FABRIC: &str = r#"
 [fabric]
@@ -46,7 +46,7 @@ print(silence, after)
 
 #[test]
 fn programs_hear_nothing_until_the_link_is_back() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("failing.toml"), FABRIC).unwrap();
     let emulation = place.start_file("failing.toml", "--for 60s");
     let mut echo = place.command("enter NAME/h1 -- python3 -c");

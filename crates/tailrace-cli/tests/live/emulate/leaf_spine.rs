@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::emulate::get;
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// Takes what it is sent, on as many connections at once as there are.
 const SINK: &str = "import socketserver
@@ -53,7 +53,7 @@ fn thresholds(page: &str) -> Vec<&str> {
 
 #[test]
 fn what_programs_send_moves_the_thresholds_of_awafs() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/live/leaf-spine8.toml");
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let emulation = place.start_file(&file.display().to_string(), &format!("--for 120s --metrics {at}"));

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::emulate::{CLIENT, SERVER};
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 #[test]
 fn what_was_killed_is_cleaned_up_by_the_next_one_or_on_request() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     for next in ["emulate --clean", "emulate star.toml --name NAME --for 100ms"] {
         let emulation = place.start("");
         let mut program = place.command("enter NAME/h1 -- sh -c");
@@ -30,8 +30,8 @@ fn what_was_killed_is_cleaned_up_by_the_next_one_or_on_request() {
 
 #[test]
 fn a_name_has_one_emulation_and_several_do_not_meet() {
-    let Some(place) = Place::new() else { return };
-    let other = Place::beside();
+    let Some(place) = EmulatedFolder::new() else { return };
+    let other = EmulatedFolder::beside();
     let (first, second) = (place.start("--for 60s"), other.start("--for 60s"));
     let again = place.output("emulate star.toml --name NAME");
     assert_eq!(again.status.code(), Some(2));
@@ -63,7 +63,7 @@ fn a_name_has_one_emulation_and_several_do_not_meet() {
 
 #[test]
 fn who_takes_something_away_is_told_what() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     // Its status says nothing: a program that is in a namespace as the fabric ends is ended, too.
     let ip = |words: &str| {
         let words = words.replace("NAME", &place.name);
@@ -93,7 +93,7 @@ fn who_takes_something_away_is_told_what() {
 /// `TAILRACE_STARTS=1000` makes it a thousand, which takes ten minutes.
 #[test]
 fn many_starts_and_stops_leave_nothing() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let starts: u32 = std::env::var("TAILRACE_STARTS").map_or(20, |starts| starts.parse().unwrap());
     let interfaces = || fs::read_dir("/sys/class/net").unwrap().count();
     let before = interfaces();
@@ -108,7 +108,7 @@ fn many_starts_and_stops_leave_nothing() {
 
 #[test]
 fn who_closes_the_pipe_ends_the_fabric() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let mut emulation = place.start("--for 1s");
     drop(emulation.child.stdout.take());
     assert_eq!(emulation.child.wait().unwrap().code(), Some(141));

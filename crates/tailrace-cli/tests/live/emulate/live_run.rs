@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// A live run that is lenient with the machine.
 const SMALL: &str =
@@ -21,7 +21,7 @@ fn in_time(run: impl Fn() -> Output) -> Option<Output> {
 
 #[test]
 fn a_live_run_says_how_late_it_was_at_both_ends_and_writes_it_down() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let words = format!("{SMALL} --set workload.sizes={{fixed='20KB'}} --set workload.flows=10");
     let Some(output) = in_time(|| place.output(&words)) else { return };
     assert!(output.status.success(), "{}", stderr(&output));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tailrace_linux::Namespace;
 
 use crate::below::files_below;
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// Two points of half a second each and more, whose packets may come late.
 const SWEEP: &str = r#"
@@ -32,7 +32,7 @@ name = "dctcp"
 const RUN: &str = "run sweep.toml --level live --jobs 4 --json --out out";
 
 /// Runs that have finished.
-fn finished(place: &Place) -> Vec<PathBuf> {
+fn finished(place: &EmulatedFolder) -> Vec<PathBuf> {
     let runs = fs::read_dir(place.dir.path().join("out/runs")).into_iter().flatten();
     let runs = runs.map(|run| run.unwrap().path());
     // What is not finished is written aside.
@@ -49,7 +49,7 @@ fn is_too_slow(output: &Output) -> bool {
 
 #[test]
 fn what_was_finished_before_a_kill_is_kept_and_runs_are_one_after_another() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("sweep.toml"), SWEEP).unwrap();
     for _ in 0..4 {
         let _ = fs::remove_dir_all(place.dir.path().join("out"));
@@ -94,7 +94,7 @@ fn what_was_finished_before_a_kill_is_kept_and_runs_are_one_after_another() {
 
 /// A live run under way, and one that waits for it.
 struct Turns<'a> {
-    place: &'a Place,
+    place: &'a EmulatedFolder,
     /// What is said to others is said here: they have their own.
     apart: Namespace,
 }
@@ -138,7 +138,7 @@ impl Turns<'_> {
 
 #[test]
 fn live_runs_of_other_processes_are_waited_for_as_long_as_they_live() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     fs::write(place.dir.path().join("sweep.toml"), SWEEP).unwrap();
     let turns = Turns { place: &place, apart: Namespace::unnamed().unwrap() };
     let mut first = turns.start("first", 1_000_000).unwrap();
@@ -166,7 +166,7 @@ fn live_runs_of_other_processes_are_waited_for_as_long_as_they_live() {
 
 #[test]
 fn who_asks_for_more_hosts_than_a_core_carries_is_told_before_they_run() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let much = "hosts with 100Mbps each may ask for";
     let many = "--set fabric.hosts=9 --set workload.sizes={fixed='1KB'} --set fabric.delay=2ms";
     let run = |words: &str| stderr(&place.output(words));

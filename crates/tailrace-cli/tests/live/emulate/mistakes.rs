@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 #[test]
 fn mistakes_get_one_clear_message_and_change_nothing() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let path = place.dir.path().join("star.toml");
     for (words, message) in [
         (
@@ -44,7 +44,7 @@ fn mistakes_get_one_clear_message_and_change_nothing() {
 
 #[test]
 fn without_root_it_says_so() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let open = |path: &Path, mode| {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -14,7 +14,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// A server in Python that answers each connection with what it was sent, and a client.
 const SERVER: &str = "import socket
@@ -36,7 +36,7 @@ for family in (socket.AF_INET, socket.AF_INET6):
 
 #[test]
 fn hosts_know_one_another_by_name_and_reach_one_another_over_both_kinds_of_ip() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let emulation = place.start("--for 60s");
     let mut server = place.command("enter NAME/h0 -- python3 -c");
     let mut server = server.arg(SERVER).stdout(Stdio::piped()).spawn().unwrap();
@@ -75,7 +75,7 @@ fn may_ping() -> bool {
 
 #[test]
 fn where_packets_are_short_hosts_have_ipv4_only_which_is_said() {
-    let Some(place) = Place::new().filter(|_| may_ping()) else { return };
+    let Some(place) = EmulatedFolder::new().filter(|_| may_ping()) else { return };
     let emulation = place.start("--for 60s --set transport.mss=1239");
     let names = place.output("enter NAME/h0 -- cat /etc/hosts");
     let names = String::from_utf8_lossy(&names.stdout).into_owned();
@@ -93,7 +93,7 @@ fn where_packets_are_short_hosts_have_ipv4_only_which_is_said() {
 
 #[test]
 fn metrics_are_for_this_machine_and_count_what_ports_do() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
@@ -132,7 +132,7 @@ fn get(address: std::net::SocketAddr, path: &str) -> String {
 
 #[test]
 fn what_tags_mean_is_said_where_hosts_tag() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     let (_, _, said) = place.start("--scheme Tags --for 100ms").end();
     assert!(said.contains("unless they set a DSCP themselves"), "{said}");
     assert!(said.contains("DSCP 7: queue 0, "), "{said}");
@@ -142,7 +142,7 @@ fn what_tags_mean_is_said_where_hosts_tag() {
 
 #[test]
 fn what_was_recorded_is_replayed_to_the_byte_and_other_files_are_not() {
-    let Some(place) = Place::new().filter(|_| may_ping()) else { return };
+    let Some(place) = EmulatedFolder::new().filter(|_| may_ping()) else { return };
     let emulation = place.start("--scheme dctcp --for 3s --record run.rec");
     let ping = place.output("enter NAME/h0 -- ping -c 20 -i 0.02 h1");
     assert!(ping.status.success(), "{ping:?}");

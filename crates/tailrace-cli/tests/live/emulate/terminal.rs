@@ -1,6 +1,6 @@
 //! The live view on a terminal.
 
-use crate::place::{Place, stderr};
+use crate::place::{EmulatedFolder, stderr};
 
 /// Another screen, and back; the cursor gone, and back.
 const ENTER: &str = "\x1b[?1049h";
@@ -10,7 +10,7 @@ const SHOW: &str = "\x1b[?25h";
 
 #[test]
 fn the_view_is_redrawn_and_the_terminal_is_as_it_was_afterwards() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = EmulatedFolder::new() else { return };
     for key in ["\x03", "q"] {
         let mut python = std::process::Command::new("python3");
         python.args(["-c", include_str!("terminal.py"), key]);

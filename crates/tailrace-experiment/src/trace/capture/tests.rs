@@ -24,11 +24,11 @@ fn packet(from: u8, to: u8, number: u32, payload: usize, v4: bool) -> Vec<u8> {
     bytes
 }
 
-struct Place(tempfile::TempDir);
+struct TempFolder(tempfile::TempDir);
 
-impl Place {
+impl TempFolder {
     fn new() -> Self {
-        Place(tempfile::tempdir().unwrap())
+        TempFolder(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -61,7 +61,7 @@ fn row(from: &str, to: &str, bytes: u64, start_ns: u64) -> [String; 4] {
 
 #[test]
 fn flows_are_those_of_the_packets_with_little_of_each_kept() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let packets = [
         packet(1, 2, 1_000, 1_448, true),
         packet(3, 4, u32::MAX - 99, 200, false),
@@ -82,7 +82,7 @@ fn flows_are_those_of_the_packets_with_little_of_each_kept() {
 
 #[test]
 fn link_types_are_told_apart() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let whole = packet(1, 2, 0, 100, true);
     // Ethernet's 14 bytes and the tag's 4.
     let ip = &whole[18..];
@@ -107,7 +107,7 @@ fn link_types_are_told_apart() {
 
 #[test]
 fn the_newer_form_has_times_in_units_of_its_interfaces() {
-    let place = Place::new();
+    let place = TempFolder::new();
     // Whatever its name says.
     let path = place.path("x.pcap");
     let mut writer = PcapNgWriter::new(File::create(&path).unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn the_newer_form_has_times_in_units_of_its_interfaces() {
 
 #[test]
 fn a_file_that_is_cut_short_counts_up_to_there() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let path =
         place.pcap(DataLink::ETHERNET, &[packet(1, 2, 0, 100, true), packet(1, 2, 100, 100, true)], 96);
     let whole = std::fs::read(&path).unwrap();
@@ -152,7 +152,7 @@ fn a_file_that_is_cut_short_counts_up_to_there() {
 
 #[test]
 fn what_is_no_capture_or_has_no_flows_is_one_message() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let error = |path: &Path| of_capture(path).unwrap_err().to_string();
     let empty = place.pcap(DataLink::ETHERNET, &[packet(1, 2, 0, 0, true), vec![0; 60]], 96);
     assert!(

@@ -64,7 +64,7 @@ pub struct Model<'a> {
 
 /// What one type brings up to a boundary, in flows, bytes and squares of bytes a unit of time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
+struct Moments {
     /// Flows that end by the boundary, and their bytes.
     flows: f64,
     bytes: f64,
@@ -83,14 +83,14 @@ impl Kind<'_> {
         if size > 0.0 { self.sizes.cdf(size) } else { 0.0 }
     }
 
-    fn split(&self, beta: f64) -> Part {
+    fn split(&self, beta: f64) -> Moments {
         let bytes = self.rate() * self.sizes.mean_below(beta);
         let squares = self.rate() * self.sizes.square_below(beta);
-        Part { flows: self.rate() * self.share(beta), bytes, served: bytes, squares }
+        Moments { flows: self.rate() * self.share(beta), bytes, served: bytes, squares }
     }
 
-    fn sieved(&self, alpha: f64) -> Part {
-        Part {
+    fn sieved(&self, alpha: f64) -> Moments {
+        Moments {
             flows: self.rate() * self.share(alpha),
             bytes: self.rate() * self.sizes.mean_below(alpha),
             served: self.rate() * self.sizes.mean_capped(alpha),
@@ -163,12 +163,12 @@ impl<'a> Model<'a> {
     }
 
     fn point(&self, beta: f64, alpha: f64) -> Point {
-        let split = self.known.map_or(Part::default(), |kind| kind.split(beta));
-        let sieved = self.unknown.map_or(Part::default(), |kind| kind.sieved(alpha));
+        let split = self.known.map_or(Moments::default(), |kind| kind.split(beta));
+        let sieved = self.unknown.map_or(Moments::default(), |kind| kind.sieved(alpha));
         self.join(&split, &sieved)
     }
 
-    fn join(&self, split: &Part, sieved: &Part) -> Point {
+    fn join(&self, split: &Moments, sieved: &Moments) -> Point {
         let idle = 1.0 - (self.deadline + split.served + sieved.served);
         Point {
             share: (split.flows + sieved.flows) / self.flows,

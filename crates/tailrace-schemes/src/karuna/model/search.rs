@@ -6,7 +6,7 @@
 
 use tailrace_core::Bytes;
 
-use super::{Kind, Model, Part, Plan, Point};
+use super::{Kind, Model, Moments, Plan, Point};
 use crate::pias::model::grid;
 
 /// Coarse candidates for each type, besides the corners of its CDF.
@@ -25,13 +25,13 @@ type Pair = (usize, usize);
 struct Axis {
     /// Candidates in bytes, ascending, from 0 to the largest size.
     sizes: Vec<f64>,
-    parts: Vec<Part>,
+    parts: Vec<Moments>,
 }
 
 impl Axis {
     /// Of an absent type there is nothing to choose.
-    fn new<'a>(kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Part) -> Self {
-        let Some(kind) = kind else { return Axis { sizes: vec![0.0], parts: vec![Part::default()] } };
+    fn new<'a>(kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Moments) -> Self {
+        let Some(kind) = kind else { return Axis { sizes: vec![0.0], parts: vec![Moments::default()] } };
         let sizes = grid(kind.sizes);
         let parts = sizes.iter().map(|&size| part(&kind, size)).collect();
         Axis { sizes, parts }
@@ -72,7 +72,7 @@ impl Model<'_> {
 }
 
 /// The share of a type's bytes that each level serves, with levels ending at `ends`.
-fn shares<'a>(ends: &[f64], kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Part) -> Vec<f64> {
+fn shares<'a>(ends: &[f64], kind: Option<Kind<'a>>, part: fn(&Kind<'a>, f64) -> Moments) -> Vec<f64> {
     let Some(kind) = kind else { return vec![0.0; ends.len() + 1] };
     let served = |end: f64| part(&kind, end).served / kind.load;
     let served: Vec<f64> = ends.iter().map(|&end| served(end)).chain([1.0]).collect();

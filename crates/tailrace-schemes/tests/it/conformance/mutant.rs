@@ -8,8 +8,8 @@ use tailrace_core::{
     Refresh, Scheme, Segment, SeriesSink, Standing, SwitchPlan, Time, WindowShim,
 };
 
-/// What a law is told.
-pub enum Told<'a> {
+/// An event that a driver reports to a congestion law.
+pub enum LawEvent<'a> {
     Ack(&'a AckSample),
     Loss,
     Probe,
@@ -38,7 +38,7 @@ pub trait Mutation: Default + 'static {
         real
     }
 
-    fn told(&mut self, told: Told<'_>) {}
+    fn on_event(&mut self, event: LawEvent<'_>) {}
     fn allowance(&self, real: Allowance) -> Allowance {
         real
     }
@@ -177,11 +177,11 @@ impl<H: Header, L: CongestionLaw<H>, M: Mutation> CongestionLaw<H> for Mutated<L
         self.part.on_feedback(now, rtt, echo, flow);
     }
     fn on_ack(&mut self, ack: &AckSample, flow: &FlowView) {
-        self.mutation.told(Told::Ack(ack));
+        self.mutation.on_event(LawEvent::Ack(ack));
         self.part.on_ack(ack, flow);
     }
     fn on_loss(&mut self, now: Time, loss: Loss, flow: &FlowView) {
-        self.mutation.told(Told::Loss);
+        self.mutation.on_event(LawEvent::Loss);
         self.part.on_loss(now, loss, flow);
     }
     fn allowance(&self) -> Allowance {
@@ -194,7 +194,7 @@ impl<H: Header, L: CongestionLaw<H>, M: Mutation> CongestionLaw<H> for Mutated<L
         self.mutation.probe_at(self.part.probe_at())
     }
     fn probe(&mut self, now: Time, flow: &FlowView) -> H {
-        self.mutation.told(Told::Probe);
+        self.mutation.on_event(LawEvent::Probe);
         self.part.probe(now, flow)
     }
     fn farewell(&mut self, now: Time) -> Option<H> {

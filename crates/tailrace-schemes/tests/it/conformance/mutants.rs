@@ -17,7 +17,7 @@ use tailrace_schemes::mlfq::Mlfq;
 use tailrace_schemes::pdq::Pdq;
 use tailrace_schemes::rcp::Rcp;
 
-use crate::conformance::mutant::{Mutant, Mutation, Told, Unchanged};
+use crate::conformance::mutant::{LawEvent, Mutant, Mutation, Unchanged};
 
 /// Fails unless the check finds what is wrong, in these words.
 #[track_caller]
@@ -50,8 +50,8 @@ fn a_scheme_behind_no_mutation_conforms() {
 #[derive(Default)]
 struct NoNumber(f64);
 impl Mutation for NoNumber {
-    fn told(&mut self, told: Told<'_>) {
-        if matches!(told, Told::Loss) {
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        if matches!(event, LawEvent::Loss) {
             self.0 = f64::NAN;
         }
     }
@@ -64,8 +64,8 @@ impl Mutation for NoNumber {
 #[derive(Default)]
 struct Endless(f64);
 impl Mutation for Endless {
-    fn told(&mut self, told: Told<'_>) {
-        if let Told::Ack(ack) = told {
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        if let LawEvent::Ack(ack) = event {
             self.0 = ack.acked.as_f64() / ack.marked.as_f64();
         }
     }
@@ -78,8 +78,8 @@ impl Mutation for Endless {
 #[derive(Default)]
 struct Halted(bool);
 impl Mutation for Halted {
-    fn told(&mut self, told: Told<'_>) {
-        self.0 |= matches!(told, Told::Loss);
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        self.0 |= matches!(event, LawEvent::Loss);
     }
     fn allowance(&self, real: Allowance) -> Allowance {
         Allowance { pacing: self.0.then(|| Rate::from_bps(0)), ..real }
@@ -90,8 +90,8 @@ impl Mutation for Halted {
 #[derive(Default)]
 struct AsksOnce(bool);
 impl Mutation for AsksOnce {
-    fn told(&mut self, told: Told<'_>) {
-        self.0 |= matches!(told, Told::Probe);
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        self.0 |= matches!(event, LawEvent::Probe);
     }
     fn probe_at(&self, real: Time) -> Time {
         if self.0 { Time::MAX } else { real }
@@ -111,8 +111,8 @@ impl Mutation for AsksAlways {
 #[derive(Default)]
 struct Quitter(bool);
 impl Mutation for Quitter {
-    fn told(&mut self, told: Told<'_>) {
-        self.0 |= matches!(told, Told::Loss);
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        self.0 |= matches!(event, LawEvent::Loss);
     }
     fn standing(&self, real: Standing) -> Standing {
         if self.0 { Standing::Stopped } else { real }
@@ -126,8 +126,8 @@ impl Mutation for TooLate {
     fn of_flow(flow: &FlowInfo) -> Self {
         TooLate(flow.deadline, flow.start)
     }
-    fn told(&mut self, told: Told<'_>) {
-        if let Told::Ack(ack) = told {
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        if let LawEvent::Ack(ack) = event {
             self.1 = ack.now;
         }
     }
@@ -144,8 +144,8 @@ impl Mutation for NoTimeLeft {
     fn of_flow(flow: &FlowInfo) -> Self {
         NoTimeLeft(flow.deadline)
     }
-    fn told(&mut self, told: Told<'_>) {
-        if let (Told::Ack(ack), Some(deadline)) = (told, self.0) {
+    fn on_event(&mut self, event: LawEvent<'_>) {
+        if let (LawEvent::Ack(ack), Some(deadline)) = (event, self.0) {
             assert!(deadline >= ack.now, "time that is left is less than none");
         }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{FlowSpec, HostLoad, Setting, Workload};
 use tailrace_core::{HEADER_BYTES, HostId, Rate, TaskRecord, Time};
 use tailrace_fabric::Racks;
 
 use crate::feed::Feed;
+use crate::{FlowSpec, HostLoad, Setting, Workload};
 
 /// Two pods of three racks of five hosts.
 const SETTING: Setting = Setting {

@@ -1,7 +1,8 @@
 //! Task numbers: from one counter, or from one at each of several entry points (Baraat §4.1).
 
-use crate::task::TaskCounters;
 use tailrace_core::{TaskId, Time};
+
+use crate::task::TaskCounters;
 
 /// The first number of background tasks: above all others, so that schemes serve them last.
 const BACKGROUND: TaskId = 1 << 31;

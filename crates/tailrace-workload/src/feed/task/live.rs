@@ -5,9 +5,10 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
+use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
+
 use crate::FlowSpec;
 use crate::task::{Shape, total};
-use tailrace_core::{Bytes, HostId, Reveals, TaskId, TaskRecord, Time};
 
 /// A task about to arrive.
 #[derive(Clone, Debug)]
@@ -59,7 +60,7 @@ struct Waiting {
 
 /// Where the end of a flow is to be noted.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StageRef {
     slot: u32,
     stage: u32,
 }
@@ -71,7 +72,7 @@ pub(super) struct Tasks {
     live: Vec<Option<Live>>,
     free: Vec<u32>,
     /// By ticket - 1.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<StageRef>>,
     free_tickets: Vec<u32>,
     records: Vec<TaskRecord>,
 }
@@ -119,7 +120,7 @@ impl Tasks {
     /// The next flow to start.
     pub(super) fn pop(&mut self) -> Option<FlowSpec> {
         let Waiting { start, first, stage, slot, .. } = self.take_next()?;
-        let ticket = self.issue(Place { slot, stage });
+        let ticket = self.issue(StageRef { slot, stage });
         let Live { task, bytes, .. } = self.of(slot);
         let hop = task.shape.flows[first as usize];
         Some(FlowSpec {
@@ -153,7 +154,7 @@ impl Tasks {
     /// A flow has ended: stages that waited for it alone are released, and its task ends with its last stage.
     pub(super) fn ended(&mut self, now: Time, ticket: u32) {
         let place = self.places.get_mut(ticket as usize - 1).and_then(Option::take);
-        let Some(Place { slot, stage }) = place else {
+        let Some(StageRef { slot, stage }) = place else {
             panic!("no flow with ticket {ticket} is in progress")
         };
         self.free_tickets.push(ticket);
@@ -194,7 +195,7 @@ impl Tasks {
         }
     }
 
-    fn issue(&mut self, place: Place) -> u32 {
+    fn issue(&mut self, place: StageRef) -> u32 {
         let ticket = self.free_tickets.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32

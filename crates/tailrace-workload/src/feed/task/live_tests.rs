@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::FlowSpec;
-use crate::task::{Origin, Role, Shape};
 use proptest::prelude::*;
 use tailrace_core::Time;
 
 use super::live::{Task, Tasks};
+use crate::FlowSpec;
+use crate::task::{Origin, Role, Shape};
 
 /// A flow of a test: its number in the shape is its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

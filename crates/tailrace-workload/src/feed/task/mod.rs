@@ -12,13 +12,13 @@ mod trace;
 
 pub(crate) use trace::TraceSource;
 
-use crate::FlowSpec;
-use crate::task::{PlannedTasks, TaskCounters};
 use tailrace_core::{TaskRecord, Time};
 
 use self::ids::Counters;
 use self::live::{Task, Tasks};
 use self::source::TaskSource;
+use crate::FlowSpec;
+use crate::task::{PlannedTasks, TaskCounters};
 
 /// The flows of all tasks, in order of start. Memory grows with the tasks in progress, and by a record for each.
 #[derive(Clone, Debug)]

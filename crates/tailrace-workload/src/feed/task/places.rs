@@ -1,8 +1,9 @@
 //! Hosts for the roles of tasks, one task after another.
 
-use crate::task::{Aggregation, Placement, Servers};
 use tailrace_core::HostId;
 use tailrace_core::random::Stream;
+
+use crate::task::{Aggregation, Placement, Servers};
 
 /// Draws hosts as a placement says.
 #[derive(Clone, Debug)]

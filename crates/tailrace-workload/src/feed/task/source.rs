@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use crate::task::{Compute, PlannedTasks, Shape, TaskSizes, uneven};
 use tailrace_core::random::Stream;
 use tailrace_core::{Bytes, Time};
 
@@ -14,6 +13,7 @@ use super::ids::Counters;
 use super::live::Task;
 use super::places::Places;
 use crate::feed::clock::Clock;
+use crate::task::{Compute, PlannedTasks, Shape, TaskSizes, uneven};
 
 /// The tasks of one table.
 #[derive(Clone, Debug)]

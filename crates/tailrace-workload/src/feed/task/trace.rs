@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use crate::task::Coflow;
 use tailrace_core::Time;
 
 use super::ids::Counters;
 use super::live::Task;
+use crate::task::Coflow;
 
 /// The tasks of a trace.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use super::built::{Built, check_flows, check_hosts, check_selectivity};
 use crate::Setting;
 use crate::hosts::Hosts;
 use crate::task::placement::{Aggregation, Placement};
-use crate::task::shape::{Origin, Part, Role, Shape};
+use crate::task::shape::{Chunk, Origin, Role, Shape};
 
 /// An aggregator that hears from workers of its rack or, in two stages, from aggregators in other racks of its pod,
 /// each of which hears from workers of its own rack and sends on once all have answered.
@@ -79,7 +79,7 @@ impl PartitionAggregate {
         let racks: Vec<u32> = (1..=mids).map(|mid| shape.stage(&[], asked(mid))).collect();
         for (mid, rack) in (1..=mids).zip(racks) {
             let joined = shape.received(&[rack], self.selectivity)[&mid];
-            shape.stage(&[rack], [(mid, 0, Origin::From(joined, Part::WHOLE))]);
+            shape.stage(&[rack], [(mid, 0, Origin::From(joined, Chunk::WHOLE))]);
         }
         shape
     }

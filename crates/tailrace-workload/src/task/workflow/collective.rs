@@ -10,7 +10,7 @@ use tailrace_config::ScenarioError;
 use super::Group;
 use super::built::{Built, check_flows};
 use crate::Setting;
-use crate::task::shape::{Origin, Part, Role, Shape};
+use crate::task::shape::{Chunk, Origin, Role, Shape};
 
 /// Hosts that take part in a collective operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ impl Collective {
         check_flows("hosts", u64::from(n) * u64::from(steps))?;
         let mut shape = Shape::default();
         let next = |host: Role| (host + 1) % n;
-        let part = |k: Role| Origin::Part(Part { k: k.into(), n: n.into() });
+        let part = |k: Role| Origin::Chunk(Chunk { k: k.into(), n: n.into() });
         let mut before: Vec<u32> =
             (0..n).map(|host| shape.stage(&[], [(host, next(host), part(host))])).collect();
         for _ in 1..steps {
@@ -48,7 +48,7 @@ impl Collective {
                 // What came in goes on, once what went out before is through.
                 let after = [before[previous], before[usize::from(host)]];
                 let received = shape.received(&after[..1], 1.0)[&host];
-                shape.stage(&after, [(host, next(host), Origin::From(received, Part::WHOLE))])
+                shape.stage(&after, [(host, next(host), Origin::From(received, Chunk::WHOLE))])
             });
             before = step.collect();
         }
@@ -67,11 +67,11 @@ impl Collective {
         let sum = |shape: &mut Shape, host: Role, up: &[u32]| -> (Vec<u32>, Origin) {
             let after: Vec<u32> = below(host).into_iter().map(|child| up[usize::from(child)]).collect();
             match after.len() {
-                0 => (after, Origin::Part(Part::WHOLE)),
+                0 => (after, Origin::Chunk(Chunk::WHOLE)),
                 // As many bytes as one of those below has sent: they were added up.
                 several => {
                     let received = shape.received(&after, 1.0 / several as f64)[&host];
-                    (after, Origin::From(received, Part::WHOLE))
+                    (after, Origin::From(received, Chunk::WHOLE))
                 }
             }
         };
@@ -84,7 +84,7 @@ impl Collective {
         for host in (0..n).filter(|&host| !below(host).is_empty()) {
             if host > 0 {
                 after = vec![down[usize::from((host - 1) / 2)]];
-                origin = Origin::From(shape.received(&after, 1.0)[&host], Part::WHOLE);
+                origin = Origin::From(shape.received(&after, 1.0)[&host], Chunk::WHOLE);
             }
             down[usize::from(host)] =
                 shape.stage(&after, below(host).into_iter().map(|child| (host, child, origin)));
@@ -97,7 +97,7 @@ impl Collective {
         let (n, placement) = self.hosts.place(setting)?;
         check_flows("hosts", u64::from(n) * (u64::from(n) - 1))?;
         let others = |src: Role| (0..n).filter(move |&dst| dst != src);
-        let part = |k: Role| Origin::Part(Part { k: k.into(), n: n.into() });
+        let part = |k: Role| Origin::Chunk(Chunk { k: k.into(), n: n.into() });
         let flows = (0..n).flat_map(|src| others(src).map(move |dst| (src, dst, part(dst))));
         let mut shape = Shape::default();
         shape.stage(&[], flows);
@@ -125,8 +125,8 @@ impl Pipeline {
             let mut last = None;
             for (leg, &(src, dst)) in way.iter().enumerate() {
                 let origin = match last {
-                    None => Origin::Part(Part { k: k.into(), n: parts.into() }),
-                    Some(last) => Origin::From(shape.received(&[last], 1.0)[&src], Part::WHOLE),
+                    None => Origin::Chunk(Chunk { k: k.into(), n: parts.into() }),
+                    Some(last) => Origin::From(shape.received(&[last], 1.0)[&src], Chunk::WHOLE),
                 };
                 let after: Vec<u32> = last.into_iter().chain(before.get(leg).copied()).collect();
                 let stage = shape.stage(&after, [(src, dst, origin)]);

@@ -1,8 +1,8 @@
-//! Frames that go by a fabric.
+//! Counters of frames beside those of ports.
 
 /// Frames that are neither delivered nor dropped by a port, or delivered in vain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strays {
+pub struct FrameCounters {
     /// For no host of the fabric, such as those for all; in a switch, what bridges keep between neighbours.
     pub unroutable: u64,
     /// Longer than links carry.

@@ -3,21 +3,21 @@
 use tailrace_core::Header;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct News(pub(crate) u8);
+pub(crate) struct TestHeader(pub(crate) u8);
 
-impl Header for News {
-    const NONE: News = News(0);
+impl Header for TestHeader {
+    const NONE: TestHeader = TestHeader(0);
     const WIRE_BYTES: u16 = 9;
     fn encode(&self, out: &mut [u8]) {
         out[0] = self.0;
     }
     fn decode(raw: &[u8]) -> Option<Self> {
-        raw.first().map(|&byte| News(byte))
+        raw.first().map(|&byte| TestHeader(byte))
     }
     fn wire_bytes(&self) -> u16 {
         if self.0 == 0 { 0 } else { Self::WIRE_BYTES }
     }
     fn returned(&self) -> Self {
-        News(self.0 * 2)
+        TestHeader(self.0 * 2)
     }
 }

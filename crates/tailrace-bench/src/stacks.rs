@@ -1,4 +1,4 @@
-//! The parts that are measured.
+//! The simulators that are measured: the protocol-free kernel, and the full stack under a scheme.
 
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ use tailrace_run::Unattended;
 use tailrace_scenario::Scenario;
 use tailrace_schemes::{SchemeVisitor, with_scheme};
 
-/// A part of the benchmark.
+/// A simulator that the benchmark measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Stack {
     /// The protocol-free kernel.
     Kernel,
     /// The full stack under PIAS: DCTCP and eight queues.
@@ -104,13 +104,13 @@ impl SchemeVisitor for OnePath {
     }
 }
 
-impl Part {
+impl Stack {
     /// Reads a part's name.
     pub fn parse(name: &str) -> Result<Self, ScenarioError> {
         match name {
-            "kernel" => Ok(Part::Kernel),
-            "full" => Ok(Part::Full),
-            scheme if tailrace_schemes::NAMES.contains(&scheme) => Ok(Part::Scheme(scheme.to_owned())),
+            "kernel" => Ok(Stack::Kernel),
+            "full" => Ok(Stack::Full),
+            scheme if tailrace_schemes::NAMES.contains(&scheme) => Ok(Stack::Scheme(scheme.to_owned())),
             _ => {
                 Err(ScenarioError::new("--part", format!("\"{name}\" is neither kernel, full nor a scheme")))
             }
@@ -120,9 +120,9 @@ impl Part {
     /// Runs the part once.
     pub fn run(&self, flows: u32) -> Result<Cost, Error> {
         match self {
-            Part::Kernel => Ok(kernel(flows)?),
-            Part::Full => full(&scenario(flows, "pias")?),
-            Part::Scheme(name) => full(&mixed(flows, name)?),
+            Stack::Kernel => Ok(kernel(flows)?),
+            Stack::Full => full(&scenario(flows, "pias")?),
+            Stack::Scheme(name) => full(&mixed(flows, name)?),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs that other machines make: what they need, and how they make them.
+//! Remote runs: tasks that other machines read and make.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub struct Task {
 
 /// Where a run is put.
 #[derive(Clone, Copy, Debug)]
-pub enum Into<'a> {
+pub enum Destination<'a> {
     /// Into a folder of results, beside others. With `fresh`, again if it is there.
     Results {
         /// The folder.
@@ -54,7 +54,7 @@ impl Task {
     }
 
     /// Makes the run. Fails where this build of Tailrace would make another one of it.
-    pub fn make(&self, into: Into<'_>, control: &dyn Control) -> Result<(), Error> {
+    pub fn make(&self, destination: Destination<'_>, control: &dyn Control) -> Result<(), Error> {
         let scenario = read_scenario(&self.text, &self.base)?;
         let key = run_key(&scenario);
         if key != self.key {
@@ -64,12 +64,12 @@ impl Task {
             );
             return Err(ScenarioError::new("", message).into());
         }
-        match into {
-            Into::Results { folder, fresh } => {
+        match destination {
+            Destination::Results { folder, fresh } => {
                 let store = Store::reopen(folder, &mut |text| control.note(text.to_owned()))?;
                 make_in(&store, &key, &scenario, !fresh, &[], control).map(drop)
             }
-            Into::Alone(folder) => {
+            Destination::Alone(folder) => {
                 let result = run::run(&scenario, control, &[])?;
                 write_run(folder, &result, control.threads().at_most)
             }
@@ -135,14 +135,14 @@ mod tests {
         let results = run::run(&experiment.runs[0].scenario(), &Unattended, &[]).unwrap();
         let [here, there] = ["here", "there"].map(|name| dir.path().join(name));
         write_run(&here, &results, 1).unwrap();
-        task.make(Into::Alone(&there), &Unattended).unwrap();
+        task.make(Destination::Alone(&there), &Unattended).unwrap();
         assert_eq!(files(&here), files(&there));
         let other = Task { key: task.key.replace('-', "-0"), ..task.clone() };
-        let error = other.make(Into::Alone(&there), &Unattended).unwrap_err().to_string();
+        let error = other.make(Destination::Alone(&there), &Unattended).unwrap_err().to_string();
         assert!(error.contains("the same build must be on all machines"), "{error}");
         // The list has become another one meanwhile.
         std::fs::write(dir.path().join("mine.csv"), "src,dst,size_bytes,start_ns\n0,1,5001,0\n").unwrap();
-        let error = task.make(Into::Alone(&there), &Unattended).unwrap_err().to_string();
+        let error = task.make(Destination::Alone(&there), &Unattended).unwrap_err().to_string();
         assert!(error.contains("mine.csv"), "{error}");
     }
 }

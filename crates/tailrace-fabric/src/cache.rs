@@ -1,18 +1,17 @@
-//! The fabric that was built last.
+//! A cache of one fabric: the last that was built.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Fabric;
 
-/// Keeps one fabric with what it was built from. A run asks for its fabric a dozen times, all runs of a sweep often for
-/// the same, and one of 65,536 hosts takes a while to lay out. What is kept is what would be built again: nobody can
-/// tell the difference but by a clock.
-pub(super) struct Last<P>(Mutex<Option<(P, Arc<Fabric>)>>);
+/// Keeps one fabric with the parameters that it was built from. A run asks for its fabric a dozen times, all runs of a sweep
+/// often for the same one, and a fabric of 65,536 hosts takes a while to lay out. A cached fabric equals a new one.
+pub(super) struct FabricCache<P>(Mutex<Option<(P, Arc<Fabric>)>>);
 
-impl<P: Clone + PartialEq> Last<P> {
+impl<P: Clone + PartialEq> FabricCache<P> {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Last(Mutex::new(None))
+        FabricCache(Mutex::new(None))
     }
 
     /// The fabric of these parameters.
@@ -41,10 +40,10 @@ mod tests {
 
     #[test]
     fn only_what_was_built_of_the_same_parameters_is_given_again() {
-        let last = Last::new();
+        let cache = FabricCache::new();
         let build = |params: &FabricParams| {
             let mut built = false;
-            let fabric = last.get_or_build(params, || {
+            let fabric = cache.get_or_build(params, || {
                 built = true;
                 Fabric::clone(&params.build())
             });

@@ -1,4 +1,4 @@
-//! What programs say of their flows, heard by a program at the root of cgroups.
+//! Announcements of user programs about their flows, which a kernel program at the root of cgroups records.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -8,31 +8,31 @@ use super::pins::Pins;
 use super::{cgroups, load};
 use crate::error::BpfError;
 
-/// What programs have said of their sockets, as programs of the kernel hear it.
-pub struct Told(MapHandle);
+/// The map of what programs have announced of their sockets.
+pub struct Announcements(MapHandle);
 
-impl Told {
+impl Announcements {
     pub(super) fn of(object: &Object) -> Result<Self, BpfError> {
         let map = load::map(object, "told")?;
-        MapHandle::try_from(&map).map(Told).map_err(load::refused("sharing what programs have said"))
+        MapHandle::try_from(&map).map(Announcements).map_err(load::refused("sharing what programs have said"))
     }
 
-    /// Has programs that are not loaded yet know it.
+    /// Gives the map to kernel programs that are not loaded yet.
     pub(super) fn share(&self, object: &mut OpenObject) -> Result<(), BpfError> {
         let mut own = load::open_map(object, "told")?;
         own.reuse_fd(self.0.as_fd()).map_err(load::refused("sharing what programs have said"))
     }
 }
 
-/// Hears programs from now on, if this machine has cgroups. It is there from an agent's start, whose rights to open it later are
-/// gone; which programs may say something, and whether any, rules say.
-pub(super) fn open(object: &mut Object, pins: Option<&Pins>) -> Result<Option<Link>, BpfError> {
+/// Records announcements from now on, if this machine has cgroups. The listener is attached at an agent's start, because the
+/// agent gives up the rights for it afterwards; rules decide which programs may announce something.
+pub(super) fn listen(object: &mut Object, pins: Option<&Pins>) -> Result<Option<Link>, BpfError> {
     // A rule cannot name a cgroup then.
     let Some(root) = cgroups::root() else { return Ok(None) };
     let folder =
         std::fs::File::open(&root).map_err(BpfError::refused(format!("opening {}", root.display())))?;
     let program = load::program(object, "tell")?;
-    if let Some(mut link) = pins.map(Pins::open_ear).transpose()?.flatten() {
+    if let Some(mut link) = pins.map(Pins::open_listener).transpose()?.flatten() {
         link.update_prog(&program)
             .map_err(load::refused("taking the place of the program that is pinned"))?;
         return Ok(Some(link));

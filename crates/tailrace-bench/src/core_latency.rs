@@ -1,4 +1,4 @@
-//! How far apart two processors are: what parts of a run wait for, if for nothing else.
+//! The latency between two processors, which bounds how fast the threads of a run can synchronise.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -7,16 +7,16 @@ use std::time::Instant;
 /// Turns: long enough that both threads have come to a processor.
 const TURNS: u64 = 200_000;
 
-/// A number of its own lines of memory.
+/// A counter on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Apart(AtomicU64);
+struct PaddedCounter(AtomicU64);
 
-/// Nanoseconds that a word takes from one thread to another and back, as the mean of many turns. A machine that moves its virtual
+/// Nanoseconds of a round trip of one value between two threads, as the mean of many turns. A machine that moves its virtual
 /// processors about gives one of some values, by where they are at the moment.
 #[expect(clippy::disallowed_methods, reason = "a benchmark of two threads, by the clock on the wall")]
-pub fn there_and_back() -> f64 {
-    let (there, back) = (Apart::default(), Apart::default());
+pub fn round_trip_ns() -> f64 {
+    let (there, back) = (PaddedCounter::default(), PaddedCounter::default());
     thread::scope(|scope| {
         scope.spawn(|| {
             (1..=TURNS).for_each(|turn| {
@@ -34,7 +34,7 @@ pub fn there_and_back() -> f64 {
 }
 
 /// Where there is one processor, the other thread needs it.
-fn wait_for(number: &Apart, turn: u64) {
+fn wait_for(number: &PaddedCounter, turn: u64) {
     let mut looks = 0_u32;
     while number.0.load(Ordering::Acquire) < turn {
         looks += 1;

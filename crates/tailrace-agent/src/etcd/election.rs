@@ -1,8 +1,8 @@
-//! A controller's seat at a fleet's etcd: it hears all hosts, and one of all controllers leads.
+//! Leader election among a fleet's controllers over etcd. Every controller watches all hosts; the leader alone writes.
 //!
-//! Who leads holds one key with its lease, and writes it anew in every slot. All that it says is said under the condition that it
-//! still holds the key, so of two that believe to lead one is heard. Whoever has not seen the key change for a slot and a half
-//! takes it, if nobody was faster; and at once where the lease has ended.
+//! The leader holds one key with its lease, and writes the key in every slot. Each of its writes has the condition that it still
+//! holds the key, so of two controllers that believe to lead only one can write. A candidate campaigns when the key has not
+//! changed for a slot and a half, and at once when the leader's lease has ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use super::message::{Policy, Report, Weights};
 /// An etcd takes 128 changes at a time.
 const AT_ONCE: usize = 100;
 
-/// What a controller hears.
+/// A change of the hosts that report.
 #[derive(Debug)]
-pub enum Heard {
-    /// A host reports; what it says is bound to this lease.
+pub enum HostEvent {
+    /// A host reports; the report is bound to this lease.
     Report(String, i64, Report),
     /// A host has gone: its lease has ended.
     Gone(String),
-    /// These are all hosts that there are: others have gone while nothing was heard.
+    /// These are all hosts: others have gone while there was no connection.
     All(Vec<String>),
 }
 
-/// What a controller says.
+/// A controller's decision for one slot.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// To all.
@@ -47,22 +47,22 @@ pub struct Decision {
 #[derive(Default)]
 struct State {
     standing: Standing,
-    heard: Vec<Heard>,
+    events: Vec<HostEvent>,
     leads: bool,
     /// How often it has begun to.
-    reigns: u64,
+    leaderships: u64,
 }
 
-/// A controller at a fleet's etcd.
-pub struct Seat {
+/// A controller that takes part in the election.
+pub struct Candidate {
     shared: Shared<State>,
     decisions: Option<watch::Sender<Option<Decision>>>,
     thread: JoinHandle<()>,
 }
 
-impl Seat {
-    /// Takes a seat as `instance`.
-    pub fn take(fleet: Reached, instance: &str) -> Result<Self, ControlError> {
+impl Candidate {
+    /// Joins the election as `instance`.
+    pub fn join(fleet: Reached, instance: &str) -> Result<Self, ControlError> {
         let (decisions, latest) = watch::channel(None);
         let shared = Shared::<State>::default();
         let kept = Arc::new(Mutex::new(Kept { latest, seen: BTreeMap::new() }));
@@ -73,29 +73,29 @@ impl Seat {
                 (keys.clone(), instance.clone(), state.clone(), kept.clone());
             async move {
                 let mut kept = kept.lock().await;
-                let ended = Talk::begin(connected, keys, instance, slot, &shared, &mut kept).await;
+                let ended = Session::begin(connected, keys, instance, slot, &shared, &mut kept).await;
                 lock(&shared).leads = false;
                 ended.err()
             }
         };
         let thread = fleet.start(shared.clone(), |state| &mut state.standing, go_on)?;
-        Ok(Seat { shared, decisions: Some(decisions), thread })
+        Ok(Candidate { shared, decisions: Some(decisions), thread })
     }
 
-    /// What has been heard since the last time.
-    pub fn hear(&self) -> Vec<Heard> {
-        std::mem::take(&mut lock(&self.shared).heard)
+    /// Takes the events since the last call.
+    pub fn take_events(&self) -> Vec<HostEvent> {
+        std::mem::take(&mut lock(&self.shared).events)
     }
 
-    /// Says something, if this controller leads; if not, it is said when it begins to.
-    pub fn say(&self, decision: Decision) {
+    /// Publishes a decision, at once if this controller leads, otherwise when it begins to.
+    pub fn publish(&self, decision: Decision) {
         self.decisions.as_ref().map(|decisions| decisions.send_replace(Some(decision)));
     }
 
     /// Whether it leads, and how often it has begun to.
     pub fn leads(&self) -> (bool, u64) {
         let state = lock(&self.shared);
-        (state.leads, state.reigns)
+        (state.leads, state.leaderships)
     }
 
     /// How its connection stands.
@@ -113,11 +113,11 @@ impl Seat {
 /// What outlives a connection.
 struct Kept {
     latest: watch::Receiver<Option<Decision>>,
-    /// At which revision each host was heard last.
+    /// The revision of each host's last report.
     seen: BTreeMap<String, i64>,
 }
 
-/// Who holds the leader's key.
+/// The holder of the leader's key.
 #[derive(Clone, Copy)]
 struct Holder {
     lease: i64,
@@ -126,7 +126,7 @@ struct Holder {
 }
 
 /// One connection.
-struct Talk<'a> {
+struct Session<'a> {
     client: Client,
     lease: i64,
     keys: Keys,
@@ -135,12 +135,12 @@ struct Talk<'a> {
     shared: &'a Shared<State>,
     kept: &'a mut Kept,
     holder: Option<Holder>,
-    /// What was said since it began to lead.
-    said: Option<Policy>,
-    told: BTreeMap<String, (i64, Weights)>,
+    /// The policy that was sent since it began to lead; then the weights of each host.
+    sent_policy: Option<Policy>,
+    sent_weights: BTreeMap<String, (i64, Weights)>,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Session<'a> {
     async fn begin(
         connected: Connected,
         keys: Keys,
@@ -151,34 +151,45 @@ impl<'a> Talk<'a> {
     ) -> Result<(), ControlError> {
         let (client, lease, keeping) = connected.split();
         tokio::pin!(keeping);
-        let (said, told) = (None, BTreeMap::new());
-        let mut talk = Talk { client, lease, keys, instance, slot, shared, kept, holder: None, said, told };
-        let mut hosts = talk.look_at_hosts().await?;
-        let mut leader = talk.look_at_leader().await?;
+        let (sent_policy, sent_weights) = (None, BTreeMap::new());
+        let mut session = Session {
+            client,
+            lease,
+            keys,
+            instance,
+            slot,
+            shared,
+            kept,
+            holder: None,
+            sent_policy,
+            sent_weights,
+        };
+        let mut hosts = session.watch_hosts().await?;
+        let mut leader = session.watch_leader().await?;
         loop {
-            let wait = tokio::time::sleep(talk.patience());
+            let wait = tokio::time::sleep(session.patience());
             tokio::select! {
                 lost = &mut keeping => return Err(lost),
-                news = hosts.message() => {
-                    let news = going_on(news)?;
-                    news.events().iter().for_each(|event| if let Some(kv) = event.kv() {
-                        talk.take_in(kv, event.event_type() == EventType::Put);
+                response = hosts.message() => {
+                    let response = going_on(response)?;
+                    response.events().iter().for_each(|event| if let Some(kv) = event.kv() {
+                        session.take_in(kv, event.event_type() == EventType::Put);
                     });
                 }
-                news = leader.message() => {
-                    let news = going_on(news)?;
-                    for event in news.events() {
-                        talk.note_leader(event.kv().filter(|_| event.event_type() == EventType::Put));
+                response = leader.message() => {
+                    let response = going_on(response)?;
+                    for event in response.events() {
+                        session.note_leader(event.kv().filter(|_| event.event_type() == EventType::Put));
                     }
                 }
-                changed = talk.kept.latest.changed() => {
+                changed = session.kept.latest.changed() => {
                     if changed.is_err() {
-                        let _ = within("leaving", talk.client.lease_revoke(talk.lease)).await;
+                        let _ = within("leaving", session.client.lease_revoke(session.lease)).await;
                         return Ok(());
                     }
-                    talk.say().await?;
+                    session.publish().await?;
                 }
-                () = wait => talk.try_to_lead().await?,
+                () = wait => session.campaign().await?,
             }
         }
     }
@@ -196,21 +207,21 @@ impl<'a> Talk<'a> {
         }
     }
 
-    async fn look_at_hosts(&mut self) -> Result<WatchStream, ControlError> {
+    async fn watch_hosts(&mut self) -> Result<WatchStream, ControlError> {
         let all = self.keys.hosts();
         let prefix = GetOptions::new().with_prefix();
         let found = within("asking etcd", self.client.get(all.clone(), Some(prefix))).await?;
         let name = |kv: &KeyValue| Some(self.keys.host_of(kv.key_str().ok()?)?.to_owned());
         let names: Vec<String> = found.kvs().iter().filter_map(name).collect();
         self.kept.seen.retain(|host, _| names.contains(host));
-        lock(self.shared).heard.push(Heard::All(names));
+        lock(self.shared).events.push(HostEvent::All(names));
         found.kvs().iter().for_each(|kv| self.take_in(kv, true));
         let next = found.header().map_or(0, |header| header.revision()) + 1;
         let from = WatchOptions::new().with_prefix().with_start_revision(next);
         within("watching etcd", self.client.watch(all, Some(from))).await
     }
 
-    async fn look_at_leader(&mut self) -> Result<WatchStream, ControlError> {
+    async fn watch_leader(&mut self) -> Result<WatchStream, ControlError> {
         let key = self.keys.leader();
         let found = within("asking etcd", self.client.get(key.clone(), None)).await?;
         self.note_leader(found.kvs().first());
@@ -227,11 +238,11 @@ impl<'a> Talk<'a> {
         let mut state = lock(self.shared);
         if !put {
             self.kept.seen.remove(&host);
-            state.heard.push(Heard::Gone(host));
+            state.events.push(HostEvent::Gone(host));
         } else if self.kept.seen.insert(host.clone(), kv.mod_revision()) != Some(kv.mod_revision())
             && let Some(report) = read(kv, &mut state.standing)
         {
-            state.heard.push(Heard::Report(host, kv.lease(), report));
+            state.events.push(HostEvent::Report(host, kv.lease(), report));
         }
     }
 
@@ -244,8 +255,8 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Nobody leads, or whoever does has fallen silent.
-    async fn try_to_lead(&mut self) -> Result<(), ControlError> {
+    /// Takes the leader's key, which nobody holds or whose holder writes no more.
+    async fn campaign(&mut self) -> Result<(), ControlError> {
         let (key, revision) = (self.keys.leader(), self.holder.map_or(0, |holder| holder.revision));
         let unchanged = Compare::mod_revision(key.clone(), CompareOp::Equal, revision);
         let take = TxnOp::put(key, self.instance.clone(), Some(PutOptions::new().with_lease(self.lease)));
@@ -254,24 +265,24 @@ impl<'a> Talk<'a> {
         let seen = Instant::now();
         let revision = taken.header().map_or(0, |header| header.revision());
         if !taken.succeeded() {
-            // The news of who was faster is under way.
+            // The watch will return the key of the faster candidate.
             self.holder = Some(Holder { lease: 0, revision, seen });
             return Ok(());
         }
         self.holder = Some(Holder { lease: self.lease, revision, seen });
-        (self.said, self.told) = (None, BTreeMap::new());
-        self.note_reign();
-        self.say().await
+        (self.sent_policy, self.sent_weights) = (None, BTreeMap::new());
+        self.note_leadership();
+        self.publish().await
     }
 
-    fn note_reign(&self) {
+    fn note_leadership(&self) {
         let mut state = lock(self.shared);
         state.leads = true;
-        state.reigns += 1;
+        state.leaderships += 1;
     }
 
-    /// Says what was decided last, if this one leads: what of it is new, and that it is still there.
-    async fn say(&mut self) -> Result<(), ControlError> {
+    /// Writes what is new in the last decision, and the leader's key, if this controller leads.
+    async fn publish(&mut self) -> Result<(), ControlError> {
         let latest = self.kept.latest.borrow_and_update().clone();
         let Some(decision) = latest.filter(|_| self.leads()) else { return Ok(()) };
         let mut changes = self.changes(&decision);
@@ -285,18 +296,20 @@ impl<'a> Talk<'a> {
             }
             changes = later;
         }
-        self.said = Some(decision.policy);
-        self.told = decision.weights;
+        self.sent_policy = Some(decision.policy);
+        self.sent_weights = decision.weights;
         Ok(())
     }
 
     fn changes(&self, decision: &Decision) -> Vec<TxnOp> {
         let mut changes = Vec::new();
-        if self.said.as_ref() != Some(&decision.policy) {
+        if self.sent_policy.as_ref() != Some(&decision.policy) {
             let text = serde_json::to_vec(&decision.policy).unwrap_or_default();
             changes.push(TxnOp::put(self.keys.policy(), text, None));
         }
-        for (host, weights) in decision.weights.iter().filter(|(host, of)| self.told.get(*host) != Some(of)) {
+        for (host, weights) in
+            decision.weights.iter().filter(|(host, of)| self.sent_weights.get(*host) != Some(of))
+        {
             let text = serde_json::to_vec(&weights.1).unwrap_or_default();
             let bound = PutOptions::new().with_lease(weights.0);
             changes.push(TxnOp::put(self.keys.weights(host), text, Some(bound)));
@@ -313,7 +326,7 @@ impl<'a> Talk<'a> {
         let txn = Txn::new().when([still]).and_then(changes);
         match within("telling etcd", self.client.txn(txn)).await {
             Ok(done) if done.succeeded() => {
-                lock(self.shared).standing.said += count;
+                lock(self.shared).standing.sent += count;
                 Ok(true)
             }
             Ok(_) => Ok(false),
@@ -326,7 +339,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn change_nothing(&mut self) -> Result<bool, ControlError> {
-        lock(self.shared).standing.unsaid += 1;
+        lock(self.shared).standing.unsent += 1;
         let key = self.keys.leader();
         let still = Compare::lease(key.clone(), CompareOp::Equal, self.lease);
         let beat = TxnOp::put(key, self.instance.clone(), Some(PutOptions::new().with_lease(self.lease)));
