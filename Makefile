@@ -73,7 +73,7 @@ soak: .venv/tools
 
 # The instructions of a packet-hop beside the recorded ones.
 instructions:
-	cargo build --locked --release --package tailrace-bench
+	cargo build --locked --release --package tailrace-bench --no-default-features
 	target/release/tailrace-bench --instructions benches/instructions.json
 
 # What every run of the smoke experiments, and of one experiment of each paper, leaves.

@@ -4,7 +4,9 @@ use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_core::Outcome;
-use tailrace_experiment::{Error, mean};
+use tailrace_experiment::mean;
+
+use crate::error::Error;
 use tailrace_run::Unattended;
 use tailrace_scenario::Scenario;
 

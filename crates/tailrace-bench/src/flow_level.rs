@@ -1,8 +1,8 @@
 //! `tailrace-bench --level flow`: what runs at flow level cost, each in a process of its own.
 
+use crate::error::Error;
 use serde_json::{Value, json};
 use tailrace_console::complain;
-use tailrace_experiment::Error;
 
 use crate::args;
 use crate::flow_case::{ANYWHERE, Case, RACK, SCHEMES, SHAPES, STAGES};

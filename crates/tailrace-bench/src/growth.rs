@@ -1,9 +1,9 @@
 //! `tailrace-bench --growth`: time and memory as hosts and flows grow, each point in a process of its own.
 
+use crate::error::Error;
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_console::complain;
-use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
 
 use crate::stacks::{Cost, full, peak_memory};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::error::Error;
 use serde_json::Value;
 use tailrace_console::say;
-use tailrace_experiment::Error;
 
 use crate::own_command;
 

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::error::Error;
 use cpu_time::ThreadTime;
 use serde_json::json;
 use tailrace_agent::{AgentConfig, for_agent};
@@ -14,7 +15,6 @@ use tailrace_bpf::{
 };
 use tailrace_console::complain;
 use tailrace_core::{Bytes, Directive, Directives, LiveError, Reveals, TagTable, Time, WindowShim};
-use tailrace_experiment::Error;
 use tailrace_linux::Namespace;
 
 use crate::{Report, args, median};

@@ -5,11 +5,11 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::error::Error;
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_console::complain;
 use tailrace_core::{Lateness, Time, duration};
-use tailrace_experiment::Error;
 use tailrace_linux::bench::{
     Cost, Forwarder, arrived, bridge, carry_bursts, flood, flood_frame, send_bursts,
 };

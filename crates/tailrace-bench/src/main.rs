@@ -7,20 +7,26 @@
 mod allocator;
 mod args;
 mod core_latency;
+mod error;
+#[cfg(feature = "all")]
 mod flow_case;
+#[cfg(feature = "all")]
 mod flow_level;
 mod forecast;
 mod growth;
 mod instructions;
 #[cfg(feature = "agent")]
 mod linux;
+#[cfg(feature = "all")]
 mod live;
 mod memory;
 mod ns3;
 mod schemes;
+#[cfg(feature = "all")]
 mod simgrid;
 mod stacks;
 mod threads;
+#[cfg(feature = "all")]
 mod visitors;
 
 use std::process::Command;
@@ -29,10 +35,14 @@ use clap::Parser;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_console::{complain, say};
-use tailrace_experiment::Error;
 
 use args::Level;
+use error::Error;
 use stacks::Stack;
+
+/// The product's allocator.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn bench(options: &args::Bench) -> Result<i32, Error> {
     if options.flows == 0 || options.rounds == 0 {
@@ -53,6 +63,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
             say!("{}", case.run()?);
             return Ok(0);
         }
+        #[cfg(feature = "all")]
         if let Some(case) = flow_case::Case::parse(name) {
             say!("{}", case.run()?);
             return Ok(0);
@@ -70,6 +81,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
         (_, true, _) => growth::measure()?,
         _ if options.threads => threads::measure(options)?,
         (_, _, true) => allocator::measure(),
+        #[cfg(feature = "all")]
         _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
         #[cfg(feature = "agent")]
         _ if options.level == Some(Level::Linux) => {
@@ -83,10 +95,18 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
                 "this build of tailrace-bench has no host agent: build it with --features agent".to_owned(),
             )));
         }
+        #[cfg(feature = "all")]
         _ if options.level == Some(Level::Live) => {
             let (report, shortfalls) = live::measure(options)?;
             missed = shortfalls;
             report
+        }
+        #[cfg(not(feature = "all"))]
+        _ if matches!(options.level, Some(Level::Flow | Level::Live)) => {
+            return Err(Error::Live(tailrace_core::LiveError::SetUp(
+                "this build of tailrace-bench measures packets only: leave out --no-default-features"
+                    .to_owned(),
+            )));
         }
         _ => compare(options)?,
     };

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::error::Error;
 use serde_json::Value;
-use tailrace_experiment::Error;
 use tailrace_scenario::Scenario;
 
 use crate::stacks::{full, scenario};

@@ -1,8 +1,8 @@
 //! `tailrace-bench --schemes`: the cost of a packet-hop under each scheme, against DCTCP in the same round.
 
+use crate::error::Error;
 use serde_json::json;
 use tailrace_console::complain;
-use tailrace_experiment::Error;
 
 use crate::args;
 use crate::stacks::Stack;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tailrace_experiment::{Error, exported_flows, write_flows};
+use tailrace_experiment::{exported_flows, write_flows};
+
+use crate::error::Error;
 
 use crate::args;
 use crate::flow_case::Case;

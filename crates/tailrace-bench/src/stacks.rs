@@ -1,10 +1,10 @@
 //! The simulators that are measured: the protocol-free kernel, and the full stack under a scheme.
 
+use crate::error::Error;
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_core::{Bytes, Scheme};
-use tailrace_experiment::Error;
 use tailrace_packet::reflect;
 use tailrace_queues::{MultiQueue, PortParams};
 use tailrace_run::Unattended;

@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
+use crate::error::Error;
 use serde_json::{Value, json};
 use tailrace_config::ScenarioError;
 use tailrace_console::complain;
 use tailrace_core::Running;
-use tailrace_experiment::Error;
 use tailrace_run::{Control, PartitionStats, ThreadPolicy, Threads, partition_stats, processors};
 use tailrace_scenario::Scenario;
 

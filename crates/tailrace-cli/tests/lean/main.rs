@@ -20,7 +20,8 @@ fn root() -> &'static Path {
 /// A folder with an experiment, a list of flows, and a live scenario.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let scenario = "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.4\nflows = 30\n";
+    let scenario =
+        "[fabric]\npreset = \"micro4\"\n[workload]\nsizes = \"web-search\"\nload = 0.4\nflows = 30\n";
     let experiment = format!(
         "{scenario}[[scheme]]\nname = \"dctcp\"\n[[scheme]]\nname = \"pias\"\n[[expect]]\nstatement = \"all flows finish\"\n\
          scheme = \"dctcp\"\nunfinished = {{ at_most = 0 }}\n"
@@ -28,8 +29,10 @@ fn place() -> tempfile::TempDir {
     let plain = experiment.split("[[expect]]").next().unwrap();
     std::fs::write(dir.path().join("own.toml"), plain).unwrap();
     std::fs::write(dir.path().join("live.toml"), format!("level = \"live\"\n{plain}")).unwrap();
-    std::fs::write(dir.path().join("flows.csv"), "start_s,src,dst,bytes\n0,0,1,20000\n0.001,1,2,3000000\n").unwrap();
-    std::fs::write(dir.path().join("agent.toml"), "[agent]\ninterface = \"lo\"\n[scheme]\nname = \"pias\"\n").unwrap();
+    std::fs::write(dir.path().join("flows.csv"), "start_s,src,dst,bytes\n0,0,1,20000\n0.001,1,2,3000000\n")
+        .unwrap();
+    std::fs::write(dir.path().join("agent.toml"), "[agent]\ninterface = \"lo\"\n[scheme]\nname = \"pias\"\n")
+        .unwrap();
     dir
 }
 

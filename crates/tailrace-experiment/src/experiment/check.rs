@@ -273,7 +273,10 @@ mod tests {
         };
         let claims = [claim("before", ""), claim("old", ", model = 1"), claim("new", ", model = 2")];
         let line = older_records(&claims, 2).unwrap();
-        assert!(line.text.starts_with("2 of 3 records are of a model before number 2: before, old;"), "{line:?}");
+        assert!(
+            line.text.starts_with("2 of 3 records are of a model before number 2: before, old;"),
+            "{line:?}"
+        );
         assert_eq!(line.outcome, Outcome::Differs);
         assert_eq!(older_records(&claims[2..], 2), None);
     }
