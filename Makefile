@@ -159,7 +159,7 @@ clean:
 
 # The extension module, and with it .venv/bin/tailrace. Python code is used where it lies.
 .venv/built: .venv/demo .venv/flavour-$(or $(FLAVOUR),lean) python/tailrace/reports/uplot $(SOURCES)
-	$(BIN)/maturin develop --locked --release --no-default-features $(if $(FLAVOUR),--features $(FLAVOUR))
+	$(BIN)/maturin develop --locked --release --no-default-features $(if $(FLAVOUR),--features $(FLAVOUR)) || $(PYTHON) dev/preflight.py --failed
 	touch $@
 
 # What draws the charts of reports. Without it they are still pictures.
@@ -175,8 +175,9 @@ python/tailrace/reports/uplot: .venv/demo python/uplot.py
 .venv/demo: requirements-demo.txt
 	$(PYTHON) dev/preflight.py
 	$(PYTHON) -m venv .venv
-	cargo fetch --locked --quiet --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') & \
-	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement $< && wait $$!
+	cargo fetch --locked --quiet --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') || $(PYTHON) dev/preflight.py --failed
+	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement $< \
+		|| { echo "error: packages of Python cannot be fetched: connect to the network once, or set a mirror (pip config)" >&2; exit 1; }
 	touch $@
 
 # What everything is tested with.

@@ -1,7 +1,8 @@
 """Checks what has changed: ``python dev/changed.py [--base COMMIT] [--features ...]``.
 
-Format and lints of all that has changed since BASE or is not committed, and the tests of the crates and Python tests
-among it. Without BASE that is the last commit with its predecessor, where nothing is uncommitted.
+Format and lints of all that has changed since BASE or is not committed, and the tests of the crates
+and Python tests among it. Without BASE that is the last commit with its predecessor, where nothing
+is uncommitted.
 """
 
 from __future__ import annotations
@@ -33,14 +34,18 @@ def changed(base: str | None) -> list[Path]:
 def crates(files: list[Path]) -> list[str]:
     """The packages that the files are of."""
     of_crates = {file.parts[1] for file in files if file.parts[0] == "crates" and len(file.parts) > 2}
-    return sorted(of_crates | ({"tailrace-fuzz"} if any(file.parts[0] == "fuzz" for file in files) else set()))
+    return sorted(
+        of_crates | ({"tailrace-fuzz"} if any(file.parts[0] == "fuzz" for file in files) else set())
+    )
 
 
 def commands(files: list[Path], features: list[str]) -> list[list[str]]:
     """What is run for these files, in order."""
     python = [str(file) for file in files if file.suffix in {".py", ".pyi"}]
     tests = [name for name in python if Path(name).name.startswith("test_")]
-    packages = [option for name in crates(files) if name != "tailrace-python" for option in ("--package", name)]
+    packages = [
+        option for name in crates(files) if name != "tailrace-python" for option in ("--package", name)
+    ]
     run = [["cargo", "fmt", "--all", "--check"]] if packages else []
     if python:
         run += [[str(BIN / "ruff"), "check", *python], [str(BIN / "ruff"), "format", "--check", *python]]
@@ -48,7 +53,9 @@ def commands(files: list[Path], features: list[str]) -> list[list[str]]:
         # The features of a package that is not named would be unknown.
         own = [part for part in ",".join(features).split(",") if part and part.split("/")[0] in packages]
         known = ["--features", ",".join(own)] if own else []
-        run.append(["cargo", "clippy", "--locked", *packages, "--all-targets", *known, "--", "-D", "warnings"])
+        run.append(
+            ["cargo", "clippy", "--locked", *packages, "--all-targets", *known, "--", "-D", "warnings"]
+        )
         run.append([str(BIN / "cargo-nextest"), "nextest", "run", "--locked", *packages, *known])
     if python:
         run.append([str(BIN / "mypy")])
@@ -71,7 +78,8 @@ def main() -> int:
     for command in commands(files, options.features):
         began = time.monotonic()
         status = subprocess.run(command, check=False, cwd=ROOT).returncode
-        print(f"{time.monotonic() - began:6.1f} s  {' '.join(Path(word).name if i == 0 else word for i, word in enumerate(command))}")
+        words = " ".join([Path(command[0]).name, *command[1:]])
+        print(f"{time.monotonic() - began:6.1f} s  {words}")
         if status != 0:
             return status
     return 0

@@ -1,4 +1,7 @@
-"""The simulating half needs no crate that is for Linux only: ``python3 dev/lean.py`` looks at ``cargo tree``."""
+"""The simulating half needs no crate that is for Linux only: ``python3 dev/lean.py``.
+
+It looks at ``cargo tree``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,18 @@ LINUX_ONLY = re.compile(
 
 def crates(package: str, options: list[str]) -> set[str]:
     """All that a package depends on, tests aside."""
-    command = ["cargo", "tree", "--locked", "--edges", "normal", "--prefix", "none", "--package", package, *options]
+    command = [
+        "cargo",
+        "tree",
+        "--locked",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--package",
+        package,
+        *options,
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return {line.split()[0] for line in done.stdout.splitlines() if line}
 

@@ -1,7 +1,7 @@
 """The slowest tests, for CONTRIBUTING.md: ``python dev/slowest.py [--write]`` after ``make test``.
 
-Reads the report of the runner (``target/nextest/*/junit.xml``), prints the twenty slowest tests with their seconds, and
-with ``--write`` puts the table into CONTRIBUTING.md.
+Reads the report of the runner (``target/nextest/*/junit.xml``), prints the twenty slowest tests
+with their seconds, and with ``--write`` puts the table into CONTRIBUTING.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Long tests: ``python dev/soak.py --minutes 60``.
 
-First a canary: a fault of parallel runs is put in, and the random search must find it. Then, in turns until the
-time is over: random whole scenarios on one thread and on several, every property test with many cases, and any input to
-all fuzz targets. Seeds that fail are written into `proptest-regressions` and `*.proptest-regressions` beside the tests,
-where `make test` tries them first: commit them with the mend.
+First a canary: a fault of parallel runs is put in, and the random search must find it. Then, in
+turns until the time is over: random whole scenarios on one thread and on several, every property
+test with many cases, and any input to all fuzz targets. Seeds that fail are written into `proptest-
+regressions` and `*.proptest-regressions` beside the tests, where `make test` tries them first:
+commit them with the mend.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ def step(name: str, arguments: list[str], *, is_canary: bool = False, **environm
 def seeds() -> list[str]:
     """Files with failing seeds that are new or longer than in the last commit."""
     done = subprocess.run(
-        ["git", "status", "--short", "--untracked-files=all"], check=True, capture_output=True, text=True, cwd=ROOT
+        ["git", "status", "--short", "--untracked-files=all"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     return [line[3:] for line in done.stdout.splitlines() if "proptest-regressions" in line]
 
@@ -54,9 +59,16 @@ def main() -> int:
         left = end - time.monotonic()
         factor = str(max(2, min(50, int(left / 60))))
         holds &= step(f"turn {turn}, random scenarios", SCENARIOS, TAILRACE_CASES=factor)
-        holds &= step(f"turn {turn}, properties", PROPERTIES, TAILRACE_CASES=factor, PROPTEST_CASES=str(256 * int(factor)))
+        holds &= step(
+            f"turn {turn}, properties",
+            PROPERTIES,
+            TAILRACE_CASES=factor,
+            PROPTEST_CASES=str(256 * int(factor)),
+        )
         seconds = str(max(5, int(min(60.0, (end - time.monotonic()) / 7))))
-        holds &= step(f"turn {turn}, fuzzing", FUZZ, FUZZ_SECONDS=seconds, FUZZ_SEED=str(time.time_ns() % 2**32))
+        holds &= step(
+            f"turn {turn}, fuzzing", FUZZ, FUZZ_SECONDS=seconds, FUZZ_SEED=str(time.time_ns() % 2**32)
+        )
     for file in seeds():
         print(f"soak: {file} has a seed that fails: commit it with the mend, and make test tries it first")
     print(f"soak: {turn} turns, {'nothing found' if holds else 'something FAILED, see above'}")
