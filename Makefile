@@ -53,7 +53,7 @@ test-live: .tests-built
 # Python with the extension module of the tests' build; afterwards the optimised one is back, where there is one.
 .test-python: .venv/tools
 	dev/with_tested_build $(if $(HAS_AGENT),--features agent) -- sh -c '$(BIN)/mypy && MYPYPATH=python $(BIN)/stubtest tailrace._tailrace && \
-		$(BIN)/pytest --numprocesses 2 --dist loadgroup --durations 20 && \
+		$(BIN)/pytest --numprocesses 2 --dist loadfile --durations 20 && \
 		$(BIN)/tailrace check experiments/smoke/*.toml && $(BIN)/tailrace check experiments/demo.toml --scale 0.1 && \
 		$(BIN)/python experiments/digests.py --tailrace $(BIN)/tailrace'
 

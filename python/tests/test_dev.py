@@ -58,8 +58,8 @@ def test_a_machine_with_all_that_a_build_needs_is_silent(machine: Path) -> None:
 @pytest.mark.parametrize(("name", "text", "line"), [
     ("cc", "exit 1", "error: a C compiler is missing (cc): apt-get install gcc, or set CC to yours"),
     ("rustc", "echo rustc 1.70.0", "error: Rust 1.70 is too old: 1.89 or newer is needed (rustup update)"),
-    ("cargo", "exit 1", "error: Rust is missing: install rustc and cargo 1.89 or newer, with https://rustup.rs "
-     "for example"),
+    ("cargo", "exit 1",
+     "error: Rust is missing: install rustc and cargo 1.89 or newer, with https://rustup.rs for example"),
 ])  # fmt: skip
 def test_what_is_missing_is_one_line_with_its_remedy(machine: Path, name: str, text: str, line: str) -> None:
     program(machine, name, text)
