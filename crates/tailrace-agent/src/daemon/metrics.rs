@@ -25,7 +25,7 @@ pub fn text(status: &Status) -> String {
         let given = [(of(&format!("law=\"{name}\"")), *connections)];
         page.family("agent_law_connections_total", "counter", help, given);
     }
-    let [told, refused] = status.done.told();
+    let [told, refused] = status.done.announced();
     let said = [(of("result=\"told\""), told), (of("result=\"refused\""), refused)];
     page.family("agent_said_total", "counter", "What programs have said of flows.", said);
     let help = "What flows take of the kernel's memory.";

@@ -1,4 +1,4 @@
-//! What the parts of the daemon pass one another: work done, flows remembered, the state of membership in a fleet.
+//! Types that several parts of the daemon share: counts of its work, tables of flows, membership in a fleet.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use tailrace_bpf::{Counts, FlowTable, Kept, WindowTable};
 
 use crate::etcd::Standing;
 
-/// What the programs in the kernel have done.
+/// Counts of the programs in the kernel.
 #[derive(Clone)]
 pub struct Done {
     pub packets: DoneToPackets,
     pub law: Option<LawUse>,
 }
 
-/// And to packets.
+/// Counts by what the scheme does to packets.
 #[derive(Clone, Copy)]
 pub enum DoneToPackets {
     Tags(Counts),
@@ -23,10 +23,10 @@ pub enum DoneToPackets {
     Nothing,
 }
 
-/// Connections that were given a law.
+/// Connections that have the scheme's congestion law.
 #[derive(Clone)]
 pub struct LawUse {
-    /// As the kernel calls it.
+    /// The law's name in the kernel.
     pub name: String,
     pub connections: u64,
     pub told: u64,
@@ -34,8 +34,8 @@ pub struct LawUse {
 }
 
 impl Done {
-    /// What programs have said of flows, and what they must not say.
-    pub fn told(&self) -> [u64; 2] {
+    /// Announcements of programs: those that were accepted, and those that were refused.
+    pub fn announced(&self) -> [u64; 2] {
         match (&self.packets, &self.law) {
             (DoneToPackets::Tags(of), _) => [of.told, of.refused],
             (DoneToPackets::Windows(of), _) => [of.told, of.refused],
@@ -45,7 +45,7 @@ impl Done {
     }
 }
 
-/// In a line.
+/// One line.
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.packets {
@@ -62,7 +62,7 @@ impl fmt::Display for Done {
             let colon = if matches!(self.packets, DoneToPackets::Nothing) { "" } else { "; " };
             write!(f, "{colon}{connections} connections with {name}")?;
         }
-        match self.told() {
+        match self.announced() {
             [0, 0] => Ok(()),
             [told, refused] => {
                 write!(f, "; programs told of {told} flows, and were refused {refused} times")
@@ -71,19 +71,19 @@ impl fmt::Display for Done {
     }
 }
 
-/// The flows that an agent remembers.
+/// The table of flows that an agent remembers.
 pub enum Flows {
     Tagged(FlowTable),
     WithWindows(WindowTable),
 }
 
-/// What others are told of it.
+/// An agent's membership in a fleet, as the agent reports it.
 #[derive(Clone, Debug, Default)]
 pub struct FleetStatus {
     pub standing: Standing,
-    /// How old the last values are; nothing before the first ones.
+    /// The age of the last values; `None` before the first ones.
     pub age: Option<Duration>,
-    /// The fleet's scheme, if it is another one: then its values are not heeded.
+    /// The fleet's scheme if it differs from the agent's, which then ignores the fleet's values.
     pub differs: Option<String>,
     /// Flows that have weights of their own.
     pub weights: usize,
