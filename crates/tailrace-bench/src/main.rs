@@ -51,26 +51,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
         );
     }
     if let Some(name) = &options.part {
-        if let Some(size) = growth::Size::parse(name) {
-            say!("{}", size.run()?);
-            return Ok(0);
-        }
-        if let Some(mib) = memory::parse(name) {
-            say!("{}", memory::measure(mib));
-            return Ok(0);
-        }
-        if let Some(case) = threads::Case::parse(name) {
-            say!("{}", case.run()?);
-            return Ok(0);
-        }
-        #[cfg(feature = "all")]
-        if let Some(case) = flow_case::Case::parse(name) {
-            say!("{}", case.run()?);
-            return Ok(0);
-        }
-        let stack = Stack::parse(name)?;
-        say!("{}", stack.run(options.flows)?.json());
-        return Ok(0);
+        return run_part(name, options.flows);
     }
     if let Some(recorded) = &options.instructions {
         return instructions::check(recorded);
@@ -113,6 +94,30 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
     say!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
     missed.iter().for_each(|line| complain!("missed: {line}"));
     Ok(i32::from(options.check && !missed.is_empty()))
+}
+
+/// Runs one part once, and prints its counts.
+fn run_part(name: &str, flows: u32) -> Result<i32, Error> {
+    if let Some(size) = growth::Size::parse(name) {
+        say!("{}", size.run()?);
+        return Ok(0);
+    }
+    if let Some(mib) = memory::parse(name) {
+        say!("{}", memory::measure(mib));
+        return Ok(0);
+    }
+    if let Some(case) = threads::Case::parse(name) {
+        say!("{}", case.run()?);
+        return Ok(0);
+    }
+    #[cfg(feature = "all")]
+    if let Some(case) = flow_case::Case::parse(name) {
+        say!("{}", case.run()?);
+        return Ok(0);
+    }
+    let stack = Stack::parse(name)?;
+    say!("{}", stack.run(flows)?.json());
+    Ok(0)
 }
 
 /// A report as JSON and as text.

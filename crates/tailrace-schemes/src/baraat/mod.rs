@@ -4,6 +4,8 @@
 mod classifier;
 mod feedback;
 mod header;
+#[cfg(test)]
+mod header_tests;
 mod held;
 mod law;
 #[cfg(test)]
