@@ -40,15 +40,15 @@ test-live: .tests-built
 	$(if $(HAS_AGENT),,@echo "clang, libelf, zlib or protoc is missing: the host agent is NOT built and NOT tested (make programs installs them)")
 	$(NEXTEST) --no-run --profile all
 
-# The command without its live half: its lints, its dependencies, its answers. And the lints of what has a part without the agent.
+# The same without the agent, and without the live half: lints, dependencies, answers of the command.
 .test-lean: .venv/tools
-	cargo clippy --locked --package tailrace-cli --no-default-features --all-targets -- -D warnings
-	cargo clippy --locked --package tailrace-cli --package tailrace-bpf --package tailrace-agent --all-targets -- -D warnings
-	$(BIN)/cargo-nextest nextest run --locked --package tailrace-cli --no-default-features --test lean
-	python3 dev/lean.py
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --no-default-features --all-targets -- -D warnings
+	$(BIN)/cargo-nextest nextest run --locked --workspace --no-default-features --test lean
+	$(BIN)/python dev/lean.py
 
 .test-doc: .venv/tools
-	cargo test --locked --doc --package tailrace-conformance --package tailrace-fluid --package tailrace-scenario --package tailrace-workload
+	cargo test --locked --workspace $(AGENT) --doc
 
 # Python with the extension module of the tests' build; afterwards the optimised one is back, where there is one.
 .test-python: .venv/tools
