@@ -1,12 +1,10 @@
 //! Ends, losses and headers of flows, without a network.
 
 use proptest::prelude::*;
-use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Segment, Time};
-use tailrace_queues::{DrainedLink, Epoch, Router};
+use tailrace_core::{Bytes, CongestionLaw, FlowView, Header, Loss, Rate, Segment, Time};
 use tailrace_transport::Message;
 
-use super::scale::{Grains, bps_of, grains_in};
+use super::scale::{Grains, bps_of};
 use super::tests::*;
 use super::*;
 

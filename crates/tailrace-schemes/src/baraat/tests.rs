@@ -1,12 +1,10 @@
 //! The router, the law and the header without a network.
 
-use proptest::prelude::*;
 use tailrace_core::transport::TransportParams;
-use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Loss, Packet, Rate, Segment, Time};
+use tailrace_core::{Bytes, CongestionLaw, FlowInfo, FlowView, Header, Packet, Rate, Time};
 use tailrace_queues::{DrainedLink, Epoch, Router};
-use tailrace_transport::Message;
 
-use super::scale::{Grains, bps_of, grains_in};
+use super::scale::{Grains, grains_in};
 use super::*;
 
 pub(super) const RTT: Time = Time::from_ms(1);
@@ -36,21 +34,21 @@ fn of_task(task: u32) -> BaraatHeader {
 
 /// Flows (task, demand in units) that ask in order, once a round trip.
 pub(super) struct Flows {
-    router: BaraatRouter,
-    demands: Vec<Grains>,
-    answers: Vec<BaraatHeader>,
-    now: Time,
+    pub(super) router: BaraatRouter,
+    pub(super) demands: Vec<Grains>,
+    pub(super) answers: Vec<BaraatHeader>,
+    pub(super) now: Time,
 }
 
 impl Flows {
-    fn new(order: Order, heavy: u64, flows: &[(u32, u64)]) -> Self {
+    pub(super) fn new(order: Order, heavy: u64, flows: &[(u32, u64)]) -> Self {
         let demands = flows.iter().map(|(_, units)| units * UNIT).collect();
         let answers = flows.iter().map(|(task, _)| of_task(*task)).collect();
         Flows { router: router(order, heavy), demands, answers, now: Time::ZERO }
     }
 
     /// What each is allocated after so many rounds more, in units.
-    fn rounds(&mut self, rounds: usize) -> Vec<f64> {
+    pub(super) fn rounds(&mut self, rounds: usize) -> Vec<f64> {
         for _ in 0..rounds {
             for (flow, (answer, demand)) in self.answers.iter_mut().zip(&self.demands).enumerate() {
                 *answer =
@@ -62,7 +60,7 @@ impl Flows {
     }
 
     /// A flow ends.
-    fn end(&mut self, flow: usize) {
+    pub(super) fn end(&mut self, flow: usize) {
         pass(&mut self.router, self.now, flow as u32, self.answers[flow].farewell());
         self.answers[flow] = of_task(self.answers[flow].task);
         self.demands.remove(flow);
