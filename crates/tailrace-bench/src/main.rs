@@ -56,20 +56,16 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
     if let Some(recorded) = &options.instructions {
         return instructions::check(recorded);
     }
-    let mut missed = Vec::new();
-    let report = match (options.schemes, options.growth, options.allocator) {
-        (true, _, _) => schemes::compare(options)?,
-        (_, true, _) => growth::measure()?,
-        _ if options.threads => threads::measure(options)?,
-        (_, _, true) => allocator::measure(),
+    let none: Vec<String> = Vec::new();
+    let (report, missed) = match (options.schemes, options.growth, options.allocator) {
+        (true, _, _) => (schemes::compare(options)?, none),
+        (_, true, _) => (growth::measure()?, none),
+        _ if options.threads => (threads::measure(options)?, none),
+        (_, _, true) => (allocator::measure(), none),
         #[cfg(feature = "all")]
-        _ if options.level == Some(Level::Flow) => flow_level::measure(options)?,
+        _ if options.level == Some(Level::Flow) => (flow_level::measure(options)?, none),
         #[cfg(feature = "agent")]
-        _ if options.level == Some(Level::Linux) => {
-            let (report, shortfalls) = linux::measure(options)?;
-            missed = shortfalls;
-            report
-        }
+        _ if options.level == Some(Level::Linux) => linux::measure(options)?,
         #[cfg(not(feature = "agent"))]
         _ if options.level == Some(Level::Linux) => {
             return Err(Error::Live(tailrace_core::LiveError::SetUp(
@@ -77,11 +73,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
             )));
         }
         #[cfg(feature = "all")]
-        _ if options.level == Some(Level::Live) => {
-            let (report, shortfalls) = live::measure(options)?;
-            missed = shortfalls;
-            report
-        }
+        _ if options.level == Some(Level::Live) => live::measure(options)?,
         #[cfg(not(feature = "all"))]
         _ if matches!(options.level, Some(Level::Flow | Level::Live)) => {
             return Err(Error::Live(tailrace_core::LiveError::SetUp(
@@ -89,7 +81,7 @@ fn bench(options: &args::Bench) -> Result<i32, Error> {
                     .to_owned(),
             )));
         }
-        _ => compare(options)?,
+        _ => (compare(options)?, none),
     };
     say!("{}", if options.json { format!("{:#}", report.0) } else { report.1 });
     missed.iter().for_each(|line| complain!("missed: {line}"));

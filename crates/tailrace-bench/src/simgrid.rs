@@ -33,7 +33,9 @@ pub fn compare(options: &args::Bench) -> Report {
 
 fn run(program: &Path, case: &Case, rounds: u32) -> Result<Value, Error> {
     let list = std::env::temp_dir().join(format!("tailrace-bench-{}.csv", std::process::id()));
-    let theirs = write_flows(&list, exported_flows(&case.scenario()?)?).and_then(|()| replay(program, &list));
+    let theirs = write_flows(&list, exported_flows(&case.scenario()?)?)
+        .map_err(Error::from)
+        .and_then(|()| replay(program, &list));
     let _ = std::fs::remove_file(&list);
     let theirs = theirs?;
     let ours: Vec<Value> = (0..rounds).map(|_| in_own_process(&case.name())).collect::<Result<_, Error>>()?;
