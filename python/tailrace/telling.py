@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
-# As in crates/tailrace-agent/include/tailrace.h: level and number of the option, and its value.
+# As in crates/tailrace-bpf/include/tailrace.h: level and number of the option, and its value.
 _LEVEL = 0xF10
 _FLOW = 1
 _VALUE = struct.Struct("=QQQII")

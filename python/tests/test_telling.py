@@ -12,7 +12,7 @@ import pytest
 import tailrace
 from tailrace import telling
 
-HEADER = Path(__file__).parents[2] / "crates/tailrace-agent/include/tailrace.h"
+HEADER = Path(__file__).parents[2] / "crates/tailrace-bpf/include/tailrace.h"
 
 
 def test_without_an_agent_nobody_hears_and_nothing_happens() -> None:
