@@ -93,6 +93,7 @@ test-kernel:
 # missing is skipped, and said.
 # And what `make test-kernel` takes.
 programs:
+	apt-get update --quiet --quiet
 	apt-get install --yes --no-install-recommends chromium
 	apt-get install --yes memcached etcd-server etcd-client clang-19 libelf-dev zlib1g-dev pkg-config protobuf-compiler libprotobuf-dev
 	apt-get install --yes --no-install-recommends qemu-system-x86 cpio kmod curl gpgv debian-archive-keyring xz-utils binutils iproute2

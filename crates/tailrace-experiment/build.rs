@@ -26,7 +26,7 @@ fn main() {
 }
 
 /// Gives the crate the number of the model as `TAILRACE_MODEL`; nothing where the file is not there, as in a crate by itself.
-#[expect(clippy::print_stdout, reason = "cargo reads the output of build scripts")]
+#[allow(clippy::print_stdout, reason = "cargo reads the output of build scripts")]
 fn emit_model() {
     println!("cargo::rerun-if-changed={DIGESTS}");
     let text = std::fs::read_to_string(DIGESTS).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tailrace_fuzz::{Limit, TARGETS, run};
 
 /// Mutations of each target: some seconds of one processor.
-const INPUTS: u64 = 1_000;
+const INPUTS: u64 = 300;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

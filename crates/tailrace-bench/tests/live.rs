@@ -1,4 +1,5 @@
 //! `tailrace-bench --level live`, on real packets.
+#![cfg(feature = "all")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::process::Command;

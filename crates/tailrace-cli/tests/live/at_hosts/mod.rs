@@ -12,14 +12,14 @@ mod runs;
 #[cfg(not(feature = "agent"))]
 #[test]
 fn a_build_without_the_agent_says_so_before_anything_runs() {
-    let Some(place) = place::EmulatedFolder::new() else { return };
+    let Some(place) = crate::place::EmulatedFolder::new() else { return };
     let live = "--set live.stack=\"kernel\" --set live.agent=true";
     for words in [
         "emulate star.toml --scheme Tags --agents --name NAME".to_owned(),
         format!("run star.toml --only Tags --level live {live}"),
     ] {
         let output = place.output(&words);
-        let said = place::stderr(&output);
+        let said = crate::place::stderr(&output);
         assert!(output.status.code() == Some(1) && said.contains("this build has no host agent"), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
