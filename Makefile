@@ -9,9 +9,8 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml pyproject.toml $(shell find 
 HAS_AGENT := $(shell pkg-config --exists libelf zlib 2>/dev/null && { command -v clang-19 || command -v clang; } >/dev/null && command -v protoc >/dev/null && echo yes)
 # What the package is built with: the simulator; with `make live` real packets, too; with what `make programs` installs the agent.
 FLAVOUR := $(if $(HAS_AGENT),agent,$(if $(wildcard .venv/wants-live),live))
-AGENT := $(if $(HAS_AGENT),--features tailrace-cli/agent$(,)tailrace-bench/agent$(,)tailrace-python/agent)
+AGENT := $(if $(HAS_AGENT),--features "tailrace-cli/agent tailrace-bench/agent tailrace-python/agent")
 NEXTEST := $(BIN)/cargo-nextest nextest run --locked --workspace $(AGENT)
-, := ,
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 

@@ -51,7 +51,7 @@ def commands(files: list[Path], features: list[str]) -> list[list[str]]:
         run += [[str(BIN / "ruff"), "check", *python], [str(BIN / "ruff"), "format", "--check", *python]]
     if packages:
         # The features of a package that is not named would be unknown.
-        own = [part for part in ",".join(features).split(",") if part and part.split("/")[0] in packages]
+        own = [part for part in " ".join(features).split() if part.split("/")[0] in packages]
         known = ["--features", ",".join(own)] if own else []
         run.append(
             ["cargo", "clippy", "--locked", *packages, "--all-targets", *known, "--", "-D", "warnings"]
