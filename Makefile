@@ -26,7 +26,7 @@ live: .venv/demo
 
 # Everything that needs no root.
 test: lint deny .tests-built .test-lean
-	$(NEXTEST) $(if $(NEXTEST_PROFILE),--profile $(NEXTEST_PROFILE))
+	$(NEXTEST)
 	$(MAKE) .test-doc .test-python
 
 # The same on real packets: namespaces, interfaces and programs of the kernel, which need root. One at a time.
